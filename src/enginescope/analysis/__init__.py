@@ -1,0 +1,1 @@
+"""Reading wing, floor 3: figures and joins over stored objects; no I/O, no printing."""

@@ -1,0 +1,58 @@
+"""Strict JSON to and from our records, and atomic files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from enginescope.core.errors import FormatError
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> bytes:
+    """Return `value` as readable, strict JSON (UTF-8, two-space indent, newline at the end)."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def decode(data: bytes, kind: type[T], *, source: str) -> T:
+    """Return `data` as a `kind`.
+
+    Raises
+    ------
+    FormatError
+        The bytes are not JSON, or not of that shape; names `source` and the JSON path.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        message, _, where = str(error).partition(" - at ")
+        raise FormatError(source, where=where.strip("`") or None, why=message) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FormatError(source, why=f"not valid JSON ({error})") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes, or a `FormatError` that names the file and the cause."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(str(path), why=error.strerror or str(error)) from None
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write `data` so that a reader sees the old file or the new one, never half of one."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:  # also on Ctrl-C: leave no temporary file behind
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,46 @@
+"""The one door to packages that may not be installed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+from enginescope.core.errors import MissingDependencyError
+
+
+def is_installed(module: str) -> bool:
+    """Whether `module` can be found, without importing it (its parents are imported)."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def require(module: str, *, purpose: str, install: str) -> ModuleType:
+    """Import an optional module, or say how to get it.
+
+    Parameters
+    ----------
+    module : str
+        Dotted module name, ``"vl_convert"``.
+    purpose : str
+        What it is needed for: ``"writing PNG plots"``.
+    install : str
+        What to give pip: ``"enginescope[plots]"``.
+
+    Raises
+    ------
+    MissingDependencyError
+        The module is not installed, or it is and its own import failed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
+        why = f"{purpose} needs it" if missing else f"it is installed but fails to import: {error}"
+        raise MissingDependencyError(
+            f"Python package {module.partition('.')[0]} is not available",
+            why=why,
+            hint=f"pip install '{install}'",
+        ) from error

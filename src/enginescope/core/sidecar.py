@@ -1,0 +1,82 @@
+"""Records with arrays, as one JSON file and one ``.npy`` file per array.
+
+The worker's result folder and a stored run are written by the same code, so neither needs pickle
+and either can be read with nothing but a JSON parser and NumPy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import read_bytes, write_atomic
+
+T = TypeVar("T")
+
+_KEY = "npy"
+
+
+def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
+    """Write `record` to ``folder/name``; its arrays to ``folder/arrays/NNN.npy``.
+
+    The JSON is written last and atomically: a folder without it is an unfinished one.
+    """
+    arrays = folder / "arrays"
+    count = 0
+
+    def write_array(value: Any) -> dict[str, str]:
+        nonlocal count
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"cannot write a {type(value).__name__} to {name}")
+        arrays.mkdir(parents=True, exist_ok=True)
+        file = arrays / f"{count:03}.npy"
+        count += 1
+        np.save(file, value, allow_pickle=False)
+        return {_KEY: f"arrays/{file.name}"}
+
+    folder.mkdir(parents=True, exist_ok=True)
+    data = msgspec.json.encode(record, enc_hook=write_array)
+    write_atomic(folder / name, msgspec.json.format(data, indent=2) + b"\n")
+
+
+def load_record(kind: type[T], folder: Path, name: str) -> T:
+    """Return what `save_record` wrote.
+
+    Raises
+    ------
+    FormatError
+        A file is missing, damaged, or of another shape; or an array's path leaves the folder.
+    """
+    path = folder / name
+
+    def read_array(wanted: type, value: Any) -> Any:
+        if wanted is not np.ndarray:
+            raise NotImplementedError(wanted)
+        return _load_array(folder, value)
+
+    data = read_bytes(path)
+    try:
+        return msgspec.json.decode(data, type=kind, dec_hook=read_array)
+    except msgspec.ValidationError as error:
+        message, _, where = str(error).partition(" - at ")
+        raise FormatError(str(path), where=where.strip("`") or None, why=message) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FormatError(str(path), why=f"not valid JSON ({error})") from None
+
+
+def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(value, dict) or not isinstance(value.get(_KEY), str):
+        raise ValueError(f"expected an array as {{'{_KEY}': file}}")
+    file = (folder / value[_KEY]).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise ValueError(f"array file {value[_KEY]} lies outside the folder")
+    try:
+        array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"cannot read {value[_KEY]}: {error}") from None
+    array.setflags(write=False)
+    return array

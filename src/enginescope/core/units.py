@@ -1,0 +1,77 @@
+"""Quantities in and out of text. Milliseconds and bytes inside, always."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from enginescope.core.errors import UsageError
+
+_DURATION_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
+_SIZE = {"": 1, "b": 1} | {
+    prefix + suffix: base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for suffix, base in (("", 1000), ("b", 1000), ("ib", 1024))
+}
+_NUMBER = re.compile(r"^\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Zµ]*)\s*$")
+
+
+def parse_duration_ms(text: str) -> float:
+    """Return milliseconds from ``200ms``, ``10s``, ``2min``; a unit is required.
+
+    Raises
+    ------
+    UsageError
+        No number, no unit, or an unknown one.
+    """
+    match = _NUMBER.match(text)
+    if not match or match[2] not in _DURATION_MS:
+        raise UsageError(
+            f"{text!r} is not a duration", hint="a number with a unit: 500us, 200ms, 10s, 2min"
+        )
+    return float(match[1]) * _DURATION_MS[match[2]]
+
+
+def parse_bytes(text: str) -> int:
+    """Return bytes from ``512MiB``, ``2GiB``, ``1GB`` or a plain number.
+
+    Raises
+    ------
+    UsageError
+        Not a size.
+    """
+    match = _NUMBER.match(text)
+    if not match or match[2].lower() not in _SIZE:
+        raise UsageError(f"{text!r} is not a size", hint="a number with a unit: 512MiB, 2GiB")
+    return int(float(match[1]) * _SIZE[match[2].lower()])
+
+
+def format_significant(value: float, digits: int = 3) -> str:
+    """Return `value` with so many significant digits, thousands separated, never in exponents."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(places, 12)}f}"
+
+
+def format_ms(value_ms: float | None, digits: int = 4) -> str:
+    """Return a duration as ``4.218 ms``, or in s from a minute up."""
+    if value_ms is None:
+        return "not known"
+    if value_ms >= 10_000:
+        return f"{format_significant(value_ms / 1e3, digits)} s"
+    return f"{format_significant(value_ms, digits)} ms"
+
+
+def format_bytes(value: int | None) -> str:
+    """Return a size in binary units: ``96 MiB``."""
+    if value is None:
+        return "not known"
+    amount = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(amount) < 1024:
+            return f"{format_significant(amount)} {unit}"
+        amount /= 1024
+    return f"{format_significant(amount)} TiB"

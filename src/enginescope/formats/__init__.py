@@ -1,0 +1,1 @@
+"""Floor 2: other tools' files into our objects."""

@@ -1,0 +1,78 @@
+"""Where a run took place."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+
+
+class Device(Record, frozen=True, kw_only=True):
+    """A GPU, as far as it was seen.
+
+    Attributes
+    ----------
+    name : str
+    uuid : str or None
+    compute_capability : str or None
+        ``"9.0"``.
+    memory_bytes : int or None
+    sm_count : int or None
+    driver : str or None
+    """
+
+    name: str
+    uuid: str | None = None
+    compute_capability: str | None = None
+    memory_bytes: int | None = None
+    sm_count: int | None = None
+    driver: str | None = None
+
+
+class Host(Record, frozen=True, kw_only=True):
+    """The machine.
+
+    Attributes
+    ----------
+    name, os, cpu_model, governor, container : str or None
+        `governor` is the CPU frequency governor; `container` names the kind when inside one.
+    cores_physical, cores_logical, cores_usable : int or None
+        `cores_usable` respects affinity and container quota.
+    memory_bytes : int or None
+        Usable memory: the machine's, or the container's limit.
+    load_1min : float or None
+        Load average at the start.
+    """
+
+    name: str | None = None
+    os: str | None = None
+    cpu_model: str | None = None
+    cores_physical: int | None = None
+    cores_logical: int | None = None
+    cores_usable: int | None = None
+    memory_bytes: int | None = None
+    governor: str | None = None
+    container: str | None = None
+    load_1min: float | None = None
+
+
+class Environment(Record, frozen=True, kw_only=True):
+    """Everything around a run that can change its figures.
+
+    Attributes
+    ----------
+    host : Host
+    devices : tuple of Device
+    versions : dict of str to str
+        Packages, the interpreter, drivers, runtimes.
+    variables : dict of str to str
+        Environment variables that steer thread counts and devices.
+    """
+
+    host: Host = Host()
+    devices: tuple[Device, ...] = ()
+    versions: dict[str, str] = {}
+    variables: dict[str, str] = {}
+
+    def comparable_key(self) -> tuple[str | None, ...]:
+        """Return what two runs must share to be compared without a second thought."""
+        gpus = tuple(f"{one.name}/{one.driver}" for one in self.devices)
+        return (self.host.cpu_model, str(self.host.cores_usable), self.host.governor, *gpus)

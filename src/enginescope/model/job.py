@@ -1,0 +1,185 @@
+"""What is to be measured, on what, and how."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from enginescope.core.record import Record
+
+
+class Subject(Record, frozen=True, kw_only=True):
+    """The thing under test.
+
+    Attributes
+    ----------
+    name : str
+        For people: the file's name.
+    kind : {"onnx", "engine", "synthetic", "unknown"}
+        ``unknown``: imported artefacts that do not say.
+    path : str or None
+    sha256 : str or None
+        Of the file's content.
+    size_bytes : int or None
+    """
+
+    name: str
+    kind: Literal["onnx", "engine", "synthetic", "unknown"] = "unknown"
+    path: str | None = None
+    sha256: str | None = None
+    size_bytes: int | None = None
+
+
+class BackendSpec(Record, frozen=True, kw_only=True):
+    """A backend and its options: ``ort-cpu``, ``trt:fp16?workspace=2GiB``.
+
+    Attributes
+    ----------
+    name : str
+    precision : str or None
+        After the colon; ``None``: the backend's default.
+    options : dict of str to str
+        After the question mark.
+    """
+
+    name: str
+    precision: str | None = None
+    options: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        """Return the specification as it is typed."""
+        precision = f":{self.precision}" if self.precision else ""
+        options = "&".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}{precision}" + (f"?{options}" if options else "")
+
+
+class InputShape(Record, frozen=True, kw_only=True):
+    """``--shape NAME:1x3x224x224``."""
+
+    name: str
+    dims: tuple[int, ...]
+
+
+class InputFile(Record, frozen=True, kw_only=True):
+    """``--input NAME:FILE``."""
+
+    name: str
+    path: str
+
+
+class InputRange(Record, frozen=True, kw_only=True):
+    """``--range NAME:0:30521``: bounds of random integers, both included."""
+
+    name: str
+    low: int
+    high: int
+
+
+class WarmUp(Record, frozen=True, kw_only=True):
+    """Run untimed until both are reached, then until it is steady.
+
+    Attributes
+    ----------
+    time_ms : float
+    iterations : int
+    limit_ms : float
+        Give up waiting for steadiness after this; the run then carries a notice.
+    """
+
+    time_ms: float = 200.0
+    iterations: int = 3
+    limit_ms: float = 2_000.0
+
+
+class StopRule(Record, frozen=True, kw_only=True):
+    """When the timed loop ends: the first of these.
+
+    Attributes
+    ----------
+    iterations : int or None
+        Exactly so many.
+    duration_ms : float or None
+        When so much time is over.
+    precision_pct : float or None
+        When the median's 95 % interval is within ± this, and `min_samples` are taken.
+    max_time_ms : float
+        When this is over and `min_samples` are taken, however wide the interval.
+    min_samples : int
+    """
+
+    iterations: int | None = None
+    duration_ms: float | None = None
+    precision_pct: float | None = 0.5
+    max_time_ms: float = 10_000.0
+    min_samples: int = 100
+
+    @property
+    def hard_limit_ms(self) -> float:
+        """After this the loop ends even short of `min_samples`: six times `max_time_ms`."""
+        return 6 * self.max_time_ms
+
+
+class Mode(Record, frozen=True, kw_only=True):
+    """How requests are issued; ``None`` where it is not known or does not apply.
+
+    Attributes
+    ----------
+    in_flight : int or None
+        Requests at a time.
+    transfers : bool or None
+        Host-device copies inside the timed span.
+    cuda_graph, spin_wait : bool or None
+    streams : int or None
+    """
+
+    in_flight: int | None = 1
+    transfers: bool | None = None
+    cuda_graph: bool | None = None
+    spin_wait: bool | None = None
+    streams: int | None = None
+
+
+class Workload(Record, frozen=True, kw_only=True):
+    """Inputs and discipline of a measurement.
+
+    Attributes
+    ----------
+    batch : int or None
+        Items per request; ``None``: not known, counted as 1 where a rate is needed.
+    seed : int
+        Of the random feeds.
+    shapes, files, ranges
+        What the user fixed; the rest comes from the model.
+    """
+
+    batch: int | None = None
+    seed: int = 0
+    shapes: tuple[InputShape, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    ranges: tuple[InputRange, ...] = ()
+    warmup: WarmUp = WarmUp()
+    stop: StopRule = StopRule()
+    mode: Mode = Mode()
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """What bounds a worker process.
+
+    Attributes
+    ----------
+    timeout_s : float
+    memory_bytes : int or None
+        Resident memory of its process tree; ``None``: most of what is free when it starts.
+    """
+
+    timeout_s: float = 600.0
+    memory_bytes: int | None = None
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """One measurement to make."""
+
+    subject: Subject
+    backend: BackendSpec
+    workload: Workload = Workload()
+    layer_profile: bool = True
+    limits: Limits = Limits()

@@ -1,0 +1,27 @@
+"""What weakens a figure, as data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from enginescope.core.record import Record
+
+
+class Notice(Record, frozen=True, kw_only=True):
+    """A remark on a run.
+
+    Attributes
+    ----------
+    code : str
+        Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
+    message : str
+        One plain sentence.
+    evidence : dict
+        The figures behind it.
+    level : {"info", "warning"}
+    """
+
+    code: str
+    message: str
+    evidence: dict[str, Any] = {}
+    level: Literal["info", "warning"] = "warning"

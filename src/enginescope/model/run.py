@@ -1,0 +1,198 @@
+"""A run: a job, what came of it, and everything needed to believe it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+from enginescope.core.record import Record
+from enginescope.model.environment import Environment
+from enginescope.model.job import Job
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+from enginescope.model.samples import Samples
+from enginescope.model.telemetry import Telemetry
+from enginescope.model.tensor import Tensor
+from enginescope.model.timing import Profile
+from enginescope.model.tool_report import ToolReport
+
+#: Version of the stored form. Raised when an old reader could misread a new file.
+SCHEMA_VERSION = 1
+
+
+class OutcomeKind(Enum):
+    """How a job ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNSUPPORTED = "unsupported"
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """How a job ended, and why.
+
+    Attributes
+    ----------
+    kind : OutcomeKind
+    message : str or None
+        For people; ``None`` when all went well.
+    hint : str or None
+        The next step.
+    exit_code, signal : int or None
+        Of the worker process.
+    detail : str or None
+        Traceback or the last lines of standard error.
+    """
+
+    kind: OutcomeKind = OutcomeKind.OK
+    message: str | None = None
+    hint: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    detail: str | None = None
+
+
+class Phase(Record, frozen=True, kw_only=True):
+    """A named stretch of a job, measured on its own.
+
+    Names used: ``process_start``, ``imports``, ``load``, ``first_inference``, ``warm_up``,
+    ``steady_state``, ``layer_profile``.
+    """
+
+    name: str
+    duration_ms: float
+
+
+class WarmUpReport(Record, frozen=True, kw_only=True):
+    """How the warm-up went.
+
+    Attributes
+    ----------
+    iterations : int
+    duration_ms : float
+    ended_by : {"steady", "limit", "fixed"}
+        ``steady``: the halves of its last stretch agreed; ``limit``: time ran out first.
+    """
+
+    iterations: int
+    duration_ms: float
+    ended_by: Literal["steady", "limit", "fixed"]
+
+
+class StopReport(Record, frozen=True, kw_only=True):
+    """Which rule ended the timed loop.
+
+    Attributes
+    ----------
+    rule : {"iterations", "duration", "precision", "max_time", "hard_limit"}
+    iterations : int
+    duration_ms : float
+    half_width_pct : float or None
+        Of the median's interval when it ended.
+    """
+
+    rule: Literal["iterations", "duration", "precision", "max_time", "hard_limit"]
+    iterations: int
+    duration_ms: float
+    half_width_pct: float | None = None
+
+
+class ProviderShare(Record, frozen=True, kw_only=True):
+    """Nodes of a model that one execution provider took."""
+
+    provider: str
+    nodes: int
+    subgraphs: int
+
+
+class Artifact(Record, frozen=True, kw_only=True):
+    """A file that belongs to a run.
+
+    Attributes
+    ----------
+    kind : str
+        ``"trtexec_times"``, ``"worker_log"``, …
+    path : str
+        Relative to the run's folder, or where it was found when it is not stored with it.
+    sha256 : str or None
+    size_bytes : int or None
+    """
+
+    kind: str
+    path: str
+    sha256: str | None = None
+    size_bytes: int | None = None
+
+
+class Run(Record, frozen=True, kw_only=True, eq=False):
+    """A measured or imported run.
+
+    Attributes
+    ----------
+    id : str
+        Hexadecimal, unique in a store; any unambiguous beginning names the run.
+    created : str
+        UTC, ISO 8601.
+    origin : {"measured", "imported"}
+    command : str or None
+        The exact command line that made it.
+    inputs, outputs : tuple of Tensor
+        As they were fed and received, dynamic dimensions resolved.
+    samples : tuple of Samples
+    peak_memory_bytes : int or None
+        Peak resident memory of the worker (``ru_maxrss``).
+    other_load_cores : float or None
+        Cores that other processes kept busy during the timed loop.
+    placement : tuple of ProviderShare
+        Which provider took which share of the nodes.
+    providers : tuple of str
+        Providers of the session, in order.
+    tool : ToolReport or None
+        What the tool that made an imported run says of it.
+    """
+
+    id: str
+    created: str
+    origin: Literal["measured", "imported"]
+    job: Job
+    outcome: Outcome = Outcome()
+    environment: Environment = Environment()
+    command: str | None = None
+    phases: tuple[Phase, ...] = ()
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    warmup: WarmUpReport | None = None
+    stop: StopReport | None = None
+    profile: Profile | None = None
+    plan: Plan | None = None
+    telemetry: Telemetry | None = None
+    peak_memory_bytes: int | None = None
+    other_load_cores: float | None = None
+    providers: tuple[str, ...] = ()
+    placement: tuple[ProviderShare, ...] = ()
+    tool: ToolReport | None = None
+    notices: tuple[Notice, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    tags: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+    def series(self, metric: str) -> Samples | None:
+        """Return the samples of a metric, or ``None``."""
+        return next((one for one in self.samples if one.metric == metric), None)
+
+    def phase_ms(self, name: str) -> float | None:
+        """Return a phase's duration in milliseconds, or ``None``."""
+        return next((one.duration_ms for one in self.phases if one.name == name), None)
+
+    @property
+    def headline(self) -> Samples | None:
+        """The series that the run is about: latency, by whichever definition it has."""
+        for tag in ("latency", "trtexec_latency", "gpu_compute"):
+            found = self.series(tag)
+            if found is not None and len(found):
+                return found
+        return None

@@ -1,0 +1,39 @@
+"""Series recorded beside a run."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+from enginescope.model.samples import Array
+
+
+class Channel(Record, frozen=True, kw_only=True, eq=False):
+    """One named series.
+
+    Attributes
+    ----------
+    name : str
+        With its unit: ``"rss_bytes"``, ``"sm_clock_mhz"``.
+    values : numpy.ndarray, shape (n,)
+        NaN where the source gave none at that instant.
+    """
+
+    name: str
+    values: Array
+
+
+class Telemetry(Record, frozen=True, kw_only=True, eq=False):
+    """Channels sampled at the same instants.
+
+    Attributes
+    ----------
+    time_ms : numpy.ndarray, shape (n,)
+        Since the worker was started.
+    channels : tuple of Channel
+    """
+
+    time_ms: Array
+    channels: tuple[Channel, ...] = ()
+
+    def channel(self, name: str) -> Array | None:
+        """Return a channel's values, or ``None``."""
+        return next((one.values for one in self.channels if one.name == name), None)

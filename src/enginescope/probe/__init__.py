@@ -1,0 +1,1 @@
+"""Device wing, floor 3: what this machine is and does."""

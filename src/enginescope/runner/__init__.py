@@ -1,0 +1,1 @@
+"""Device wing, floor 5: jobs into runs, one fresh process each."""

@@ -1,0 +1,1 @@
+"""Floor 2: statistics. Pure functions over arrays; no I/O."""

@@ -1,0 +1,1 @@
+"""Floor 2: the folder of runs and its index."""

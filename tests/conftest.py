@@ -1,0 +1,38 @@
+"""Fixtures and rules shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+#: Under this variable a missing browser, database or wheel is a failure, not a skip.
+STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
+
+DATA = Path(__file__).parent / "data"
+#: Real artefacts that are not ours to ship; tests that use them skip where they are not.
+SHARED = Path(
+    os.environ.get("ENGINESCOPE_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")
+)
+
+
+def missing(reason: str) -> None:
+    """Skip, or fail where everything is meant to be there."""
+    if STRICT:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def data() -> Path:
+    """The folder of recorded and generated artefacts in this repository."""
+    return DATA
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of other projects' artefacts; skips where it is missing."""
+    if not SHARED.is_dir():
+        pytest.skip(f"shared artefacts are not at {SHARED}")
+    return SHARED
