@@ -1,0 +1,158 @@
+"""A run with its figures."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from enginescope.analysis import frames
+from enginescope.analysis.layer_sum import LayerSum, layer_sum
+from enginescope.analysis.layer_table import LayerRow, layer_rows
+from enginescope.analysis.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.run_columns import layer_columns, sample_columns
+from enginescope.analysis.throughput import Throughput, throughput_of
+from enginescope.analysis.time_shares import TimeShare, time_by
+from enginescope.model.notice import Notice
+from enginescope.model.run import Run
+from enginescope.model.samples import Samples, Summary
+from enginescope.stats.describe import describe
+from enginescope.stats.stability import notices_of
+
+
+class RunView:
+    """A run and what follows from its samples, computed when first asked for.
+
+    Parameters
+    ----------
+    run : Run
+        Stays as it is; nothing computed is written back to it.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __repr__(self) -> str:
+        """Return one line that names the run and its median."""
+        latency = self.latency
+        figure = f"median {latency.median_ms:.6g} ms" if latency else self.run.outcome.kind.value
+        return f"<RunView {self.id} {self.run.job.subject.name} on {self.run.job.backend}: {figure}>"
+
+    @property
+    def id(self) -> str:
+        """The run's hexadecimal name."""
+        return self.run.id
+
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """Statistics of every metric that has samples, milliseconds, in the run's order."""
+        return tuple(self._describe(one) for one in self.run.samples if len(one))
+
+    @cached_property
+    def latency(self) -> Summary | None:
+        """Statistics of the headline series, or ``None`` when nothing was measured."""
+        headline = self.run.headline
+        return self.summary(headline.metric) if headline else None
+
+    def summary(self, metric: str) -> Summary | None:
+        """Return the statistics of one metric by its tag, or ``None``."""
+        return next((one for one in self.summaries if one.metric == metric), None)
+
+    @cached_property
+    def notices(self) -> tuple[Notice, ...]:
+        """What weakens the figures: stored notices and those its samples give; warnings first.
+
+        A derived notice gives way to a stored one of the same code.
+        """
+        stored = {(one.code, one.message): one for one in self.run.notices}
+        codes = {one.code for one in self.run.notices}
+        headline = self.run.headline
+        derived = notices_of(headline, timer_resolution_ms=None) if headline else ()
+        every = (*stored.values(), *(one for one in derived if one.code not in codes))
+        return tuple(sorted(every, key=lambda one: one.level != "warning"))
+
+    @cached_property
+    def layers(self) -> tuple[LayerRow, ...]:
+        """Layers with their times: the plan joined with the profile, or either alone."""
+        return layer_rows(self.run.plan, self.run.profile)
+
+    @cached_property
+    def time_by_type(self) -> tuple[TimeShare, ...]:
+        """Layer times by layer type or operator, the longest first."""
+        return time_by(self.layers, lambda row: row.type)
+
+    @cached_property
+    def time_by_precision(self) -> tuple[TimeShare, ...]:
+        """Layer times by the precision of the layers' first inputs, the longest first."""
+        return time_by(self.layers, lambda row: row.precision)
+
+    @cached_property
+    def plan_totals(self) -> PlanTotals | None:
+        """Counts and bytes of the plan, or ``None`` without one."""
+        return plan_totals(self.run.plan) if self.run.plan else None
+
+    @cached_property
+    def layer_sum(self) -> LayerSum | None:
+        """The layers' times added up, against the whole; ``None`` without a profile."""
+        return layer_sum(self.run.profile, self.summary("gpu_compute") or self.latency)
+
+    @property
+    def layer_sum_ms(self) -> float | None:
+        """Sum of the layers' mean times, milliseconds."""
+        return self.layer_sum.sum_ms if self.layer_sum else None
+
+    @property
+    def layer_sum_ratio(self) -> float | None:
+        """Sum of the layers ÷ the whole; above 1: they add up to more than the whole."""
+        return self.layer_sum.ratio if self.layer_sum else None
+
+    @cached_property
+    def throughput(self) -> Throughput | None:
+        """The rate with its unit and definition, or ``None`` when there is no sound one."""
+        return throughput_of(self.run, self.latency)
+
+    @property
+    def throughput_per_s(self) -> float | None:
+        """The rate alone; `throughput` says what it counts."""
+        return self.throughput.per_s if self.throughput else None
+
+    def to_pandas(self) -> Any:
+        """Return the samples as a tidy ``pandas.DataFrame``.
+
+        Columns: ``metric`` (tag), ``i`` (position within metric and phase), ``start_ms`` (since
+        the metric's first steady sample; missing in the warm-up and where it was not recorded),
+        ``value_ms``, ``phase`` (``warm_up`` or ``steady_state``).
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed; says how to get it. The same for the other two frames.
+        """
+        return frames.to_pandas(sample_columns(self.run))
+
+    def to_polars(self) -> Any:
+        """Return the samples as a ``polars.DataFrame`` with the columns of `to_pandas`."""
+        return frames.to_polars(sample_columns(self.run))
+
+    def to_arrow(self) -> Any:
+        """Return the samples as a ``pyarrow.Table`` with the columns of `to_pandas`."""
+        return frames.to_arrow(sample_columns(self.run))
+
+    def layers_to_pandas(self) -> Any:
+        """Return the layers as a ``pandas.DataFrame``, one row each, in the plan's order.
+
+        Columns: ``index``, ``name``, ``type``, ``subtype``, ``precision``, ``provider``,
+        ``mean_ms`` and ``median_ms`` (per iteration), ``total_ms`` (over the profiling pass),
+        ``share_pct`` (of the sum of the means, 0…100), ``tactic``, ``onnx_nodes`` (joined by
+        ``;``), ``is_container`` (its time holds that of other rows).
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+        """
+        return frames.to_pandas(layer_columns(self.layers))
+
+    def _describe(self, samples: Samples) -> Summary:
+        workload = self.run.job.workload
+        one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
+        return describe(samples, batch=workload.batch, one_in_flight=one_in_flight)
