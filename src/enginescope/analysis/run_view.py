@@ -35,7 +35,9 @@ class RunView:
         """Return one line that names the run and its median."""
         latency = self.latency
         figure = f"median {latency.median_ms:.6g} ms" if latency else self.run.outcome.kind.value
-        return f"<RunView {self.id} {self.run.job.subject.name} on {self.run.job.backend}: {figure}>"
+        return (
+            f"<RunView {self.id} {self.run.job.subject.name} on {self.run.job.backend}: {figure}>"
+        )
 
     @property
     def id(self) -> str:

@@ -1,0 +1,140 @@
+"""Figures as words: the one voice of terminal, page and Markdown."""
+
+from __future__ import annotations
+
+import math
+
+from enginescope.analysis.layer_sum import LayerSum
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.metric import METRICS
+from enginescope.model.run import Outcome, StopReport, WarmUpReport
+from enginescope.model.samples import Percentile, Summary
+
+_STOP_RULES = {
+    "iterations": "the asked number of iterations was reached",
+    "duration": "the asked time was over",
+    "precision": "the median's 95 % interval was narrow enough",
+    "max_time": "the time limit was reached before the interval was narrow enough",
+    "hard_limit": "the hard time limit was reached short of the samples wanted",
+}
+_WARM_UP_ENDS = {
+    "steady": "ended when the two halves of its last stretch agreed",
+    "limit": "ended by its time limit, not yet steady",
+    "fixed": "of a fixed length",
+}
+
+
+def metric_title(tag: str) -> str:
+    """Return a metric's heading, or its tag when it is not one of ours."""
+    return METRICS[tag].title if tag in METRICS else tag
+
+
+def range_text(low: float, high: float, digits: int = 4) -> str:
+    """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
+    for more in range(digits, digits + 3):
+        places = _places(max(abs(low), abs(high)), more)
+        first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
+        if first != second:
+            break
+    return f"{first} … {second}"
+
+
+def interval_text(summary: Summary) -> str:
+    """Return the median's interval, or why there is none."""
+    interval = summary.median_interval
+    if interval is None:
+        return "no interval: too few independent samples"
+    confidence = format_significant(100 * interval.confidence, 2)
+    return f"{confidence} % CI {range_text(interval.low, interval.high)}"
+
+
+def count_text(summary: Summary) -> str:
+    """Return ``n 2,310 (effective 412)``."""
+    return f"n {summary.n:,} (effective {math.floor(summary.effective_n):,})"
+
+
+def percentile_name(p: float) -> str:
+    """Return ``p99`` or ``p99.9``."""
+    return f"p{p:g}"
+
+
+def support_text(percentile: Percentile) -> str | None:
+    """Return why a percentile is weak, or ``None`` when the samples carry it."""
+    if percentile.is_supported:
+        return None
+    effective = math.floor(percentile.effective_n)
+    return f"{effective:,} of {percentile.needed_n:,} samples needed"
+
+
+def layer_sum_sentence(found: LayerSum) -> str:
+    """Say by how much the layers add up to more or less than the whole, and why."""
+    text = f"The layers add up to {format_ms(found.sum_ms)}"
+    ratio, difference = found.ratio, found.difference_ms
+    if ratio is None or difference is None or found.whole_metric is None:
+        return f"{text}; no whole request was timed to hold against that."
+    whole = f"the mean {_in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
+    if abs(ratio - 1) < 0.005:
+        return f"{text}, the same as {whole} within 0.5 %."
+    direction = "more" if difference > 0 else "less"
+    amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
+    reason = (
+        "timing each layer adds to it and keeps layers from overlapping"
+        if difference > 0
+        else "what passes between layers is in no layer's time"
+    )
+    factor = format_significant(ratio)
+    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+
+
+def pass_sentence(found: LayerSum) -> str | None:
+    """Say how long a whole iteration took in the profiling pass, where that was seen."""
+    if found.pass_whole_ms is None:
+        return None
+    return f"In the profiling pass itself a whole iteration took {format_ms(found.pass_whole_ms)}."
+
+
+def stop_sentence(stop: StopReport) -> str:
+    """Say which rule ended the timed loop."""
+    reached = (
+        f"; interval ± {format_significant(stop.half_width_pct, 2)} %"
+        if stop.half_width_pct is not None
+        else ""
+    )
+    span = f"{stop.iterations:,} iterations in {format_ms(stop.duration_ms, 3)}"
+    return f"{_STOP_RULES[stop.rule]} ({span}{reached})"
+
+
+def warm_up_sentence(report: WarmUpReport) -> str:
+    """Say how long the warm-up was and what ended it."""
+    span = f"{report.iterations:,} iterations, {format_ms(report.duration_ms, 3)}"
+    return f"{span}, {_WARM_UP_ENDS[report.ended_by]}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return ``crashed (signal 11)``, ``failed (exit code 3)`` or the bare kind."""
+    kind = outcome.kind.value.replace("_", " ")
+    if outcome.signal is not None:
+        return f"{kind} (signal {outcome.signal})"
+    if outcome.exit_code:
+        return f"{kind} (exit code {outcome.exit_code})"
+    return kind
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return `text`, its middle left out when it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    head = (limit - 1 + 1) // 2
+    tail = limit - 1 - head
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def _in_text(tag: str) -> str:
+    title = metric_title(tag)
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
+
+
+def _places(value: float, digits: int) -> int:
+    if value == 0 or not math.isfinite(value):
+        return digits - 1
+    return min(12, max(0, digits - 1 - math.floor(math.log10(value))))

@@ -1,0 +1,271 @@
+"""Screens for the terminal: one run, several runs, any table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from io import StringIO
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.model.notice import Notice
+from enginescope.model.run import OutcomeKind, Run
+from enginescope.model.samples import Percentile, Summary
+from enginescope.render.facts import backend_text, place_line, subject_line
+from enginescope.render.phrases import (
+    count_text,
+    interval_text,
+    layer_sum_sentence,
+    outcome_text,
+    percentile_name,
+    range_text,
+    shorten,
+    support_text,
+)
+
+_LABEL = 11
+_LOG_LINES = 12
+
+
+def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
+    """Return one run as one screen, ending in a newline.
+
+    Parameters
+    ----------
+    view : RunView
+    width : int
+        Columns; lines break at it.
+    color : bool
+        Whether to put terminal colours in. Nothing is said by colour alone.
+    """
+    return as_text(summary(view, width=width), width=width, color=color)
+
+
+def summary(view: RunView, *, width: int = 80) -> RenderableType:
+    """Return what `summary_text` writes, for a rich console."""
+    lines: list[RenderableType] = [_title(view.run, width), Text()]
+    if view.run.outcome.kind is not OutcomeKind.OK:
+        lines += [*_failure(view.run), Text()]
+    if view.latency is not None:
+        lines += [*_figures(view, view.latency, width), Text()]
+    elif view.run.outcome.kind is OutcomeKind.OK:
+        lines += [_row("latency", "none: this run has no samples"), Text()]
+    lines += [*_layers(view), *_notices(view.notices), _next_steps(view, width)]
+    return Group(*lines)
+
+
+def runs_table(views: Sequence[RunView]) -> RenderableType:
+    """Return several runs as a compact table, one row each."""
+    headers = ("run", "subject", "backend", "batch", "median ms", "95 % CI ms", "p99 ms", "n")
+    made = table(headers, [_run_row(view) for view in views], right=("batch", "median ms", "n"))
+    weak = [p99 for view in views if (p99 := _p99(view)) and not p99.is_supported]
+    return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
+
+
+def table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()
+) -> RenderableType:
+    """Return a table without vertical lines.
+
+    Parameters
+    ----------
+    headers : sequence of str
+    rows : sequence of sequence of str
+        As many cells each as there are headers.
+    right : sequence of str
+        Headers whose columns are set flush right: numbers.
+    """
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for header in headers:
+        flush = header in right
+        made.add_column(
+            header, justify="right" if flush else "left", no_wrap=flush, overflow="fold"
+        )
+    for row in rows:
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+def as_text(renderable: RenderableType, *, width: int = 80, color: bool = False) -> str:
+    """Return a renderable as text, lines without trailing blanks."""
+    stream = StringIO()
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    )
+    console.print(renderable)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
+    """Print a renderable; colour only on a terminal, and not with ``NO_COLOR``."""
+    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    color = console.is_terminal and not os.environ.get("NO_COLOR")
+    print(as_text(renderable, width=console.width, color=color), end="", file=stream)
+
+
+def _title(run: Run, width: int) -> Text:
+    what, where = subject_line(run), place_line(run)
+    title = Text(what, style="bold")
+    if where is None:
+        return title
+    gap = width - title.cell_len - Text(where).cell_len
+    return title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
+
+
+def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType]:
+    median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
+    lines = _rows("latency", [median, Text(interval_text(latency)), *_percentiles(latency)], width)
+    lines += _rows("", _spread(latency), width)
+    counts = Text(count_text(latency))
+    if view.throughput:
+        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
+        definition = Text(f"({view.throughput.definition})", style="dim")
+        lines += _rows("throughput", [Text(rate), definition, counts], width)
+    else:
+        lines += _rows("samples", [counts], width)
+    start = _start(view.run)
+    if start:
+        lines += _rows("start", [Text(start)], width)
+    return lines
+
+
+def _percentiles(latency: Summary) -> list[Text]:
+    chosen = [one for one in latency.percentiles if one.p in (95, 99)]
+    return [_percentile(one) for one in chosen]
+
+
+def _percentile(percentile: Percentile) -> Text:
+    text = Text(f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms, 3)}")
+    support = support_text(percentile)
+    return text.append(f" ({support})", style="yellow") if support else text
+
+
+def _spread(latency: Summary) -> list[Text]:
+    variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
+    mean = f"mean {format_ms(latency.mean_ms)}, SD {_short(latency.std_ms)}{variation}"
+    return [
+        Text(f"min {_short(latency.min_ms)}"),
+        Text(mean),
+        Text(f"max {_short(latency.max_ms)}"),
+    ]
+
+
+def _start(run: Run) -> str:
+    first = run.phase_ms("first_inference")
+    load = run.phase_ms("load")
+    peak = run.peak_memory_bytes
+    parts = (
+        f"{_short(load)} load" if load is not None else "",
+        f"{_short(first)} first inference" if first is not None else "",
+        f"{format_bytes(peak)} peak" if peak is not None else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _layers(view: RunView) -> list[RenderableType]:
+    if view.layer_sum is None:
+        return []
+    return [_row("layers", layer_sum_sentence(view.layer_sum)), Text()]
+
+
+def _notices(notices: Sequence[Notice]) -> list[RenderableType]:
+    lines: list[RenderableType] = []
+    for one in notices:
+        warning = one.level == "warning"
+        mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
+        lines.append(_hanging(mark, Text(f"{one.message} ({one.code})")))
+    return [*lines, Text()] if lines else []
+
+
+def _next_steps(view: RunView, width: int) -> Text:
+    short = view.id[:8]
+    line = f"  run {short}"
+    for step in (f"report: enginescope report {short}", "all runs: enginescope runs"):
+        fits = len(line.rpartition("\n")[2]) + 3 + len(step) <= width
+        line += f" · {step}" if fits else f"\n  {step}"
+    return Text(line, style="dim")
+
+
+def _failure(run: Run) -> list[RenderableType]:
+    outcome = run.outcome
+    lines = [_row("outcome", outcome_text(outcome), style="bold red")]
+    if outcome.message:
+        lines.append(_row("why", outcome.message))
+    if outcome.hint:
+        lines.append(_row("next", outcome.hint))
+    if outcome.detail:
+        last = outcome.detail.rstrip().splitlines()[-_LOG_LINES:]
+        lines += [Text(), Text("  last lines of its log", style="dim")]
+        lines += [_hanging(Text("  | ", style="dim"), Text(line)) for line in last]
+    return lines
+
+
+def _run_row(view: RunView) -> tuple[str, ...]:
+    job = view.run.job
+    batch = "" if job.workload.batch is None else str(job.workload.batch)
+    named = (view.id[:8], shorten(job.subject.name, 40), backend_text(job.backend), batch)
+    latency = view.latency
+    if latency is None:
+        kind = view.run.outcome.kind
+        why = "no samples" if kind is OutcomeKind.OK else outcome_text(view.run.outcome)
+        return (*named, "—", why, "—", "—")
+    interval = latency.median_interval
+    p99 = _p99(view)
+    return (
+        *named,
+        format_significant(latency.median_ms, 4),
+        range_text(interval.low, interval.high) if interval else "none",
+        _marked(p99) if p99 else "—",
+        f"{latency.n:,}",
+    )
+
+
+def _marked(percentile: Percentile) -> str:
+    value = format_significant(percentile.value_ms)
+    return value if percentile.is_supported else f"{value} *"
+
+
+def _p99(view: RunView) -> Percentile | None:
+    return view.latency.percentile(99) if view.latency else None
+
+
+def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
+    """Set `parts` beside each other, three blanks apart, on as many lines as they need."""
+    lines: list[Text] = []
+    for part in parts:
+        if lines and lines[-1].cell_len + 3 + part.cell_len <= width:
+            lines[-1].append("   ").append_text(part)
+        else:
+            lead = label if not lines else ""
+            lines.append(Text(f"  {lead:<{_LABEL}}").append_text(part))
+    return list(lines)
+
+
+def _row(label: str, text: str, style: str = "") -> RenderableType:
+    return _hanging(Text(f"  {label:<{_LABEL}}"), Text(text, style=style))
+
+
+def _hanging(lead: Text, text: Text) -> RenderableType:
+    """Set `text` after `lead`, its further lines under its first."""
+    grid = Table.grid(padding=0)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(lead, text)
+    return grid
+
+
+def _short(value_ms: float) -> str:
+    return format_ms(value_ms, 3)
