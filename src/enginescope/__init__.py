@@ -4,8 +4,46 @@
 >>> run = es.bench("model.onnx")          # doctest: +SKIP
 >>> run.latency.median_ms                 # doctest: +SKIP
 4.218
+
+Everything below is imported when it is first used: ``import enginescope`` itself is cheap.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from enginescope._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from enginescope.analysis.run_view import RunView
+    from enginescope.core.errors import EnginescopeError
+    from enginescope.facade import bench, import_artifacts, load_run, write_report
+
+__all__ = [
+    "EnginescopeError",
+    "RunView",
+    "__version__",
+    "bench",
+    "import_artifacts",
+    "load_run",
+    "write_report",
+]
+
+_HOMES = {
+    "EnginescopeError": "enginescope.core.errors",
+    "RunView": "enginescope.analysis.run_view",
+    "bench": "enginescope.facade",
+    "import_artifacts": "enginescope.facade",
+    "load_run": "enginescope.facade",
+    "write_report": "enginescope.facade",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'enginescope' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -104,6 +104,9 @@ class StopRule(Record, frozen=True, kw_only=True):
     max_time_ms : float
         When this is over and `min_samples` are taken, however wide the interval.
     min_samples : int
+    min_time_ms : float
+        The precision rule waits for this too: a hundred samples of a fast model are over before
+        anything slower than a few milliseconds can show.
     """
 
     iterations: int | None = None
@@ -111,6 +114,7 @@ class StopRule(Record, frozen=True, kw_only=True):
     precision_pct: float | None = 0.5
     max_time_ms: float = 10_000.0
     min_samples: int = 100
+    min_time_ms: float = 500.0
 
     @property
     def hard_limit_ms(self) -> float:
@@ -149,6 +153,8 @@ class Workload(Record, frozen=True, kw_only=True):
         Of the random feeds.
     shapes, files, ranges
         What the user fixed; the rest comes from the model.
+    data_set : str or None
+        A ``test_data_set_*`` folder whose inputs are fed.
     """
 
     batch: int | None = None
@@ -156,6 +162,7 @@ class Workload(Record, frozen=True, kw_only=True):
     shapes: tuple[InputShape, ...] = ()
     files: tuple[InputFile, ...] = ()
     ranges: tuple[InputRange, ...] = ()
+    data_set: str | None = None
     warmup: WarmUp = WarmUp()
     stop: StopRule = StopRule()
     mode: Mode = Mode()

@@ -144,6 +144,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     samples : tuple of Samples
     peak_memory_bytes : int or None
         Peak resident memory of the worker (``ru_maxrss``).
+    timer_resolution_ms : float or None
+        Smallest step of the clock that took the samples.
     other_load_cores : float or None
         Cores that other processes kept busy during the timed loop.
     placement : tuple of ProviderShare
@@ -171,6 +173,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     plan: Plan | None = None
     telemetry: Telemetry | None = None
     peak_memory_bytes: int | None = None
+    timer_resolution_ms: float | None = None
     other_load_cores: float | None = None
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()

@@ -1,0 +1,56 @@
+# Everything a contributor runs. Needs Python 3.10 or newer; the rest is installed into $(VENV).
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO := .cache/demo
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade 'pip>=25.1'
+	$(PIP) --editable '.[plots]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) --editable '.[plots,frames,gpu]' --group dev
+	@touch $@
+
+demo: $(VENV)/.run ## Measure two small sample models and write a report
+	@$(BIN)/enginescope bench --store $(DEMO)
+	@$(BIN)/enginescope report --store $(DEMO) --output $(DEMO)/report latest~1 latest > $(DEMO)/files.txt
+	@echo
+	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
+
+test: lint $(VENV)/.dev ## Lint, type-check and run every test
+	$(BIN)/python -m pytest -n 2
+
+test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
+
+lint: $(VENV)/.dev ## Check style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-loop: $(VENV)/.run ## Compare the measurement loop with a hand-written one
+	$(BIN)/python benchmarks/loop_cost.py
+
+bench-start: $(VENV)/.run ## Compare the start of the command line with a bare import of click
+	$(BIN)/python benchmarks/cold_start.py
+
+bench-statistics: $(VENV)/.run ## Show how often the intervals cover the truth
+	$(BIN)/python benchmarks/statistics/coverage.py
+
+clean: ## Remove the environment and everything built
+	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

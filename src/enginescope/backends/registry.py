@@ -1,0 +1,78 @@
+"""Backend names, found without importing any backend."""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import cast
+
+from enginescope.backends.base import Backend
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.model.job import BackendSpec
+
+#: name -> "module:factory". Other packages add theirs as entry points of this group.
+BUILT_IN = {
+    "ort-cpu": "enginescope.backends.onnxruntime.backend:cpu",
+    "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
+    "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
+    "fake": "enginescope.backends.fake:FakeBackend",
+}
+ENTRY_POINTS = "enginescope.backends"
+
+#: Not offered in lists: they measure nothing real.
+HIDDEN = frozenset({"fake"})
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of all backends, hidden ones left out."""
+    outside = {point.name for point in metadata.entry_points(group=ENTRY_POINTS)}
+    return tuple(sorted((set(BUILT_IN) - HIDDEN) | outside))
+
+
+def load_backend(name: str) -> Backend:
+    """Import and return the backend called `name`.
+
+    Raises
+    ------
+    UsageError
+        There is none of that name.
+    BackendError
+        An outside package offers it and fails to import.
+    """
+    if name in BUILT_IN:
+        module, _, factory = BUILT_IN[name].partition(":")
+        return cast("Backend", getattr(import_module(module), factory)())
+    for point in metadata.entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            try:
+                return cast("Backend", point.load()())
+            except ImportError as error:
+                raise BackendError(f"backend {name}", why=f"{point.value}: {error}") from error
+    raise UsageError(f"no backend is called {name!r}", hint=did_you_mean(name, backend_names()))
+
+
+def parse_backend(text: str) -> BackendSpec:
+    """Return the specification in ``NAME[:PRECISION][?KEY=VALUE&KEY=VALUE]``.
+
+    Raises
+    ------
+    UsageError
+        Not of that form, or the backend does not know the name, precision or an option.
+    """
+    head, question, tail = text.partition("?")
+    name, colon, precision = head.partition(":")
+    options: dict[str, str] = {}
+    for pair in tail.split("&") if question else ():
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise UsageError(
+                f"backend {text!r}",
+                why=f"{pair!r} is not an option",
+                hint="options are written ?key=value&key=value",
+            )
+        options[key] = value
+    if not name or (colon and not precision):
+        raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
+    spec = BackendSpec(name=name, precision=precision or None, options=options)
+    load_backend(name).check(spec)
+    return spec

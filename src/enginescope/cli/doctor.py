@@ -1,0 +1,46 @@
+"""``enginescope doctor``: what this machine can measure with."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from enginescope.cli.options import json_option
+
+
+@click.command("doctor")
+@json_option
+def command(as_json: bool) -> None:
+    """Say what this machine can measure with, and what to install for the rest."""
+    from enginescope.core.jsonio import encode
+    from enginescope.core.units import format_bytes
+    from enginescope.render.text import show, table
+    from enginescope.runner.capabilities import Capability, diagnose
+
+    found = diagnose()
+    if as_json:
+        sys.stdout.buffer.write(encode(found))
+        return
+
+    def rows(parts: tuple[Capability, ...]) -> list[tuple[str, ...]]:
+        return [
+            (one.name, "yes" if one.usable else "no", one.detail, one.hint or "") for one in parts
+        ]
+
+    host = found.environment.host
+    cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
+    place = f" · in {host.container}" if host.container else ""
+    print(f"{host.cpu_model or 'unknown CPU'} · {cores} · {format_bytes(host.memory_bytes)}{place}")
+    print(f"governor {host.governor or 'not visible'} · load {host.load_1min or 0:.2f}")
+    print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns")
+    for device in found.environment.devices:
+        print(f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}")
+    if not found.environment.devices:
+        print("no NVIDIA GPU seen")
+    print()
+    show(table(("backend", "usable", "", "to get it"), rows(found.backends)))
+    print()
+    show(table(("extra", "there", "for", "to get it"), rows(found.extras)))
+    for line in found.advice:
+        print(f"! {line}")

@@ -1,0 +1,108 @@
+"""The command ``enginescope``: finds the verb, turns errors into exit codes.
+
+Verbs are imported when they are called. ``--help`` imports click and nothing else of weight.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from enginescope._version import __version__
+from enginescope.core.errors import EnginescopeError
+
+#: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
+VERBS = {
+    "bench": ("enginescope.cli.bench", "Measure models, each in a fresh process."),
+    "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
+    "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
+    "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),
+    "doctor": ("enginescope.cli.doctor", "Say what this machine can measure with."),
+}
+
+EXIT_INTERRUPTED = 130
+EXIT_BUG = 4
+
+
+class VerbGroup(click.Group):
+    """A group whose commands are imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of the table."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a verb's command."""
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(VERBS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest verb when there is none of that name."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from enginescope.core.suggest import did_you_mean
+
+            raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], VERBS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs from the table, importing none."""
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+@click.group(
+    cls=VerbGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Try: enginescope bench, with no model, measures two small samples.",
+)
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Measure, explain, compare and check inference engines."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 fine · 1 the answer is bad · 2 user error · 3 a run failed · 4 a bug of ours ·
+    130 interrupted.
+    """
+    try:
+        status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return int(leave.exit_code)
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return error.exit_code
+    except EnginescopeError as error:
+        _say(error)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("enginescope: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away; nothing is left to say to it
+        return 0
+    except Exception:  # noqa: BLE001 - the last border: a bug is shown whole, with its exit code
+        import traceback
+
+        traceback.print_exc()
+        print("enginescope: this is a bug of enginescope; please report it", file=sys.stderr)
+        return EXIT_BUG
+    return status if isinstance(status, int) else 0
+
+
+def _say(error: EnginescopeError) -> None:
+    print(f"enginescope: {error.what}", file=sys.stderr)
+    if error.why:
+        print(f"  why: {error.why}", file=sys.stderr)
+    if error.hint:
+        print(f"  try: {error.hint}", file=sys.stderr)

@@ -1,0 +1,101 @@
+"""Options and parameter types that several verbs share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_bytes, parse_duration_ms
+from enginescope.model.job import InputFile, InputRange, InputShape
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]
+    """A parameter read by a function that raises `UsageError`."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the parsed value, or fail with the message of the parser."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except UsageError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            return self.fail(f"{error}{hint}", param, ctx)
+
+
+def parse_shape(text: str) -> InputShape:
+    """Return ``NAME:1x3x224x224``; the last colon splits, so names may hold colons."""
+    name, colon, dims = text.rpartition(":")
+    try:
+        sizes = tuple(int(part) for part in dims.lower().split("x"))
+    except ValueError:
+        sizes = ()
+    if not colon or not name or not sizes or min(sizes) < 0:
+        raise UsageError(f"{text!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
+    return InputShape(name=name.strip("'"), dims=sizes)
+
+
+def parse_input(text: str) -> InputFile:
+    """Return ``NAME:FILE``; the first colon splits."""
+    name, colon, path = text.partition(":")
+    if not colon or not name or not path:
+        raise UsageError(f"{text!r} is not NAME:FILE", hint="as in image:cat.npy")
+    return InputFile(name=name, path=str(Path(path).expanduser().resolve()))
+
+
+def parse_range(text: str) -> InputRange:
+    """Return ``NAME:LOW:HIGH``, bounds included."""
+    parts = text.rsplit(":", 2)
+    try:
+        name, low, high = parts[0], int(parts[1]), int(parts[2])
+    except (IndexError, ValueError):
+        raise UsageError(f"{text!r} is not NAME:LOW:HIGH", hint="as in ids:0:30521") from None
+    if low > high:
+        raise UsageError(f"range {text!r}", why="the lower bound is above the upper one")
+    return InputRange(name=name, low=low, high=high)
+
+
+def parse_count_or_duration(text: str) -> int | float:
+    """Return an int for ``50``, milliseconds as a float for ``200ms``."""
+    return int(text) if text.strip().isdigit() else parse_duration_ms(text)
+
+
+SHAPE = Parsed("NAME:DIMS", parse_shape)
+INPUT = Parsed("NAME:FILE", parse_input)
+RANGE = Parsed("NAME:LOW:HIGH", parse_range)
+DURATION_MS = Parsed("DURATION", parse_duration_ms)
+COUNT_OR_DURATION = Parsed("TIME|COUNT", parse_count_or_duration)
+SIZE = Parsed("SIZE", parse_bytes)
+
+
+def store_option(function: F) -> F:
+    """Add ``--store``."""
+    return click.option(
+        "--store",
+        "store_folder",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """Add ``--json``."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Results as JSON on stdout, nothing else there."
+    )(function)
+
+
+def note(text: str) -> None:
+    """Say something that is not a result: on standard error."""
+    print(text, file=sys.stderr)

@@ -1,0 +1,111 @@
+"""Progress of jobs: a live line on a terminal, plain lines elsewhere. Always on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from enginescope.backends.base import Progress
+from enginescope.core.units import format_ms
+from enginescope.model.job import Job
+from enginescope.model.run import OutcomeKind, Run
+from enginescope.runner.session import Watcher
+
+_PHASES = {
+    "imports": "importing",
+    "load": "loading the model",
+    "first_inference": "first inference",
+    "warm_up": "warming up",
+    "steady_state": "measuring",
+    "layer_profile": "profiling layers",
+}
+
+
+class JobProgress:
+    """Shows where jobs stand, between ``with`` and its end."""
+
+    def __init__(self, jobs: tuple[Job, ...], *, quiet: bool = False) -> None:
+        self._jobs = jobs
+        self._quiet = quiet
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Live | None = None
+        if self._console.is_terminal and not quiet:
+            self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._begin = time.monotonic()
+
+    def __enter__(self) -> JobProgress:
+        """Start the live line."""
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the live line away."""
+        if self._live:
+            self._live.stop()
+
+    @property
+    def watcher(self) -> Watcher:
+        """What the runner tells of its progress, shown here."""
+        return Watcher(started=self._started, progressed=self._progressed)
+
+    def ended(self, run: Run) -> None:
+        """Say how a job has ended; alone on a terminal the summary says it."""
+        if self._quiet or (self._live and len(self._jobs) == 1):
+            return
+        self._line(f"{_what(run.job)}: {_ending(run)}")
+
+    def _started(self, index: int, job: Job) -> None:
+        self._begin = time.monotonic()
+        if not self._live and not self._quiet:
+            self._line(f"{self._place(index)}{_what(job)} …")
+        elif self._live:
+            self._live.update(Text(f"{self._place(index)}{_what(job)}  starting"))
+
+    def _progressed(self, index: int, progress: Progress) -> None:
+        if self._live:
+            text = f"{self._place(index)}{_what(self._jobs[index])}  {describe(progress)}"
+            self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
+
+    def _place(self, index: int) -> str:
+        return f"[{index + 1}/{len(self._jobs)}] " if len(self._jobs) > 1 else ""
+
+    def _line(self, text: str) -> None:
+        if self._live:
+            self._console.print(Text(text))
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def describe(progress: Progress) -> str:
+    """Return a phase, the live median and the most time that is left, as one phrase."""
+    parts = [_PHASES.get(progress.phase, progress.phase)]
+    if progress.median_ms is not None and progress.phase == "steady_state":
+        parts.append(f"{progress.samples:,} samples")
+        width = progress.half_width_pct
+        within = f" ± {width:.2f} %" if width is not None else ""
+        parts.append(f"median {format_ms(progress.median_ms)}{within}")
+    if progress.limit_ms is not None and progress.elapsed_ms is not None:
+        left = max(0.0, progress.limit_ms - progress.elapsed_ms)
+        parts.append(f"at most {left / 1e3:.0f} s left")
+    return " · ".join(parts)
+
+
+def _what(job: Job) -> str:
+    return f"{job.subject.name} · {job.backend}"
+
+
+def _ending(run: Run) -> str:
+    if run.outcome.kind is OutcomeKind.OK and run.stop is not None:
+        return f"ok, {run.stop.iterations:,} samples, run {run.id[:6]}"
+    return f"{run.outcome.kind.value}: {run.outcome.message or ''}".rstrip(": ")

@@ -1,0 +1,32 @@
+"""What verbs that make runs print at the end: screens, one table, or JSON."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from enginescope.analysis.run_view import RunView
+from enginescope.model.run import Run
+
+#: Up to so many runs get a screen each; more get one table.
+SCREENS = 2
+
+
+def present(runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print `runs` on standard output."""
+    views = [RunView(run) for run in runs]
+    if as_json:
+        from enginescope.render.export import summary_json
+
+        sys.stdout.buffer.write(summary_json(views))
+        sys.stdout.flush()
+        return
+    from enginescope.render.text import runs_table, show, summary
+
+    if len(views) > SCREENS:
+        show(runs_table(views))
+        return
+    width = shutil.get_terminal_size().columns
+    for view in views:
+        show(summary(view, width=width))

@@ -1,0 +1,140 @@
+"""The library's front door: the verbs as functions, runs with their figures as results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.model.job import Limits, Workload
+from enginescope.model.run import OutcomeKind, Run
+
+if TYPE_CHECKING:
+    from enginescope.render.report import WrittenReport
+
+
+def bench(
+    model: str | PathLike[str],
+    *,
+    on: str = "ort-cpu",
+    workload: Workload | None = None,
+    layer_profile: bool = True,
+    limits: Limits | None = None,
+    data: str = "auto",
+    store: str | PathLike[str] | None = None,
+) -> RunView:
+    """Measure one model in a fresh process.
+
+    Parameters
+    ----------
+    model : path
+        An ONNX model.
+    on : str
+        Backend specification, such as ``"ort-cpu?intra_op_num_threads=1"``.
+    workload : Workload, optional
+        Shapes, feeds, warm-up and stop rule. By default: seeded random inputs, 200 ms of warm-up,
+        and samples until the 95 % interval of the median is within ±0.5 % or 10 s are over.
+    layer_profile : bool
+        Whether to time the nodes too, in a pass of their own.
+    limits : Limits, optional
+        Timeout in seconds and memory in bytes of the process.
+    data : str
+        ``"auto"``: a ``test_data_set_*`` folder beside the model; ``"none"``; or a folder.
+    store : path, optional
+        Folder of runs to keep the run in; by default it is not stored.
+
+    Returns
+    -------
+    RunView
+        ``run.latency.median_ms`` and the rest, computed from the samples when asked.
+
+    Raises
+    ------
+    UsageError
+        The model or backend is not there, or the request contradicts the model.
+    UnsupportedError
+        This machine or build cannot run it on that backend.
+    BackendError
+        It failed, crashed, timed out or ran out of memory; the message says which.
+    """
+    from enginescope.runner.jobs import make_jobs
+    from enginescope.runner.session import run_jobs
+
+    jobs = make_jobs(
+        [Path(model)],
+        [on],
+        workload or Workload(),
+        limits=limits,
+        layer_profile=layer_profile,
+        data=data,
+    )
+
+    def keep(run: Run) -> None:
+        if store is not None:
+            from enginescope.store.archive import Store
+
+            Store(Path(store)).save(run)
+
+    (run,) = run_jobs(jobs, keep)
+    _raise_unless_ok(run)
+    return RunView(run)
+
+
+def load_run(path: str | PathLike[str]) -> RunView:
+    """Return a stored run from its folder or its ``run.json``.
+
+    Raises
+    ------
+    StoreError, FormatError
+        There is no run, or it is damaged; the message names the file.
+    """
+    from enginescope.store.archive import load_path
+
+    return RunView(load_path(Path(path)))
+
+
+def import_artifacts(*paths: str | PathLike[str]) -> tuple[RunView, ...]:
+    """Return the runs in files that other tools left, one for each engine.
+
+    Parameters
+    ----------
+    *paths : path
+        Files or folders: trtexec's times, profile, layer information and logs, trex's metadata,
+        ONNX Runtime profiles. They are known by content.
+
+    Raises
+    ------
+    UsageError
+        A path is not there, or nothing in it was recognised.
+    """
+    from enginescope.formats.importer import import_artifacts as read
+
+    return tuple(RunView(run) for run in read([Path(path) for path in paths]).runs)
+
+
+def write_report(
+    runs: RunView | Sequence[RunView], folder: str | PathLike[str], *, topk: int = 30
+) -> WrittenReport:
+    """Write the report of `runs` into `folder`.
+
+    Parameters
+    ----------
+    topk : int
+        Layers drawn in the per-layer plot; tables hold all.
+    """
+    from enginescope.render.report import write_report as write
+
+    views = [runs] if isinstance(runs, RunView) else list(runs)
+    return write(views, Path(folder), topk=topk)
+
+
+def _raise_unless_ok(run: Run) -> None:
+    outcome = run.outcome
+    if outcome.kind is OutcomeKind.OK:
+        return
+    kind = UnsupportedError if outcome.kind is OutcomeKind.UNSUPPORTED else BackendError
+    what = f"{run.job.subject.name} on {run.job.backend}: {outcome.kind.value}"
+    raise kind(what, why=outcome.message, hint=outcome.hint)

@@ -1,0 +1,83 @@
+"""The machine: processor, memory, governor, container."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import psutil
+
+from enginescope.model.environment import Host
+
+_CPUINFO = Path("/proc/cpuinfo")
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def probe_host() -> Host:
+    """Return what can be known of this machine; what cannot is ``None``."""
+    return Host(
+        name=platform.node() or None,
+        os=platform.platform(),
+        cpu_model=cpu_model(),
+        cores_physical=psutil.cpu_count(logical=False),
+        cores_logical=psutil.cpu_count(logical=True),
+        cores_usable=usable_cores(),
+        memory_bytes=usable_memory_bytes(),
+        governor=_read(_GOVERNOR),
+        container=container_kind(),
+        load_1min=_load_average(),
+    )
+
+
+def cpu_model(cpuinfo: Path = _CPUINFO) -> str | None:
+    """Return the processor's marketing name."""
+    for line in (_read(cpuinfo) or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model", "Hardware") and value.strip():
+            return value.strip()
+    return platform.processor() or None
+
+
+def usable_cores(cgroup: Path = _CGROUP) -> int | None:
+    """Return the cores this process may use, after affinity and the container's quota."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count()
+    quota, _, period = (_read(cgroup / "cpu.max") or "").partition(" ")
+    if quota.isdigit() and period.isdigit() and cores is not None:
+        return max(1, min(cores, int(quota) // int(period)))
+    return cores
+
+
+def usable_memory_bytes(cgroup: Path = _CGROUP) -> int:
+    """Return the machine's memory, or the container's limit if that is less, in bytes."""
+    total = int(psutil.virtual_memory().total)
+    limit = _read(cgroup / "memory.max") or ""
+    return min(total, int(limit)) if limit.isdigit() else total
+
+
+def container_kind(root: Path = Path("/")) -> str | None:
+    """Return ``docker``, ``podman``, ``kubernetes`` or another runtime's name, or ``None``."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    if (root / ".dockerenv").exists():
+        return "docker"
+    if (root / "run/.containerenv").exists():
+        return "podman"
+    named = _read(root / "run/systemd/container") or os.environ.get("container")  # noqa: SIM112 (systemd)
+    return named or None
+
+
+def _load_average() -> float | None:
+    try:
+        return os.getloadavg()[0]
+    except OSError:  # the platform does not keep one
+        return None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:  # absent on this platform, or not ours to read
+        return None

@@ -1,0 +1,95 @@
+"""What this machine can measure with, and what to install for the rest."""
+
+from __future__ import annotations
+
+from enginescope.backends.registry import backend_names, load_backend
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.optional import is_installed
+from enginescope.core.record import Record
+from enginescope.model.environment import Environment
+from enginescope.probe.clock import timer_resolution_ms
+from enginescope.probe.environment import probe_environment
+
+#: extra -> (module that shows it is there, what it is for)
+EXTRAS = {
+    "plots": ("vl_convert", "PNG plots in reports"),
+    "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
+    "gpu": ("pynvml", "GPU facts"),
+}
+
+
+class Capability(Record, frozen=True, kw_only=True):
+    """One thing that can or cannot be used here.
+
+    Attributes
+    ----------
+    name : str
+    usable : bool
+    detail : str
+        Version or purpose; the cause when it cannot be used.
+    hint : str or None
+        What to do about it.
+    """
+
+    name: str
+    usable: bool
+    detail: str
+    hint: str | None = None
+
+
+class Diagnosis(Record, frozen=True, kw_only=True):
+    """The answer of ``enginescope doctor``."""
+
+    environment: Environment
+    timer_resolution_ms: float
+    backends: tuple[Capability, ...]
+    extras: tuple[Capability, ...]
+    advice: tuple[str, ...] = ()
+
+
+def diagnose() -> Diagnosis:
+    """Look at this machine; nothing is measured.
+
+    Providers other than the CPU are started once: only that shows whether they can be.
+    """
+    environment = probe_environment()
+    return Diagnosis(
+        environment=environment,
+        timer_resolution_ms=timer_resolution_ms(),
+        backends=tuple(_backend(name) for name in backend_names()),
+        extras=tuple(_extra(name) for name in EXTRAS),
+        advice=advice(environment),
+    )
+
+
+def advice(environment: Environment) -> tuple[str, ...]:
+    """Return what would make figures from this machine steadier."""
+    host = environment.host
+    found = []
+    if host.governor not in (None, "performance"):
+        found.append(
+            f"the CPU governor is {host.governor}: sudo cpupower frequency-set -g performance"
+        )
+    if host.load_1min is not None and host.load_1min > 0.5:
+        found.append(f"load average is {host.load_1min:.1f}: end other work before measuring")
+    if "onnxruntime" in environment.versions and "onnxruntime-gpu" in environment.versions:
+        found.append(
+            "onnxruntime and onnxruntime-gpu are both installed and overwrite each other: "
+            "pip uninstall onnxruntime, then reinstall onnxruntime-gpu"
+        )
+    return tuple(found)
+
+
+def _backend(name: str) -> Capability:
+    try:
+        state = load_backend(name).availability()
+    except EnginescopeError as error:
+        return Capability(name=name, usable=False, detail=str(error), hint=error.hint)
+    return Capability(name=name, usable=state.usable, detail=state.detail, hint=state.hint)
+
+
+def _extra(name: str) -> Capability:
+    module, purpose = EXTRAS[name]
+    usable = is_installed(module)
+    hint = None if usable else f"pip install 'enginescope[{name}]'"
+    return Capability(name=name, usable=usable, detail=purpose, hint=hint)

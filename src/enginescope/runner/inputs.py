@@ -1,0 +1,234 @@
+"""Values for a model's inputs: files, a data set, or seeded random ones.
+
+The same job gives the same values on every backend: a random input depends on its own name, shape
+and type and on the seed, not on the order of the inputs.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.formats.tensor_files import load_data_set, load_tensor
+from enginescope.model.job import InputRange, Workload
+from enginescope.model.notice import Notice
+from enginescope.model.tensor import DataType
+
+_NUMPY_TYPES = {
+    DataType.FP64: np.float64,
+    DataType.FP32: np.float32,
+    DataType.FP16: np.float16,
+    DataType.INT64: np.int64,
+    DataType.INT32: np.int32,
+    DataType.INT16: np.int16,
+    DataType.INT8: np.int8,
+    DataType.UINT64: np.uint64,
+    DataType.UINT32: np.uint32,
+    DataType.UINT16: np.uint16,
+    DataType.UINT8: np.uint8,
+    DataType.BOOL: np.bool_,
+    DataType.COMPLEX64: np.complex64,
+    DataType.COMPLEX128: np.complex128,
+}
+
+
+def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
+    """Return values for every input of a model.
+
+    Files come before the data set, the data set before random values; a shape that the user fixed
+    overrides the data set for that input.
+
+    Raises
+    ------
+    UsageError
+        A name the model does not have, or a shape or file that does not fit.
+    UnsupportedError
+        An input that has no array form here (a sequence, a map).
+    """
+    _check_names(specs, workload)
+    from_set = _data_set_arrays(specs, workload)
+    files = {one.name: one.path for one in workload.files}
+    ranges = {one.name: one for one in workload.ranges}
+    arrays: dict[str, Any] = {}
+    notices: list[Notice] = []
+    unbounded: list[str] = []
+    for spec in specs:
+        shape, remarks = resolve_shape(spec, workload)
+        if spec.name in files:
+            arrays[spec.name] = _from_file(spec, files[spec.name], shape)
+        elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
+            arrays[spec.name] = from_set[spec.name]
+        else:
+            arrays[spec.name] = random_array(spec, shape, workload.seed, ranges.get(spec.name))
+            notices += remarks
+            if _is_wide_integer(spec) and spec.name not in ranges:
+                unbounded.append(spec.name)
+    if from_set:
+        notices.append(_data_set_notice(workload))
+    return Feeds(
+        arrays=arrays,
+        batch=workload.batch or _batch_of(arrays),
+        notices=tuple(notices),
+        random_integers=tuple(unbounded),
+    )
+
+
+def resolve_shape(
+    spec: InputSpec, workload: Workload
+) -> tuple[tuple[int, ...], tuple[Notice, ...]]:
+    """Return the shape an input is fed with; a dynamic dimension that nobody fixed becomes 1.
+
+    Raises
+    ------
+    UsageError
+        A fixed shape that contradicts the model's.
+    """
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
+    if given is not None:
+        _check_shape(spec, given)
+        return given, ()
+    shape: list[int] = []
+    assumed: list[str] = []
+    for axis, dim in enumerate(spec.shape):
+        if isinstance(dim, int) and dim >= 0:
+            shape.append(dim)
+        elif axis == 0 and workload.batch is not None:
+            shape.append(workload.batch)
+        else:
+            shape.append(1)
+            assumed.append(str(dim) if isinstance(dim, str) else f"axis {axis}")
+    if workload.batch is not None and spec.shape and shape[0] != workload.batch:
+        raise UsageError(
+            f"batch {workload.batch}",
+            why=f"input {spec.name} has a fixed first dimension of {shape[0]}",
+            hint="leave --batch out, or export the model with a dynamic batch",
+        )
+    return tuple(shape), _assumed_notice(spec, assumed, tuple(shape))
+
+
+def random_array(
+    spec: InputSpec, shape: tuple[int, ...], seed: int, bounds: InputRange | None
+) -> Any:
+    """Return random values in trtexec's ranges: floats −1…1, integers −128…127, uint8 0…255.
+
+    Raises
+    ------
+    UnsupportedError
+        The type has no random values here.
+    """
+    generator = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
+    dtype = spec.dtype
+    if dtype is DataType.STRING:
+        return np.full(shape, "enginescope", dtype=object)
+    if dtype is DataType.BF16:  # the upper half of a float32 is a bfloat16
+        wide = generator.uniform(-1, 1, shape).astype(np.float32)
+        return (wide.view(np.uint32) >> 16).astype(np.uint16)
+    if dtype is None or dtype not in _NUMPY_TYPES:
+        raise UnsupportedError(
+            f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
+        )
+    kind = np.dtype(_NUMPY_TYPES[dtype])
+    if bounds is not None and kind.kind in "iu":
+        return generator.integers(bounds.low, bounds.high, shape, kind, endpoint=True)
+    if bounds is not None:
+        return generator.uniform(bounds.low, bounds.high, shape).astype(kind)
+    if kind.kind == "b":
+        return generator.integers(0, 2, shape).astype(kind)
+    if kind.kind == "u":
+        return generator.integers(0, 255, shape, endpoint=True).astype(kind)
+    if kind.kind == "i":
+        return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
+    return generator.uniform(-1, 1, shape).astype(kind)
+
+
+def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
+    known = [spec.name for spec in specs]
+    for name in (
+        *(one.name for one in workload.shapes),
+        *(one.name for one in workload.files),
+        *(one.name for one in workload.ranges),
+    ):
+        if name not in known:
+            raise UsageError(
+                f"the model has no input called {name!r}", hint=did_you_mean(name, known)
+            )
+
+
+def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
+    fits = len(given) == len(spec.shape) and all(
+        not isinstance(dim, int) or dim in (-1, size)
+        for dim, size in zip(spec.shape, given, strict=True)
+    )
+    if not fits:
+        wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
+        raise UsageError(
+            f"shape {'x'.join(map(str, given))} for input {spec.name}",
+            why=f"the model wants {wanted or 'a scalar'}",
+        )
+
+
+def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
+    wanted = _NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
+    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=shape)
+    if wanted is not None and array.dtype != np.dtype(wanted):
+        raise UsageError(
+            f"{path} for input {spec.name}",
+            why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}",
+        )
+    _check_shape(spec, tuple(array.shape))
+    return array
+
+
+def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
+    if workload.data_set is None:
+        return {}
+    return load_data_set(Path(workload.data_set), [spec.name for spec in specs])
+
+
+def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
+    """Whether a data set's array is still wanted, after the user's shapes and batch."""
+    if any(one.name == spec.name for one in workload.shapes):
+        return resolve_shape(spec, workload)[0] == shape
+    return workload.batch is None or (bool(shape) and shape[0] == workload.batch)
+
+
+def _data_set_notice(workload: Workload) -> Notice:
+    folder = Path(workload.data_set or "")
+    return Notice(
+        code="I-DATA-SET",
+        message=f"Inputs come from {folder.name} beside the model; --data none gives random ones.",
+        evidence={"folder": str(folder)},
+        level="info",
+    )
+
+
+def _assumed_notice(
+    spec: InputSpec, assumed: list[str], shape: tuple[int, ...]
+) -> tuple[Notice, ...]:
+    if not assumed:
+        return ()
+    text = "x".join(map(str, shape))
+    return (
+        Notice(
+            code="W-DYNAMIC-SHAPE",
+            message=f"Input {spec.name} is dynamic in {', '.join(assumed)}, taken as 1: {text}. "
+            f"Fix it with --shape {spec.name}:…",
+            evidence={"input": spec.name, "dimensions": assumed, "shape": list(shape)},
+        ),
+    )
+
+
+def _is_wide_integer(spec: InputSpec) -> bool:
+    return spec.dtype in (DataType.INT64, DataType.INT32)
+
+
+def _batch_of(arrays: dict[str, Any]) -> int:
+    """Return the first dimension where all inputs of two axes or more agree on it, else 1."""
+    firsts = {array.shape[0] for array in arrays.values() if array.ndim >= 2}
+    return int(firsts.pop()) if len(firsts) == 1 else 1

@@ -1,0 +1,246 @@
+"""One job in one fresh process: bounded in time and memory, killed whole, its end made data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from enginescope.backends.base import Progress
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import encode, write_atomic
+from enginescope.core.record import Record
+from enginescope.core.sidecar import load_record
+from enginescope.model.job import Job
+from enginescope.model.run import Outcome, OutcomeKind
+from enginescope.model.samples import frozen
+from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.probe.memory import available_bytes, oom_kills, tree_rss_bytes
+from enginescope.runner.worker import PROGRESS, RESULT, WorkerResult
+
+LOG = "worker.log"
+POLL_S = 0.05
+#: Share of the free memory that a worker may take when no limit is given: beyond it the machine
+#: would start to swap or kill, and then nothing is measured any more.
+DEFAULT_MEMORY_SHARE = 0.9
+_TAIL_LINES = 12
+
+
+class Ended(Record, frozen=True, kw_only=True, eq=False):
+    """How a worker ended.
+
+    Attributes
+    ----------
+    result : WorkerResult or None
+        ``None`` when it left none that can be read.
+    memory : Telemetry
+        Resident memory of its process tree, sampled from outside.
+    """
+
+    outcome: Outcome
+    result: WorkerResult | None
+    memory: Telemetry
+
+
+def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Ended:
+    """Run `job` in a fresh interpreter and wait for its end.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty; gets the job, the result, the progress and the worker's log.
+    on_progress : callable
+        Told where the job stands, a few times a second.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Passed on, after the worker and all its children are dead.
+    """
+    job_file = folder / "job.json"
+    write_atomic(job_file, encode(job))
+    kills_before = oom_kills()
+    with (folder / LOG).open("wb") as log:
+        process = _spawn(job_file, folder, log.fileno())
+        watch = _Watch(process, job, folder, on_progress)
+        try:
+            verdict = watch.until_end()
+        finally:
+            kill_tree(process)
+    killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
+    outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
+    return Ended(outcome=outcome, result=result, memory=watch.memory())
+
+
+def _spawn(job_file: Path, folder: Path, log: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "enginescope.runner.worker", str(job_file), str(folder)]
+    # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
+    return subprocess.Popen(
+        [*command, str(time.monotonic_ns())],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+
+
+class _Watch:
+    """Looks after a running worker: time, memory, progress."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        job: Job,
+        folder: Path,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._process = process
+        self._handle = psutil.Process(process.pid) if process.poll() is None else None
+        self._limits = job.limits
+        self._memory_limit = job.limits.memory_bytes or int(
+            DEFAULT_MEMORY_SHARE * available_bytes()
+        )
+        self._progress_file = folder / PROGRESS
+        self._on_progress = on_progress
+        self._begin = time.monotonic()
+        self._times_ms: list[float] = []
+        self._rss: list[float] = []
+        self._last_progress = b""
+
+    def until_end(self) -> Outcome | None:
+        """Return when the worker has ended, with the verdict if it must be ended from here."""
+        while self._process.poll() is None:
+            verdict = self._look()
+            if verdict is not None:
+                return verdict
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(POLL_S)
+        self._report_progress()
+        return None
+
+    def memory(self) -> Telemetry:
+        """Return the series of resident memory seen."""
+        rss = Channel(name="rss_bytes", values=frozen(self._rss))
+        return Telemetry(time_ms=frozen(self._times_ms), channels=(rss,))
+
+    def _look(self) -> Outcome | None:
+        elapsed = time.monotonic() - self._begin
+        rss = tree_rss_bytes(self._handle) if self._handle else None
+        if rss is not None:
+            self._times_ms.append(elapsed * 1e3)
+            self._rss.append(float(rss))
+        self._report_progress()
+        if rss is not None and rss > self._memory_limit:
+            return _over_memory(rss, self._memory_limit)
+        if elapsed > self._limits.timeout_s:
+            return _over_time(self._limits.timeout_s)
+        return None
+
+    def _report_progress(self) -> None:
+        try:
+            data = self._progress_file.read_bytes()
+        except OSError:  # nothing reported yet
+            return
+        if data and data != self._last_progress:
+            self._last_progress = data
+            with contextlib.suppress(msgspec.DecodeError):
+                self._on_progress(msgspec.json.decode(data, type=Progress))
+
+
+def kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Kill a worker with everything it has started, and wait for it."""
+    members: list[psutil.Process] = []
+    with contextlib.suppress(psutil.Error):
+        members = psutil.Process(process.pid).children(recursive=True)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for member in members:  # those that left the group
+        with contextlib.suppress(psutil.Error):
+            member.kill()
+    process.wait()
+
+
+def _over_memory(rss: int, limit: int) -> Outcome:
+    return Outcome(
+        kind=OutcomeKind.OUT_OF_MEMORY,
+        message=f"used {rss / 2**20:,.0f} MiB of memory, the limit is {limit / 2**20:,.0f} MiB",
+        hint="a smaller batch or shape, or --memory-limit",
+    )
+
+
+def _over_time(limit_s: float) -> Outcome:
+    return Outcome(
+        kind=OutcomeKind.TIMED_OUT,
+        message=f"did not end within {limit_s:g} s",
+        hint="--timeout, or a shorter --max-time",
+    )
+
+
+def _conclude(
+    status: int, verdict: Outcome | None, folder: Path, *, killed: bool
+) -> tuple[Outcome, WorkerResult | None]:
+    """Turn exit status, our own verdict and what lies in `folder` into an outcome."""
+    tail = _tail(folder / LOG)
+    if verdict is not None:
+        return msgspec.structs.replace(verdict, detail=tail), None
+    if status < 0:
+        return _signalled(-status, tail, killed=killed), None
+    if status != 0:
+        message = f"the worker exited with status {status} and left no result"
+        return (
+            Outcome(
+                kind=OutcomeKind.CRASHED,
+                message=message,
+                exit_code=status,
+                detail=tail,
+                hint="the log of the worker is kept with the run",
+            ),
+            None,
+        )
+    try:
+        result = load_record(WorkerResult, folder, RESULT)
+    except FormatError as error:
+        message = f"the worker left a result that cannot be read: {error}"
+        return Outcome(kind=OutcomeKind.FAILED, message=message, exit_code=0, detail=tail), None
+    outcome = result.outcome
+    if outcome.kind is not OutcomeKind.OK and outcome.detail is None:
+        outcome = msgspec.structs.replace(outcome, detail=tail)
+    return outcome, result
+
+
+def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    if number == signal.SIGKILL and killed:
+        return Outcome(
+            kind=OutcomeKind.OUT_OF_MEMORY,
+            message="killed by the kernel for memory",
+            hint="a smaller batch or shape",
+            signal=number,
+            detail=tail,
+        )
+    return Outcome(
+        kind=OutcomeKind.CRASHED,
+        message=f"died of {name}",
+        hint="the log of the worker is kept with the run",
+        signal=number,
+        detail=tail,
+    )
+
+
+def _tail(path: Path) -> str | None:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return "\n".join(lines[-_TAIL_LINES:]) or None

@@ -1,0 +1,116 @@
+"""The child process: reads a job, measures it, writes a result folder.
+
+``python -m enginescope.runner.worker JOB.json OUTDIR --spawned-ns N``
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.base import Measured, Progress
+from enginescope.backends.registry import load_backend
+from enginescope.core.errors import EnginescopeError, UnsupportedError
+from enginescope.core.jsonio import decode, read_bytes
+from enginescope.core.record import Record
+from enginescope.core.sidecar import save_record
+from enginescope.model.environment import Environment
+from enginescope.model.job import Job
+from enginescope.model.run import Outcome, OutcomeKind, Phase
+from enginescope.probe.clock import timer_resolution_ms
+from enginescope.probe.environment import probe_environment
+from enginescope.probe.memory import peak_rss_bytes
+from enginescope.runner.inputs import make_feeds
+
+RESULT = "result.json"
+PROGRESS = "progress.json"
+
+
+class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
+    """What a worker leaves for its parent.
+
+    Attributes
+    ----------
+    timer_resolution_ms : float or None
+        Smallest step of the clock the samples were taken with.
+    """
+
+    outcome: Outcome
+    environment: Environment = Environment()
+    measured: Measured = Measured()
+    phases: tuple[Phase, ...] = ()
+    peak_memory_bytes: int | None = None
+    timer_resolution_ms: float | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """Run the worker; the exit status is 0 whenever a result was written."""
+    entered_ns = time.monotonic_ns()
+    faulthandler.enable()  # a crash leaves a trace in the log
+    job_path, folder, spawned_ns = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
+    job = decode(read_bytes(job_path), Job, source=str(job_path))
+    start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
+    result = execute(job, folder)
+    result = msgspec.structs.replace(
+        result, phases=(start, *result.phases), peak_memory_bytes=peak_rss_bytes()
+    )
+    save_record(result, folder, RESULT)
+    return 0
+
+
+def execute(job: Job, folder: Path) -> WorkerResult:
+    """Measure `job` in this process and return the result, whatever became of it."""
+    environment = probe_environment()
+    report = partial(_write_progress, folder / PROGRESS)
+    report(Progress(phase="imports"))
+    begin = time.perf_counter_ns()
+    try:
+        backend = load_backend(job.backend.name)
+        backend.prepare()
+        imports = Phase(name="imports", duration_ms=(time.perf_counter_ns() - begin) / 1e6)
+        measured = backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
+        outcome = Outcome()
+    except UnsupportedError as error:
+        return _failure(OutcomeKind.UNSUPPORTED, error, environment)
+    except MemoryError as error:
+        return _failure(OutcomeKind.OUT_OF_MEMORY, error, environment)
+    except EnginescopeError as error:
+        return _failure(OutcomeKind.FAILED, error, environment)
+    except Exception as error:  # noqa: BLE001 - the border: any bug becomes a recorded outcome
+        return _failure(OutcomeKind.FAILED, error, environment)
+    return WorkerResult(
+        outcome=outcome,
+        environment=environment,
+        measured=measured,
+        phases=(imports, *measured.phases),
+        timer_resolution_ms=timer_resolution_ms(),
+    )
+
+
+def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) -> WorkerResult:
+    known = isinstance(error, EnginescopeError)
+    message = str(error) or type(error).__name__
+    outcome = Outcome(
+        kind=kind,
+        message=message if known else f"{type(error).__name__}: {message}",
+        hint=error.hint if isinstance(error, EnginescopeError) else None,
+        detail=None if known else "".join(traceback.format_exception(error)),
+    )
+    return WorkerResult(outcome=outcome, environment=environment)
+
+
+def _write_progress(path: Path, progress: Progress) -> None:
+    """Write where the job stands; no sync, a lost line of progress is no loss."""
+    temporary = path.with_suffix(".part")
+    temporary.write_bytes(msgspec.json.encode(progress))
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import gc
+import itertools
+
+import numpy as np
+import pytest
+
+from enginescope.backends import loop
+from enginescope.backends.base import Progress
+from enginescope.backends.loop import timed_loop, warm_up
+from enginescope.model.job import StopRule, WarmUp
+
+
+class Clock:
+    """A clock that only the step moves: what is timed is known exactly."""
+
+    def __init__(self, monkeypatch, durations_ms) -> None:
+        self.now_ns = 0
+        self.calls = 0
+        self._durations = durations_ms
+        monkeypatch.setattr(loop, "perf_counter_ns", lambda: self.now_ns)
+
+    def step(self) -> None:
+        self.calls += 1
+        self.now_ns += round(next(self._durations) * 1e6)
+
+
+def steady(monkeypatch, ms: float = 1.0) -> Clock:
+    noise = np.random.default_rng(0).normal(1, 0.001, 100_000)
+    return Clock(monkeypatch, itertools.cycle(float(one) for one in ms * noise))
+
+
+def ignore(_: Progress) -> None:
+    pass
+
+
+def test_exactly_so_many_iterations(monkeypatch) -> None:
+    clock = steady(monkeypatch)
+    report, samples = timed_loop(clock.step, StopRule(iterations=137), ignore)
+    assert report.rule == "iterations"
+    assert len(samples) == clock.calls == report.iterations == 137
+
+
+def test_each_sample_is_one_step_and_nothing_else(monkeypatch) -> None:
+    durations = [1.0, 5.0, 2.0, 7.0]
+    clock = Clock(monkeypatch, itertools.cycle(durations))
+    _, samples = timed_loop(clock.step, StopRule(iterations=8), ignore)
+    np.testing.assert_allclose(samples.values_ms, durations * 2)
+    np.testing.assert_allclose(samples.start_ms, np.cumsum([0.0, *durations, *durations])[:8])
+
+
+def test_duration(monkeypatch) -> None:
+    report, samples = timed_loop(steady(monkeypatch).step, StopRule(duration_ms=2_000), ignore)
+    assert report.rule == "duration"
+    assert 2_000 <= report.duration_ms < 2_000 + 2 * loop.CHUNK_MS
+    assert len(samples) == pytest.approx(report.duration_ms, rel=0.01)
+
+
+def test_precision_waits_for_count_and_time(monkeypatch) -> None:
+    report, samples = timed_loop(steady(monkeypatch).step, StopRule(), ignore)
+    assert report.rule == "precision"
+    assert report.half_width_pct is not None
+    assert report.half_width_pct <= 0.5
+    assert len(samples) >= 100
+    assert report.duration_ms >= StopRule().min_time_ms
+
+
+def test_noise_runs_into_the_time_limit(monkeypatch) -> None:
+    noise = np.random.default_rng(1).lognormal(0, 2, 100_000)
+    clock = Clock(monkeypatch, itertools.cycle(float(one) for one in noise))
+    report, _ = timed_loop(clock.step, StopRule(precision_pct=0.01, max_time_ms=3_000), ignore)
+    assert report.rule == "max_time"
+    assert report.duration_ms >= 3_000
+
+
+def test_slow_models_still_get_their_samples(monkeypatch) -> None:
+    report, samples = timed_loop(
+        steady(monkeypatch, 200.0).step, StopRule(max_time_ms=5_000), ignore
+    )
+    assert report.rule in ("max_time", "precision")
+    assert len(samples) >= 100  # 20 s, although 5 s were the wish
+
+
+def test_but_not_without_end(monkeypatch) -> None:
+    report, samples = timed_loop(
+        steady(monkeypatch, 1_000.0).step, StopRule(max_time_ms=2_000), ignore
+    )
+    assert report.rule == "hard_limit"
+    assert len(samples) < 20
+
+
+def test_progress_tells_of_the_loop(monkeypatch) -> None:
+    seen: list[Progress] = []
+    timed_loop(steady(monkeypatch).step, StopRule(duration_ms=1_000), seen.append)
+    assert {one.phase for one in seen} == {"steady_state"}
+    assert [one.samples for one in seen] == sorted(one.samples for one in seen)
+    assert seen[-1].median_ms == pytest.approx(1.0, rel=0.01)
+    assert seen[-1].limit_ms == 1_000
+
+
+def test_garbage_collection_is_off_inside_and_restored(monkeypatch) -> None:
+    states = []
+    clock = steady(monkeypatch)
+
+    def step() -> None:
+        states.append(gc.isenabled())
+        clock.step()
+
+    assert gc.isenabled()
+    timed_loop(step, StopRule(iterations=3), ignore)
+    assert states == [False] * 3
+    assert gc.isenabled()
+
+
+def test_garbage_collection_is_restored_after_an_error() -> None:
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        timed_loop(fail, StopRule(iterations=3), ignore)
+    assert gc.isenabled()
+
+
+def test_warm_up_reaches_time_and_count(monkeypatch) -> None:
+    report, times = warm_up(
+        steady(monkeypatch).step, WarmUp(time_ms=100, iterations=500, limit_ms=5_000), ignore
+    )
+    assert report.ended_by == "steady"
+    assert report.iterations == len(times) >= 500
+    assert report.duration_ms >= 100
+
+
+def test_warm_up_goes_on_until_steady(monkeypatch) -> None:
+    falling = itertools.chain((3.0 - 2.0 * i / 400 for i in range(400)), itertools.repeat(1.0))
+    clock = Clock(monkeypatch, falling)
+    report, _ = warm_up(clock.step, WarmUp(time_ms=100, iterations=3, limit_ms=60_000), ignore)
+    assert report.ended_by == "steady"
+    assert report.iterations > 400
+
+
+def test_warm_up_gives_up(monkeypatch) -> None:
+    rising = (1.0 + 0.01 * i for i in itertools.count())
+    clock = Clock(monkeypatch, rising)
+    report, _ = warm_up(clock.step, WarmUp(time_ms=100, limit_ms=1_000), ignore)
+    assert report.ended_by == "limit"
+    assert report.duration_ms >= 1_000
+
+
+def test_no_warm_up(monkeypatch) -> None:
+    clock = steady(monkeypatch)
+    report, times = warm_up(clock.step, WarmUp(time_ms=0, iterations=0), ignore)
+    assert (report.iterations, report.ended_by, clock.calls, times.size) == (0, "fixed", 0, 0)

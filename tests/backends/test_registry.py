@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from importlib import metadata
+
+import pytest
+
+from enginescope.backends import registry
+from enginescope.backends.registry import backend_names, load_backend, parse_backend
+from enginescope.core.errors import BackendError, UsageError
+
+
+def test_every_built_in_backend_loads() -> None:
+    for name in registry.BUILT_IN:
+        assert load_backend(name).availability().detail
+
+
+def test_names_leave_the_fake_out() -> None:
+    assert "ort-cpu" in backend_names()
+    assert "fake" not in backend_names()
+
+
+def test_specification_round_trip() -> None:
+    text = "ort-cpu?intra_op_num_threads=1&graph_optimization_level=basic"
+    spec = parse_backend(text)
+    assert spec.name == "ort-cpu"
+    assert spec.options["graph_optimization_level"] == "basic"
+    assert str(spec) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ort-cpo", "no backend is called 'ort-cpo'"),
+        ("ort-cpu:fp16", "no precision 'fp16'"),
+        ("ort-cpu:", "not NAME or NAME:PRECISION"),
+        ("?a=b", "not NAME or NAME:PRECISION"),
+        ("ort-cpu?threads", "'threads' is not an option"),
+        ("ort-cpu?intra_op_threads=1", "no option 'intra_op_threads'"),
+        ("ort-cpu?intra_op_num_threads=many", "not a number of threads"),
+        ("ort-cpu?graph_optimization_level=most", "graph_optimization_level=most"),
+        ("ort-cpu?enable_mem_pattern=yes", "enable_mem_pattern=yes"),
+        ("fake?fault=flood", "no fault 'flood'"),
+        ("fake?colour=red", "no option 'colour'"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        parse_backend(text)
+
+
+def test_a_near_name_is_suggested() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_backend("ort-cpo")
+    assert caught.value.hint == "did you mean ort-cpu?"
+
+
+def test_gpu_providers_take_options_of_their_own() -> None:
+    assert parse_backend("ort-cuda?device_id=1").options == {"device_id": "1"}
+    assert parse_backend("ort-cpu?session.intra_op.allow_spinning=0").options
+
+
+def outside(monkeypatch, target: str) -> None:
+    point = metadata.EntryPoint(name="mine", value=target, group=registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry.metadata, "entry_points", lambda group: [point])
+
+
+def test_backends_of_other_packages(monkeypatch) -> None:
+    outside(monkeypatch, "enginescope.backends.fake:FakeBackend")
+    assert "mine" in backend_names()
+    assert load_backend("mine").availability().usable
+
+
+def test_a_broken_package_is_named(monkeypatch) -> None:
+    outside(monkeypatch, "no_such_package:Backend")
+    with pytest.raises(BackendError, match="no_such_package:Backend"):
+        load_backend("mine")

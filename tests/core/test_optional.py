@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from enginescope.core.errors import MissingDependencyError
+from enginescope.core.optional import is_installed, require
+
+
+def test_present() -> None:
+    assert require("json", purpose="x", install="y").loads("1") == 1
+    assert is_installed("json")
+
+
+def test_absent_says_how_to_get_it() -> None:
+    with pytest.raises(MissingDependencyError) as caught:
+        require("no_such_package", purpose="writing plots", install="enginescope[plots]")
+    assert "no_such_package is not available: writing plots needs it" in str(caught.value)
+    assert caught.value.hint == "pip install 'enginescope[plots]'"
+    assert not is_installed("no_such_package")
+    assert not is_installed("no_such_package.inner")
+
+
+def test_broken_is_not_called_absent(tmp_path, monkeypatch) -> None:
+    (tmp_path / "broken_package.py").write_text("import not_there_either\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_package", raising=False)
+    with pytest.raises(MissingDependencyError, match="fails to import: No module named"):
+        require("broken_package", purpose="x", install="y")

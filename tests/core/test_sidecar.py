@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.core.sidecar import load_record, save_record
+from enginescope.model.samples import Samples, frozen
+
+
+def saved(tmp_path):
+    samples = Samples(metric="latency", values_ms=frozen([1.0, 2.5]), start_ms=frozen([0.0, 3.0]))
+    save_record(samples, tmp_path, "it.json")
+    return tmp_path
+
+
+def test_round_trip(tmp_path) -> None:
+    loaded = load_record(Samples, saved(tmp_path), "it.json")
+    np.testing.assert_array_equal(loaded.values_ms, [1.0, 2.5])
+    np.testing.assert_array_equal(loaded.start_ms, [0.0, 3.0])
+    assert loaded.warmup_ms is None
+    assert not loaded.values_ms.flags.writeable
+
+
+def test_the_json_needs_no_library_of_ours(tmp_path) -> None:
+    plain = json.loads((saved(tmp_path) / "it.json").read_text())
+    assert plain["values_ms"] == {"npy": "arrays/000.npy"}
+
+
+def edit(tmp_path, **changes) -> None:
+    path = saved(tmp_path) / "it.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"values_ms": {"npy": "../../etc/passwd"}}, "outside the folder"),
+        ({"values_ms": {"npy": "arrays/999.npy"}}, "cannot read"),
+        ({"values_ms": [1, 2]}, "expected an array"),
+        ({"metric": 3}, "Expected `str`"),
+    ],
+)
+def test_damage_is_named(tmp_path, changes, why) -> None:
+    edit(tmp_path, **changes)
+    with pytest.raises(FormatError, match=why):
+        load_record(Samples, tmp_path, "it.json")
+
+
+def test_truncated_array(tmp_path) -> None:
+    array = saved(tmp_path) / "arrays/000.npy"
+    array.write_bytes(array.read_bytes()[:-8])
+    with pytest.raises(FormatError, match="cannot read"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+def test_pickles_are_refused(tmp_path) -> None:
+    array = saved(tmp_path) / "arrays/000.npy"
+    np.save(array, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(FormatError, match="cannot read"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff\xfe", b'{"metric": "a'])
+def test_not_json(tmp_path, text) -> None:
+    saved(tmp_path)
+    (tmp_path / "it.json").write_bytes(text)
+    with pytest.raises(FormatError, match="not valid JSON"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+def test_missing_file(tmp_path) -> None:
+    with pytest.raises(FormatError, match="No such file"):
+        load_record(Samples, tmp_path, "absent.json")
+
+
+def test_only_arrays_get_files(tmp_path) -> None:
+    class Odd(Record, frozen=True, kw_only=True):
+        value: object
+
+    with pytest.raises(TypeError, match="cannot write a complex"):
+        save_record(Odd(value=1j), tmp_path, "odd.json")
