@@ -8,6 +8,7 @@ from typing import Any
 from enginescope.analysis import frames
 from enginescope.analysis.layer_sum import LayerSum, layer_sum
 from enginescope.analysis.layer_table import LayerRow, layer_rows
+from enginescope.analysis.percentile_curve import CurvePoint, percentile_curve
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
 from enginescope.analysis.run_columns import layer_columns, sample_columns
 from enginescope.analysis.throughput import Throughput, throughput_of
@@ -58,6 +59,12 @@ class RunView:
     def summary(self, metric: str) -> Summary | None:
         """Return the statistics of one metric by its tag, or ``None``."""
         return next((one for one in self.summaries if one.metric == metric), None)
+
+    @cached_property
+    def percentile_curve(self) -> tuple[CurvePoint, ...]:
+        """The headline's percentiles from 0 to 100; empty without samples."""
+        headline, latency = self.run.headline, self.latency
+        return percentile_curve(headline, latency) if headline and latency else ()
 
     @cached_property
     def notices(self) -> tuple[Notice, ...]:

@@ -45,7 +45,7 @@ def interval_text(summary: Summary) -> str:
     if interval is None:
         return "no interval: too few independent samples"
     confidence = format_significant(100 * interval.confidence, 2)
-    return f"{confidence} % CI {range_text(interval.low, interval.high)}"
+    return f"{confidence} % CI {range_text(interval.low, interval.high)} ms"
 
 
 def count_text(summary: Summary) -> str:

@@ -31,6 +31,7 @@ from enginescope.render.phrases import (
 
 _LABEL = 11
 _LOG_LINES = 12
+_RUN_NUMBERS = ("batch", "median ms", "95 % CI ms", "p99 ms", "n")
 
 
 def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
@@ -63,7 +64,7 @@ def summary(view: RunView, *, width: int = 80) -> RenderableType:
 def runs_table(views: Sequence[RunView]) -> RenderableType:
     """Return several runs as a compact table, one row each."""
     headers = ("run", "subject", "backend", "batch", "median ms", "95 % CI ms", "p99 ms", "n")
-    made = table(headers, [_run_row(view) for view in views], right=("batch", "median ms", "n"))
+    made = table(headers, [_run_row(view) for view in views], right=_RUN_NUMBERS)
     weak = [p99 for view in views if (p99 := _p99(view)) and not p99.is_supported]
     return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
 
@@ -220,7 +221,7 @@ def _run_row(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
         kind = view.run.outcome.kind
-        why = "no samples" if kind is OutcomeKind.OK else outcome_text(view.run.outcome)
+        why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
         return (*named, "—", why, "—", "—")
     interval = latency.median_interval
     p99 = _p99(view)

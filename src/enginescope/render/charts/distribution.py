@@ -1,0 +1,174 @@
+"""How latency is distributed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.samples import Summary
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.phrases import (
+    count_text,
+    interval_text,
+    metric_title,
+    percentile_name,
+    support_text,
+)
+
+_LABEL_TOP = 8
+_LABEL_STEP = 16
+
+
+def latency_distribution(view: RunView) -> Chart | None:
+    """Histogram of the headline series with median, its interval, p95 and p99.
+
+    Samples far outside are folded into an end bin that says how many they are, so that one spike
+    does not flatten the rest. ``None`` without samples.
+    """
+    latency, histogram = view.latency, view.histogram
+    if latency is None or histogram is None:
+        return None
+    bins = _bins(histogram)
+    rules = _rules(latency, bins[0]["low"], bins[-1]["high"])
+    layers = [_bars(bins), *_interval(latency), _rule_layer(rules), *_labels(rules)]
+    return Chart(
+        key="latency_hist",
+        title=f"{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}",
+        subtitle=(f"{interval_text(latency)} · {count_text(latency)}", *_folded_text(histogram)),
+        spec={"layer": layers},
+        table=_table(bins),
+    )
+
+
+def _bins(histogram: Any) -> list[Spec]:
+    edges, counts = histogram.edges_ms, histogram.counts
+    bins = [
+        {"low": float(low), "high": float(high), "n": int(n), "folded": False, "where": ""}
+        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    width = float(edges[1] - edges[0])
+    if histogram.n_below:
+        start = float(edges[0]) - 2 * width
+        below = {"low": start, "high": start + 1.6 * width, "n": histogram.n_below}
+        bins.insert(0, {**below, "folded": True, "where": f"all below {edges[0]:.4g} ms"})
+    if histogram.n_above:
+        start = float(edges[-1]) + 0.4 * width
+        above = {"low": start, "high": start + 1.6 * width, "n": histogram.n_above}
+        bins.append({**above, "folded": True, "where": f"all above {edges[-1]:.4g} ms"})
+    return bins
+
+
+def _table(bins: list[Spec]) -> ChartTable:
+    rows = (
+        (one["where"],) * 2 if one["folded"] else (_ms(one["low"]), _ms(one["high"]))
+        for one in bins
+    )
+    counts = (f"{one['n']:,}" for one in bins)
+    return ChartTable(
+        headers=("From, ms", "To, ms", "Samples"),
+        rows=tuple((*row, n) for row, n in zip(rows, counts, strict=True)),
+    )
+
+
+def _ms(value: float) -> str:
+    return format_significant(value, 4)
+
+
+def _folded_text(histogram: Any) -> tuple[str, ...]:
+    parts = []
+    if histogram.n_below:
+        parts.append(f"{histogram.n_below:,} below {histogram.edges_ms[0]:.4g} ms")
+    if histogram.n_above:
+        parts.append(f"{histogram.n_above:,} above {histogram.edges_ms[-1]:.4g} ms")
+    return (f"Folded into the grey end bars: {', '.join(parts)}",) if parts else ()
+
+
+def _bars(bins: list[Spec]) -> Spec:
+    most = max(one["n"] for one in bins)
+    return {
+        "data": {"values": bins},
+        "layer": [
+            _bar_layer("datum.folded == false", "bar", most),
+            _bar_layer("datum.folded == true", "folded", most),
+        ],
+    }
+
+
+def _bar_layer(only: str, style: str, most: int) -> Spec:
+    return {
+        "transform": [{"filter": only}],
+        "mark": {"type": "bar", "style": style, "binSpacing": 1},
+        "encoding": {
+            "x": quantity("low", "latency, ms", bin="binned", scale={"zero": False}),
+            "x2": {"field": "high"},
+            "y": quantity("n", "samples", scale={"domain": [0, most * 1.3], "nice": False}),
+            "tooltip": tooltip(low="from, ms#", high="to, ms#", n="samples", where="folded"),
+        },
+    }
+
+
+def _interval(latency: Summary) -> list[Spec]:
+    interval = latency.median_interval
+    if interval is None:
+        return []
+    return [
+        {
+            "data": {"values": [{"low": interval.low, "high": interval.high}]},
+            "mark": {"type": "rect", "style": "accent-band"},
+            "encoding": {"x": quantity("low", ""), "x2": {"field": "high"}},
+        }
+    ]
+
+
+def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
+    rules = [{"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}"}]
+    for p in (95, 99):
+        found = latency.percentile(p)
+        if found:
+            weak = support_text(found)
+            text = f"{percentile_name(p)} {format_ms(found.value_ms, 3)}"
+            rules.append({"x": found.value_ms, "label": f"{text} ({weak})" if weak else text})
+            rules[-1]["weak"] = weak is not None
+    shown = [one for one in rules if low <= one["x"] <= high]
+    for row, one in enumerate(shown):
+        one["row"] = _LABEL_TOP + row * _LABEL_STEP
+        one["right"] = one["x"] > low + 0.55 * (high - low)
+        one.setdefault("weak", False)
+    return shown
+
+
+def _rule_layer(rules: list[Spec]) -> Spec:
+    return {
+        "data": {"values": rules},
+        "mark": {"type": "rule", "strokeWidth": 1.4},
+        "encoding": {
+            "x": quantity("x", "latency, ms"),
+            "strokeDash": {
+                "field": "weak",
+                "type": "nominal",
+                "scale": {"domain": [False, True], "range": [[1, 0], [4, 3]]},
+                "legend": None,
+            },
+            "tooltip": tooltip(label="mark", x="ms#"),
+        },
+    }
+
+
+def _labels(rules: list[Spec]) -> list[Spec]:
+    layers = []
+    for one in rules:
+        side = {"align": "right", "dx": -6} if one["right"] else {"align": "left", "dx": 6}
+        for style in ("halo", "text"):
+            layers.append(
+                {
+                    "data": {"values": [one]},
+                    "mark": {"type": "text", "style": style, "baseline": "middle", **side},
+                    "encoding": {
+                        "x": quantity("x", ""),
+                        "y": {"value": one["row"]},
+                        "text": {"field": "label"},
+                    },
+                }
+            )
+    return layers

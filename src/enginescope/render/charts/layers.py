@@ -1,0 +1,140 @@
+"""Where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from enginescope.analysis.layer_table import LayerRow, slowest_first
+from enginescope.analysis.run_view import RunView
+from enginescope.analysis.time_shares import TimeShare
+from enginescope.core.units import format_significant
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.palette import precision_color, type_color
+from enginescope.render.phrases import shorten
+
+_NAME_LENGTH = 44
+_ROW_HEIGHT = 19
+
+
+def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
+    """The `topk` layers with the longest mean time, coloured by precision, else by type.
+
+    ``None`` without layer times.
+    """
+    timed = [row for row in slowest_first(view.layers) if row.mean_ms is not None]
+    rows = [row for row in timed if not row.is_container][:topk]
+    if not rows:
+        return None
+    by_precision = any(row.precision for row in rows)
+    name, color = ("precision", precision_color) if by_precision else ("type", type_color)
+    groups = [(row.precision if by_precision else row.type) or "not known" for row in rows]
+    data = [_row(row, group) for row, group in zip(rows, groups, strict=True)]
+    share = sum(row.share_pct or 0.0 for row in rows)
+    which = f"The {len(rows)} slowest of {len(timed)} layers" if len(rows) < len(timed) else "All"
+    return Chart(
+        key="per_layer_time",
+        title=f"Layers by mean time, coloured by {name}",
+        subtitle=(
+            f"{which if which != 'All' else f'All {len(rows)} layers'}: "
+            f"{format_significant(share)} % of the sum over layers",
+        ),
+        spec=_bars(data, "layer", _color(name, groups, color)),
+        height=_ROW_HEIGHT * len(rows),
+    )
+
+
+def time_by_type(view: RunView) -> Chart | None:
+    """Time summed by layer type; ``None`` without layer times or types."""
+    return _shares("time_by_type", "type", view.time_by_type, type_color)
+
+
+def time_by_precision(view: RunView) -> Chart | None:
+    """Time summed by precision; ``None`` without layer times or precisions."""
+    return _shares("time_by_precision", "precision", view.time_by_precision, precision_color)
+
+
+def _shares(
+    key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
+) -> Chart | None:
+    if not any(one.key for one in shares):
+        return None
+    data = [
+        {
+            "label": one.key or "not known",
+            "name": one.key or "not known",
+            "group": one.key or "not known",
+            "ms": one.mean_ms,
+            "share": one.share_pct,
+            "layers": one.layers,
+            "place": place,
+        }
+        for place, one in enumerate(shares)
+    ]
+    top = data[0]
+    table = ChartTable(
+        headers=(name.capitalize(), "Layers", "Mean, ms", "Share of the sum, %"),
+        rows=tuple(
+            (one["name"], str(one["layers"]), _figure(one["ms"]), _figure(one["share"]))
+            for one in data
+        ),
+    )
+    return Chart(
+        key=key,
+        title=f"Time by {name}: {top['label']} takes {format_significant(top['share'] or 0)} %",
+        spec=_bars(data, name, _color(name, [one["group"] for one in data], color, legend=False)),
+        table=table,
+        height=max(40, (_ROW_HEIGHT + 4) * len(data)),
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "—" if value is None else format_significant(value, 4)
+
+
+def _row(row: LayerRow, group: str) -> Spec:
+    return {
+        "label": shorten(row.name, _NAME_LENGTH),
+        "name": row.name,
+        "group": group,
+        "ms": row.mean_ms,
+        "share": row.share_pct,
+        "place": row.index,
+        "type": row.type or "not known",
+        "tactic": row.tactic or "not known",
+    }
+
+
+def _color(
+    name: str,
+    groups: Iterable[str],
+    color: Callable[[str | None], str],
+    *,
+    legend: bool = True,
+) -> Spec:
+    domain = list(dict.fromkeys(groups))
+    scale = {"domain": domain, "range": [color(one) for one in domain]}
+    shown = {"legend": {"title": name, "symbolType": "square"}} if legend else {"legend": None}
+    return {"field": "group", "type": "nominal", "scale": scale, **shown}
+
+
+def _bars(data: list[Spec], what: str, color: Spec) -> Spec:
+    extra = {"type": "type", "tactic": "tactic"} if "tactic" in data[0] else {"layers": "layers"}
+    rows = [{**one, "row": f"{rank:05}"} for rank, one in enumerate(data)]
+    names = {one["row"]: one["label"] for one in rows}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
+        "params": [{"name": "names", "value": names}],
+        "encoding": {
+            "y": {
+                "field": "row",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
+            },
+            "x": quantity("ms", "mean time per iteration, ms"),
+            "color": color,
+            "tooltip": tooltip(name=what, ms="mean, ms#", share="share of the sum, %#", **extra),
+        },
+    }

@@ -1,0 +1,123 @@
+"""The percentile curve."""
+
+from __future__ import annotations
+
+from enginescope.analysis.percentile_curve import CurvePoint
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_significant
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.phrases import metric_title, percentile_name, support_text
+
+_TICKS = (0, 50, 90, 95, 99, 99.9)
+
+
+def percentiles(view: RunView) -> Chart | None:
+    """Latency against percentile, the tail spread out; hollow where samples are too few.
+
+    ``None`` without samples.
+    """
+    latency = view.latency
+    if latency is None:
+        return None
+    rows = [_row(one) for one in view.percentile_curve if one.p < 100]
+    enough = [one for one in rows if one["supported"]]
+    few = [one for one in rows if not one["supported"]]
+    layers = [*_intervals(view), _line(rows)]
+    layers += [_points(enough, filled=True)] if enough else []
+    layers += [_points(few, filled=False)] if few else []
+    return Chart(
+        key="percentiles",
+        title=f"{metric_title(latency.metric)} by percentile",
+        subtitle=("Hollow: too few independent samples to state it. Bars: 95 % intervals",),
+        spec={"layer": layers},
+        table=ChartTable(
+            headers=("Percentile", "Latency, ms", "Samples"),
+            rows=tuple((one["name"], format_significant(one["y"], 4), one["need"]) for one in rows),
+        ),
+    )
+
+
+def _spread(p: float) -> float:
+    """Return how many samples there are for one beyond `p`: the axis that spreads the tail."""
+    return 1 / (1 - p / 100)
+
+
+def _row(one: CurvePoint) -> Spec:
+    return {
+        "x": _spread(one.p),
+        "name": percentile_name(one.p),
+        "y": one.value_ms,
+        "supported": one.is_supported,
+        "need": _need(one),
+    }
+
+
+def _need(one: CurvePoint) -> str:
+    if one.is_supported:
+        return "enough"
+    if one.needed_n is None:
+        return "an extreme, not a percentile"
+    return f"{int(one.effective_n):,} of {one.needed_n:,} needed"
+
+
+def _x() -> Spec:
+    values = [_spread(p) for p in _TICKS]
+    label = "'p' + format(100 * (1 - 1 / datum.value), '~g')"
+    return quantity(
+        "x",
+        "percentile",
+        scale={"type": "log", "nice": False},
+        axis={"values": values, "labelExpr": label},
+    )
+
+
+def _line(rows: list[Spec]) -> Spec:
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 1.5},
+        "encoding": {"x": _x(), "y": quantity("y", "latency, ms", scale={"zero": False})},
+    }
+
+
+def _points(rows: list[Spec], *, filled: bool) -> Spec:
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "point", "size": 30, "filled": filled},
+        "encoding": {
+            "x": _x(),
+            "y": quantity("y", "latency, ms"),
+            "tooltip": tooltip(name="percentile", y="latency, ms#", need="samples"),
+        },
+    }
+
+
+def _intervals(view: RunView) -> list[Spec]:
+    latency = view.latency
+    assert latency is not None
+    rows = [
+        {
+            "x": _spread(one.p),
+            "name": percentile_name(one.p),
+            "low": one.interval.low,
+            "high": one.interval.high,
+            "weak": support_text(one) or "enough",
+        }
+        for one in latency.percentiles
+        if one.interval is not None and one.p < 100
+    ]
+    if not rows:
+        return []
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "bar", "style": "accent-band", "width": 9},
+            "encoding": {
+                "x": _x(),
+                "y": quantity("low", "latency, ms"),
+                "y2": {"field": "high"},
+                "tooltip": tooltip(
+                    name="percentile", low="95 % from, ms#", high="to, ms#", weak="samples"
+                ),
+            },
+        }
+    ]

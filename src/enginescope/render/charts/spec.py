@@ -1,0 +1,67 @@
+"""What every chart has in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from enginescope.core.record import Record
+
+#: A Vega-Lite specification without size and configuration.
+Spec: TypeAlias = dict[str, Any]
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+class ChartTable(Record, frozen=True, kw_only=True):
+    """What a picture shows, for readers of tables."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Chart(Record, frozen=True, kw_only=True):
+    """One picture.
+
+    Attributes
+    ----------
+    key : str
+        ``"latency_hist"``, …; the name of its file and its element.
+    title : str
+        What is seen.
+    subtitle : tuple of str
+        Lines that qualify it.
+    spec : dict
+        Vega-Lite, without title, size and configuration.
+    table : ChartTable or None
+        ``None`` where the page has the same figures in a table anyway.
+    height : int
+        Pixels of the plotting area.
+    """
+
+    key: str
+    title: str
+    spec: Spec
+    subtitle: tuple[str, ...] = ()
+    table: ChartTable | None = None
+    height: int = 260
+
+    def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
+        """Return the specification with its size, and its title unless `titled` is false."""
+        title = {"title": {"text": self.title, "subtitle": list(self.subtitle)}} if titled else {}
+        size = {"width": width, "height": self.height}
+        fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
+        return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}
+
+
+def quantity(field: str, title: str, **more: Any) -> Spec:
+    """Return a quantitative channel; the title carries the unit."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def tooltip(**titles: str) -> list[Spec]:
+    """Return tooltip fields, ``field="title"``; numbers show six significant figures."""
+    return [
+        {"field": field, "title": title.removesuffix("#")}
+        | ({"type": "quantitative", "format": ",.6~g"} if title.endswith("#") else {})
+        for field, title in titles.items()
+    ]

@@ -1,0 +1,164 @@
+"""Tables of figures, formatted for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.samples import Interval
+from enginescope.render.facts import backend_text
+from enginescope.render.phrases import (
+    metric_title,
+    outcome_text,
+    percentile_name,
+    range_text,
+    support_text,
+)
+
+UNKNOWN = "—"
+
+
+class Figures(Record, frozen=True, kw_only=True):
+    """A table of text.
+
+    Attributes
+    ----------
+    caption : str
+    headers : tuple of str
+        With units.
+    rows : tuple of (tuple of str)
+    numbers : tuple of int
+        Columns set flush right, from 0.
+    """
+
+    caption: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Return a number for reading, or a dash."""
+    return UNKNOWN if value is None else format_significant(value, digits)
+
+
+def interval_cell(interval: Interval | None) -> str:
+    """Return ``4.201 … 4.236``, or a word for none."""
+    return range_text(interval.low, interval.high) if interval else "none"
+
+
+def summary_rows(view: RunView) -> Figures:
+    """Return the statistics of every metric, one row each."""
+    headers = ("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms", "95 % CI ms")
+    rows = tuple(
+        (
+            metric_title(one.metric),
+            f"{one.n:,}",
+            f"{int(one.effective_n):,}",
+            figure(one.min_ms),
+            figure(one.mean_ms),
+            figure(one.median_ms),
+            interval_cell(one.median_interval),
+            figure(one.std_ms, 3),
+            figure(one.cv_pct, 3),
+            figure(one.max_ms),
+        )
+        for one in view.summaries
+    )
+    return Figures(
+        caption="Every metric of the run; SD and CV are of all samples",
+        headers=(*headers, "SD ms", "CV %", "Max ms"),
+        rows=rows,
+        numbers=tuple(range(1, 10)),
+    )
+
+
+def percentile_rows(view: RunView) -> Figures:
+    """Return the percentiles of every metric, whether the samples carry them beside them."""
+    rows = tuple(
+        (
+            metric_title(summary.metric),
+            percentile_name(one.p),
+            figure(one.value_ms),
+            interval_cell(one.interval),
+            support_text(one) or "enough",
+        )
+        for summary in view.summaries
+        for one in summary.percentiles
+    )
+    return Figures(
+        caption="Percentiles by nearest rank, with whether the samples can carry them",
+        headers=("Metric", "Percentile", "Value ms", "95 % CI ms", "Samples"),
+        rows=rows,
+        numbers=(2, 3),
+    )
+
+
+def reported_rows(view: RunView) -> Figures | None:
+    """Return what the tool printed of itself beside what its samples give; ``None`` without."""
+    tool = view.run.tool
+    if tool is None or not tool.summaries:
+        return None
+    rows = []
+    for one in tool.summaries:
+        ours = view.summary(one.metric)
+        pairs: list[tuple[str, float | None, float | None]] = [
+            ("min", one.min_ms, ours and ours.min_ms),
+            ("mean", one.mean_ms, ours and ours.mean_ms),
+            ("median", one.median_ms, ours and ours.median_ms),
+            ("max", one.max_ms, ours and ours.max_ms),
+        ]
+        for p, value_ms in one.percentiles:
+            mine = ours.percentile(p) if ours else None
+            pairs.append((percentile_name(p), value_ms, mine and mine.value_ms))
+        rows += [
+            (metric_title(one.metric), name, figure(theirs, 6), figure(mine_ms, 6))
+            for name, theirs, mine_ms in pairs
+            if theirs is not None
+        ]
+    return Figures(
+        caption=f"What {tool.tool} printed, and the same computed from the samples",
+        headers=("Metric", "Figure", f"{tool.tool} printed, ms", "From the samples, ms"),
+        rows=tuple(rows),
+        numbers=(2, 3),
+    )
+
+
+def overview_rows(views: Sequence[RunView]) -> Figures:
+    """Return one row per run."""
+    rows = []
+    for view in views:
+        job, latency = view.run.job, view.latency
+        p99 = latency.percentile(99) if latency else None
+        weak = support_text(p99) if p99 else None
+        rows.append(
+            (
+                view.id[:8],
+                job.subject.name,
+                backend_text(job.backend),
+                UNKNOWN if job.workload.batch is None else str(job.workload.batch),
+                format_ms(latency.median_ms) if latency else UNKNOWN,
+                interval_cell(latency.median_interval) if latency else UNKNOWN,
+                (format_ms(p99.value_ms) + (f" ({weak})" if weak else "")) if p99 else UNKNOWN,
+                f"{latency.n:,}" if latency else UNKNOWN,
+                outcome_text(view.run.outcome),
+            )
+        )
+    return Figures(
+        caption="All runs of this report",
+        headers=(
+            "Run",
+            "Subject",
+            "Backend",
+            "Batch",
+            "Median",
+            "95 % CI ms",
+            "p99",
+            "n",
+            "Outcome",
+        ),
+        rows=tuple(rows),
+        numbers=(3, 4, 5, 6, 7),
+    )

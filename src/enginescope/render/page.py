@@ -1,0 +1,148 @@
+"""The report as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from enginescope._version import __version__
+from enginescope.analysis.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.layers import layer_bars
+from enginescope.render.charts.spec import Chart
+from enginescope.render.documents import report_json, summary_json
+from enginescope.render.facts import place_line, subject_line
+from enginescope.render.figures import overview_rows
+from enginescope.render.headline import Headline, headline
+from enginescope.render.sections.every import sections_of
+from enginescope.render.sections.section import Section
+from enginescope.render.tables import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    summary_csv,
+)
+from enginescope.render.theme import DARK, LIGHT, chart_config
+from enginescope.render.vendored import licences, scripts, style
+
+#: Above this many samples the page leaves the series to the file beside it.
+MAX_SERIES_SAMPLES = 200_000
+
+
+class PageRun(Record, frozen=True, kw_only=True):
+    """One run as the page shows it.
+
+    Attributes
+    ----------
+    view : RunView
+    prefix : str
+        Before every anchor of this run: empty when it is the only one.
+    title, place : str, str or None
+    headline : Headline
+    picture : Chart or None
+        The one picture that matters.
+    sections : tuple of Section
+    """
+
+    view: Any
+    prefix: str
+    title: str
+    place: str | None
+    headline: Headline
+    picture: Chart | None
+    sections: tuple[Section, ...]
+
+
+def report_page(views: Sequence[RunView], *, topk: int = 30) -> bytes:
+    """Return the page over `views`: an overview first where there are several, then each run."""
+    runs = [_page_run(view, index, len(views), topk) for index, view in enumerate(views, start=1)]
+    files = _files(views, topk)
+    parts = scripts()
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
+        runs=runs,
+        overview=overview_rows(views) if len(runs) > 1 else None,
+        files={name: len(text) for name, text in files.items()},
+        series_left_out=None if "latency_series.csv" in files else MAX_SERIES_SAMPLES,
+        policy=_policy([one.csp_source for one in parts]),
+        style=Markup(style()),  # noqa: S704 - ours
+        scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
+        data=script_json(_data(runs, files)),
+        licences=licences(),
+        version=__version__,
+    ).encode()
+
+
+def script_json(value: Any) -> Markup:
+    """Return `value` as JSON that cannot end the script element it stands in."""
+    text = msgspec.json.encode(value).decode()
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - no character of it is markup any more
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("enginescope.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment
+
+
+def _policy(script_sources: Sequence[str]) -> str:
+    # Styles come from Vega's tooltip; no connection of any kind is allowed.
+    return (
+        f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _page_run(view: RunView, index: int, count: int, topk: int) -> PageRun:
+    return PageRun(
+        view=view,
+        prefix="" if count == 1 else f"run-{index}-",
+        title=subject_line(view.run),
+        place=place_line(view.run),
+        headline=headline(view),
+        picture=latency_distribution(view) or layer_bars(view, topk),
+        sections=sections_of(view, topk),
+    )
+
+
+def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
+    charts = {}
+    layers = {}
+    for run in runs:
+        pictures = [run.picture] if run.picture else []
+        pictures += [chart for section in run.sections for chart in section.charts]
+        for chart in pictures:
+            charts[f"{run.prefix}chart-{chart.key}"] = chart.complete(titled=False)
+        for section in run.sections:
+            if "values" in section.facts:
+                columns = [[title, number] for title, number in section.facts["columns"]]
+                table = {"columns": columns, "rows": section.facts["values"]}
+                layers[f"{run.prefix}layers"] = table
+    themes = {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}
+    return {"charts": charts, "layers": layers, "files": files, "themes": themes}
+
+
+def _files(views: Sequence[RunView], topk: int) -> dict[str, str]:
+    made = {
+        "report.json": report_json(views, topk=topk),
+        "summary.json": summary_json(views),
+        "summary.csv": summary_csv(views),
+        "latency_percentiles.csv": latency_percentiles_csv(views),
+        "per_layer_times.csv": per_layer_times_csv(views),
+    }
+    if sum(len(one) for view in views for one in view.run.samples) <= MAX_SERIES_SAMPLES:
+        made["latency_series.csv"] = latency_series_csv(views)
+    return {name: data.decode() for name, data in made.items()}

@@ -1,0 +1,143 @@
+"""A report: every file about some runs, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.jsonio import write_atomic
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.layers import layer_bars
+from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.spec import Chart
+from enginescope.render.documents import report_json, summary_json
+from enginescope.render.images import png_bytes
+from enginescope.render.markdown import report_markdown
+from enginescope.render.page import report_page
+from enginescope.render.tables import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    summary_csv,
+)
+
+#: Kinds of files a report can have.
+FORMATS = ("json", "csv", "md", "html", "png")
+TOPK = 30
+
+_Views: TypeAlias = Sequence[RunView]
+
+
+class Skipped(Record, frozen=True, kw_only=True):
+    """A file that was not written, and why."""
+
+    name: str
+    reason: str
+
+
+class WrittenReport(Record, frozen=True, kw_only=True):
+    """What `write_report` left behind.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+    files : tuple of pathlib.Path
+    skipped : tuple of Skipped
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def page(self) -> Path | None:
+        """The HTML page, if it was asked for."""
+        return next((one for one in self.files if one.suffix == ".html"), None)
+
+
+def write_report(
+    views: _Views, folder: Path, *, topk: int = TOPK, formats: Collection[str] = FORMATS
+) -> WrittenReport:
+    """Write a report over `views` into `folder`, which is made if it is not there.
+
+    Parameters
+    ----------
+    views : sequence of RunView
+        At least one. With several, one report is over all; plots are one per run, their names
+        ending in the run.
+    folder : pathlib.Path
+    topk : int
+        Layers in pictures and short lists; at least 1. ``per_layer_times.csv`` has all.
+    formats : collection of str
+        Of `FORMATS`.
+
+    Raises
+    ------
+    UsageError
+        No runs, an unknown format, or a `topk` below 1.
+    OSError
+        The folder cannot be written.
+    """
+    _check(views, topk, formats)
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    skipped: list[Skipped] = []
+    for name, make in _parts(views, topk, formats):
+        try:
+            data = make()
+        except MissingDependencyError as error:
+            skipped.append(Skipped(name=name, reason=f"{error}; {error.hint}"))
+            continue
+        if isinstance(data, str):
+            skipped.append(Skipped(name=name, reason=data))
+            continue
+        write_atomic(folder / name, data)
+        files.append(folder / name)
+    return WrittenReport(folder=folder, files=tuple(files), skipped=tuple(skipped))
+
+
+def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
+    if not views:
+        raise UsageError("a report needs at least one run", hint="enginescope runs lists them")
+    if topk < 1:
+        raise UsageError(f"topk is {topk}", hint="give at least 1")
+    for one in formats:
+        if one not in FORMATS:
+            raise UsageError(f"{one!r} is no report format", hint=did_you_mean(one, FORMATS))
+
+
+#: Returns a file's content, or a sentence on why there is none.
+_Make: TypeAlias = Callable[[], "bytes | str"]
+
+
+def _parts(views: _Views, topk: int, formats: Collection[str]) -> Iterator[tuple[str, _Make]]:
+    every: tuple[tuple[str, str, _Make], ...] = (
+        ("json", "report.json", lambda: report_json(views, topk=topk)),
+        ("json", "summary.json", lambda: summary_json(views)),
+        ("md", "report.md", lambda: report_markdown(views, topk=topk)),
+        ("csv", "summary.csv", lambda: summary_csv(views)),
+        ("csv", "latency_series.csv", lambda: latency_series_csv(views)),
+        ("csv", "latency_percentiles.csv", lambda: latency_percentiles_csv(views)),
+        ("csv", "per_layer_times.csv", lambda: per_layer_times_csv(views)),
+        ("html", "report.html", lambda: report_page(views, topk=topk)),
+    )
+    yield from ((name, make) for kind, name, make in every if kind in formats)
+    if "png" in formats:
+        for view in views:
+            ending = "" if len(views) == 1 else f"_{view.id}"
+            yield from _plots(view, ending, topk)
+
+
+def _plots(view: RunView, ending: str, topk: int) -> Iterator[tuple[str, _Make]]:
+    yield f"latency_hist{ending}.png", lambda: _png(latency_distribution(view), "no samples")
+    yield f"percentiles{ending}.png", lambda: _png(percentiles(view), "no samples")
+    yield f"per_layer_time{ending}.png", lambda: _png(layer_bars(view, topk), "no layer times")
+
+
+def _png(chart: Chart | None, why_none: str) -> bytes | str:
+    return png_bytes(chart) if chart else f"the run has {why_none}"

@@ -1,0 +1,25 @@
+"""The sections of the page, in their order."""
+
+from __future__ import annotations
+
+from enginescope.analysis.run_view import RunView
+from enginescope.render.sections.distribution import distribution
+from enginescope.render.sections.machine import machine
+from enginescope.render.sections.method import method
+from enginescope.render.sections.percentiles import percentiles
+from enginescope.render.sections.section import Section
+from enginescope.render.sections.time import where_the_time_goes
+from enginescope.render.sections.tool_report import tool_report
+
+
+def sections_of(view: RunView, topk: int) -> tuple[Section, ...]:
+    """Return the sections that apply to a run."""
+    every = (
+        distribution(view),
+        percentiles(view),
+        where_the_time_goes(view, topk),
+        tool_report(view),
+        machine(view),
+        method(view),
+    )
+    return tuple(one for one in every if one is not None)

@@ -1,0 +1,106 @@
+"""Where the time goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.layer_table import LayerRow, slowest_first
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_bytes
+from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
+from enginescope.render.facts import Facts, tensor_text
+from enginescope.render.figures import figure
+from enginescope.render.phrases import layer_sum_sentence, pass_sentence
+from enginescope.render.sections.section import Section
+
+#: Rows written into the page itself, for readers without JavaScript; the others are in its data.
+STATIC_ROWS = 100
+
+_COLUMNS = (
+    ("index", "#", True),
+    ("name", "Layer", False),
+    ("type", "Type", False),
+    ("precision", "Precision", False),
+    ("provider", "Provider", False),
+    ("mean_ms", "Mean ms", True),
+    ("median_ms", "Median ms", True),
+    ("share_pct", "Share %", True),
+    ("tactic", "Tactic", False),
+    ("onnx_nodes", "ONNX nodes", False),
+    ("inputs", "Inputs", False),
+    ("outputs", "Outputs", False),
+)
+
+
+def where_the_time_goes(view: RunView, topk: int) -> Section:
+    """Time by type, precision and layer; the sum against the whole; every layer in a table."""
+    charts = (time_by_type(view), time_by_precision(view), layer_bars(view, topk))
+    found = view.layer_sum
+    sentences = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
+    return Section(
+        key="time",
+        title="Where the time goes",
+        charts=tuple(one for one in charts if one),
+        empty=None if view.layers else _NO_PROFILE,
+        facts={
+            "sentences": [one for one in sentences if one],
+            "totals": plan_facts(view),
+            **layer_table(view),
+        },
+    )
+
+
+_NO_PROFILE = (
+    "No layer profile: layers cannot be timed. Measure again without --no-layers, or import the "
+    "tool's profile together with its times."
+)
+
+
+def layer_table(view: RunView) -> dict[str, Any]:
+    """Return the columns that have anything in them, all rows' values, and some as text.
+
+    ``columns``: (title, whether a number); ``values``: per row, numbers unrounded, ``None`` where
+    not known; ``static``: the first rows as text.
+    """
+    rows = slowest_first(view.layers)
+    shown = [column for column in _COLUMNS if any(_value(row, column[0]) for row in rows)]
+    values = [[_value(row, field) for field, _, _ in shown] for row in rows]
+    static = [
+        [_text(value, is_number=number) for value, (_, _, number) in zip(row, shown, strict=True)]
+        for row in values[:STATIC_ROWS]
+    ]
+    return {
+        "columns": [(title, number) for _, title, number in shown],
+        "values": values,
+        "static": static,
+    }
+
+
+def plan_facts(view: RunView) -> Facts:
+    """Return the plan's counts and bytes for people; empty without a plan."""
+    totals = view.plan_totals
+    return () if totals is None else _totals(totals)
+
+
+def _totals(totals: Any) -> Facts:
+    pairs = (
+        ("Layers", f"{totals.layers:,}, {totals.active_layers:,} of them launch work"),
+        ("Weights", format_bytes(totals.weights_bytes)),
+        ("Activations", format_bytes(totals.activation_bytes)),
+    )
+    return tuple(pairs)
+
+
+def _value(row: LayerRow, field: str) -> Any:
+    value = getattr(row, field)
+    if field == "onnx_nodes":
+        return ", ".join(value) or None
+    if field in ("inputs", "outputs"):
+        return ", ".join(tensor_text(one) for one in value) or None
+    return value
+
+
+def _text(value: Any, *, is_number: bool) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return figure(value) if is_number else value or ""
