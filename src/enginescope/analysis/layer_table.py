@@ -95,7 +95,7 @@ def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None
     row = LayerRow(
         index=layer.index,
         name=layer.name,
-        type=layer.type if layer.type != "unknown" else timing and timing.kind,
+        type=layer.type if layer.type != "unknown" else timing.kind if timing else None,
         subtype=layer.subtype,
         precision=precision.value if precision else None,
         tactic=layer.tactic_name,

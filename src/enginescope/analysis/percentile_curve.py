@@ -6,7 +6,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.model.samples import Samples, Summary
-from enginescope.stats.percentile import needed_samples, nearest_rank
+from enginescope.stats.percentile import nearest_rank, needed_samples
 
 #: Every whole percentile, and two more in the tail.
 POINTS = (*(float(p) for p in range(100)), 99.5, 99.9, 100.0)

@@ -12,7 +12,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return rows as CSV: UTF-8, one header line, ``\\n`` at line ends.
+    """Return rows as CSV: UTF-8, one header line, line feeds at line ends.
 
     Numbers are written in full, ``None`` as an empty cell, truth as ``true`` and ``false``. Text
     that a spreadsheet would take for a formula gets an apostrophe before it.

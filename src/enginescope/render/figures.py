@@ -31,12 +31,15 @@ class Figures(Record, frozen=True, kw_only=True):
     rows : tuple of (tuple of str)
     numbers : tuple of int
         Columns set flush right, from 0.
+    anchors : tuple of str
+        Per row, where its first cell leads; empty for tables without links.
     """
 
     caption: str
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
+    anchors: tuple[str, ...] = ()
 
 
 def figure(value: float | None, digits: int = 4) -> str:
@@ -105,14 +108,14 @@ def reported_rows(view: RunView) -> Figures | None:
     for one in tool.summaries:
         ours = view.summary(one.metric)
         pairs: list[tuple[str, float | None, float | None]] = [
-            ("min", one.min_ms, ours and ours.min_ms),
-            ("mean", one.mean_ms, ours and ours.mean_ms),
-            ("median", one.median_ms, ours and ours.median_ms),
-            ("max", one.max_ms, ours and ours.max_ms),
+            ("min", one.min_ms, ours.min_ms if ours else None),
+            ("mean", one.mean_ms, ours.mean_ms if ours else None),
+            ("median", one.median_ms, ours.median_ms if ours else None),
+            ("max", one.max_ms, ours.max_ms if ours else None),
         ]
         for p, value_ms in one.percentiles:
             mine = ours.percentile(p) if ours else None
-            pairs.append((percentile_name(p), value_ms, mine and mine.value_ms))
+            pairs.append((percentile_name(p), value_ms, mine.value_ms if mine else None))
         rows += [
             (metric_title(one.metric), name, figure(theirs, 6), figure(mine_ms, 6))
             for name, theirs, mine_ms in pairs
@@ -126,8 +129,8 @@ def reported_rows(view: RunView) -> Figures | None:
     )
 
 
-def overview_rows(views: Sequence[RunView]) -> Figures:
-    """Return one row per run."""
+def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
+    """Return one row per run; its first cell leads to the run's place in the page."""
     rows = []
     for view in views:
         job, latency = view.run.job, view.latency
@@ -161,4 +164,5 @@ def overview_rows(views: Sequence[RunView]) -> Figures:
         ),
         rows=tuple(rows),
         numbers=(3, 4, 5, 6, 7),
+        anchors=anchors,
     )

@@ -38,7 +38,7 @@ def headline(view: RunView) -> Headline:
     main = Figure(
         label=f"{metric_title(latency.metric)}, median",
         value=format_ms(latency.median_ms),
-        note=f"{interval_text(latency)} · {count_text(latency)}",
+        note=f"{interval_text(latency)}\n{count_text(latency)}",
     )
     beside = [
         Figure(
@@ -61,9 +61,9 @@ def _start(view: RunView) -> tuple[Figure, ...]:
     load, first = run.phase_ms("load"), run.phase_ms("first_inference")
     found = []
     if load is not None:
-        note = f"then {format_ms(first, 3)} first inference" if first is not None else None
+        note = f"first inference {format_ms(first, 3)}" if first is not None else None
         found.append(Figure(label="load", value=format_ms(load, 3), note=note))
     if run.peak_memory_bytes is not None:
         peak = format_bytes(run.peak_memory_bytes)
-        found.append(Figure(label="peak memory", value=peak, note="resident, of the worker"))
+        found.append(Figure(label="peak memory", value=peak, note="of the worker"))
     return tuple(found)

@@ -64,7 +64,9 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
     if view.notices:
-        notices = [f"- {_level(one.level)} {escaped(one.message)} ({one.code})" for one in view.notices]
+        notices = [
+            f"- {_level(one.level)} {escaped(one.message)} ({one.code})" for one in view.notices
+        ]
         lines += [f"{mark} Notices", "", *notices, ""]
     if view.summaries:
         lines += [f"{mark} Figures", "", *_summaries(view.summaries), ""]
@@ -88,11 +90,8 @@ def _answer(view: RunView) -> list[str]:
         lines += [f"**{outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
     if latency is None:
         return [*lines, "No samples: there is no latency to report.", ""]
-    lines += [
-        f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**, "
-        f"{interval_text(latency)}; {count_text(latency)}.",
-        "",
-    ]
+    median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
+    lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
         lines += [f"Throughput {rate} ({view.throughput.definition}).", ""]

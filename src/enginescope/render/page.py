@@ -15,18 +15,18 @@ from enginescope.core.record import Record
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.spec import Chart
-from enginescope.render.documents import report_json, summary_json
-from enginescope.render.facts import place_line, subject_line
-from enginescope.render.figures import overview_rows
-from enginescope.render.headline import Headline, headline
-from enginescope.render.sections.every import sections_of
-from enginescope.render.sections.section import Section
-from enginescope.render.tables import (
+from enginescope.render.export import report_json, summary_json
+from enginescope.render.export_csv import (
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
     summary_csv,
 )
+from enginescope.render.facts import place_line, subject_line
+from enginescope.render.figures import overview_rows
+from enginescope.render.headline import Headline, headline
+from enginescope.render.sections.every import sections_of
+from enginescope.render.sections.section import Section
 from enginescope.render.theme import DARK, LIGHT, chart_config
 from enginescope.render.vendored import licences, scripts, style
 
@@ -63,11 +63,12 @@ def report_page(views: Sequence[RunView], *, topk: int = 30) -> bytes:
     runs = [_page_run(view, index, len(views), topk) for index, view in enumerate(views, start=1)]
     files = _files(views, topk)
     parts = scripts()
+    anchors = tuple(f"{run.prefix}summary" for run in runs)
     template = _environment().get_template("page.html.j2")
     return template.render(
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
-        overview=overview_rows(views) if len(runs) > 1 else None,
+        overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         files={name: len(text) for name, text in files.items()},
         series_left_out=None if "latency_series.csv" in files else MAX_SERIES_SAMPLES,
         policy=_policy([one.csp_source for one in parts]),
@@ -88,14 +89,13 @@ def script_json(value: Any) -> Markup:
 
 
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("enginescope.render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment
 
 
 def _policy(script_sources: Sequence[str]) -> str:
@@ -128,8 +128,8 @@ def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
             charts[f"{run.prefix}chart-{chart.key}"] = chart.complete(titled=False)
         for section in run.sections:
             if "values" in section.facts:
-                columns = [[title, number] for title, number in section.facts["columns"]]
-                table = {"columns": columns, "rows": section.facts["values"]}
+                facts = section.facts
+                table = {"columns": facts["columns"], "rows": facts["values"]}
                 layers[f"{run.prefix}layers"] = table
     themes = {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}
     return {"charts": charts, "layers": layers, "files": files, "themes": themes}

@@ -30,16 +30,32 @@ PRECISIONS = {
     "INT4": GREY,
 }
 
-_FAMILIES = (
-    (BLUE, "conv deconv"),
-    (ORANGE, "gemm matmul matrixmultiply matrix_multiply fullyconnected fusedmatmul fusedgemm"),
-    (VERMILLION, "reformat shuffle transpose reshape cast nocopy concat concatenation slice split"),
-    (GREEN, "pool pooling averagepool maxpool globalaveragepool resize"),
-    (SKY, "elementwise pointwise add mul sub div relu sigmoid clip gelu erf activation tanh pow"),
-    (PURPLE, "softmax reduce normalization layernormalization batchnormalization reducemean"),
-    (YELLOW, "kgen myelin foreignnode attention"),
-)
-_TYPES = {name: color for color, names in _FAMILIES for name in names.split()}
+#: Kind of work -> its colour and the layer types and operators that do it.
+_FAMILIES = {
+    "convolution": (BLUE, "conv deconv"),
+    "matrix multiply": (
+        ORANGE,
+        "gemm matmul matrixmultiply matrix_multiply fullyconnected fusedmatmul fusedgemm",
+    ),
+    "moving data": (
+        VERMILLION,
+        "reformat shuffle transpose reshape cast nocopy concat concatenation slice split gather",
+    ),
+    "pooling, resize": (GREEN, "pool pooling averagepool maxpool globalaveragepool resize"),
+    "element by element": (
+        SKY,
+        """elementwise pointwise pointwisev2 add mul sub div relu sigmoid clip gelu erf activation
+        tanh pow sqrt unary quantizelinear dequantizelinear scale""",
+    ),
+    "reduce, normalise": (
+        PURPLE,
+        """softmax softmaxv2 reduce reducemean normalization layernormalization batchnormalization
+        simplifiedlayernormalization skiplayernormalization""",
+    ),
+    "fused": (YELLOW, "kgen myelin foreignnode attention multiheadattention"),
+}
+_FAMILY_OF = {name: family for family, (_, names) in _FAMILIES.items() for name in names.split()}
+_PARTS = ("conv", "gemm", "matmul", "pool", "reformat", "softmax", "myelin")
 
 
 def precision_color(precision: str | None) -> str:
@@ -47,11 +63,19 @@ def precision_color(precision: str | None) -> str:
     return PRECISIONS.get(precision or "", OTHER)
 
 
-def type_color(layer_type: str | None) -> str:
-    """Return the colour of a layer type: that of its family, the same in every picture."""
+def type_family(layer_type: str | None) -> str:
+    """Return the kind of work a layer type or operator does; ``"other"`` when not known."""
     name = (layer_type or "").lower()
-    if name in _TYPES:
-        return _TYPES[name]
-    return next(
-        (_TYPES[part] for part in ("conv", "gemm", "pool", "reformat") if part in name), OTHER
-    )
+    if name in _FAMILY_OF:
+        return _FAMILY_OF[name]
+    return next((_FAMILY_OF[part] for part in _PARTS if part in name), "other")
+
+
+def family_color(family: str | None) -> str:
+    """Return the colour of a kind of work, the same in every picture."""
+    return _FAMILIES[family][0] if family in _FAMILIES else OTHER
+
+
+def type_color(layer_type: str | None) -> str:
+    """Return the colour of a layer type: that of the kind of work it does."""
+    return family_color(type_family(layer_type))

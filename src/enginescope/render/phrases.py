@@ -29,6 +29,12 @@ def metric_title(tag: str) -> str:
     return METRICS[tag].title if tag in METRICS else tag
 
 
+def in_text(tag: str) -> str:
+    """Return a metric's heading as it stands within a sentence."""
+    title = metric_title(tag)
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
+
+
 def range_text(low: float, high: float, digits: int = 4) -> str:
     """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
     for more in range(digits, digits + 3):
@@ -72,7 +78,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
         return f"{text}; no whole request was timed to hold against that."
-    whole = f"the mean {_in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
+    whole = f"the mean {in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
     if abs(ratio - 1) < 0.005:
         return f"{text}, the same as {whole} within 0.5 %."
     direction = "more" if difference > 0 else "less"
@@ -127,11 +133,6 @@ def shorten(text: str, limit: int) -> str:
     head = (limit - 1 + 1) // 2
     tail = limit - 1 - head
     return f"{text[:head]}…{text[len(text) - tail :]}"
-
-
-def _in_text(tag: str) -> str:
-    title = metric_title(tag)
-    return title if title[:2].isupper() else title[0].lower() + title[1:]
 
 
 def _places(value: float, digits: int) -> int:

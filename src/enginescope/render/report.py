@@ -15,29 +15,22 @@ from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.percentiles import percentiles
 from enginescope.render.charts.spec import Chart
-from enginescope.render.documents import report_json, summary_json
-from enginescope.render.images import png_bytes
-from enginescope.render.markdown import report_markdown
-from enginescope.render.page import report_page
-from enginescope.render.tables import (
+from enginescope.render.export import report_json, summary_json
+from enginescope.render.export_csv import (
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
     summary_csv,
 )
+from enginescope.render.images import png_bytes
+from enginescope.render.markdown import report_markdown
+from enginescope.render.page import report_page
 
 #: Kinds of files a report can have.
 FORMATS = ("json", "csv", "md", "html", "png")
 TOPK = 30
 
 _Views: TypeAlias = Sequence[RunView]
-
-
-class Skipped(Record, frozen=True, kw_only=True):
-    """A file that was not written, and why."""
-
-    name: str
-    reason: str
 
 
 class WrittenReport(Record, frozen=True, kw_only=True):
@@ -47,12 +40,13 @@ class WrittenReport(Record, frozen=True, kw_only=True):
     ----------
     folder : pathlib.Path
     files : tuple of pathlib.Path
-    skipped : tuple of Skipped
+    skipped : tuple of (str, str)
+        Files that were not written, and why.
     """
 
     folder: Path
     files: tuple[Path, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
 
     @property
     def page(self) -> Path | None:
@@ -86,15 +80,15 @@ def write_report(
     _check(views, topk, formats)
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
-    skipped: list[Skipped] = []
+    skipped: list[tuple[str, str]] = []
     for name, make in _parts(views, topk, formats):
         try:
             data = make()
         except MissingDependencyError as error:
-            skipped.append(Skipped(name=name, reason=f"{error}; {error.hint}"))
+            skipped.append((name, f"{error}; {error.hint}"))
             continue
         if isinstance(data, str):
-            skipped.append(Skipped(name=name, reason=data))
+            skipped.append((name, data))
             continue
         write_atomic(folder / name, data)
         files.append(folder / name)

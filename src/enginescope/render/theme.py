@@ -80,10 +80,8 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
         "rule": {"color": theme.ink},
         "text": {"color": theme.ink, "fontSize": 12},
         "style": {
-            "accent-band": {"fill": theme.accent, "opacity": 0.22},
-            "folded": {"fill": theme.soft, "opacity": 0.55},
-            "quiet": {"color": theme.soft, "fill": theme.soft, "stroke": None},
-            "quiet-rule": {"color": theme.soft, "stroke": theme.soft, "strokeDash": [4, 3]},
+            "accent-band": {"color": theme.accent, "opacity": 0.3},
+            "folded": {"color": theme.soft},
             "halo": {"stroke": theme.background, "strokeWidth": 3, "strokeJoin": "round"},
         },
     }

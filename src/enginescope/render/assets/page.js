@@ -41,22 +41,23 @@
 
   // Layer tables: sorted, filtered, and only the rows in sight are in the document.
   const ROW = 31, MARGIN = 20;
-  function figure(value) {
+  const LONGEST = 52;
+  function shorten(text) {
+    if (text.length <= LONGEST) return text;
+    const head = Math.ceil((LONGEST - 1) / 2);
+    return text.slice(0, head) + "…" + text.slice(text.length - (LONGEST - 1 - head));
+  }
+  function cellText(value, places) {
+    if (places === null) return shorten(value ?? "");
     if (value === null) return "—";
-    if (value === 0) return "0";
-    const places = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value)))));
     return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
   }
-  function cellText(value, isNumber, title) {
-    if (!isNumber) return value ?? "";
-    return title === "#" ? String(value) : figure(value);
-  }
   function widths(columns, rows) {
-    return columns.map(([title, isNumber], at) => {
-      if (isNumber) return 96;
+    return columns.map(([title, places], at) => {
+      if (places !== null) return title === "#" ? 72 : 112;
       let longest = title.length + 2;
-      for (const row of rows.slice(0, 400)) longest = Math.max(longest, (row[at] ?? "").length);
-      return Math.min(360, 30 + longest * 7.4);
+      for (const row of rows.slice(0, 400)) longest = Math.max(longest, shorten(row[at] ?? "").length);
+      return 30 + longest * 7.5;
     });
   }
   function layerTable(id, { columns, rows }) {
@@ -77,11 +78,11 @@
     function line(at) {
       const row = document.createElement("tr");
       row.setAttribute("aria-rowindex", at + 2);
-      columns.forEach(([title, isNumber], column) => {
+      columns.forEach(([, places], column) => {
         const cell = row.insertCell(), value = rows[shown[at]][column];
-        const text = cellText(value, isNumber, title);
+        const text = cellText(value, places);
         cell.textContent = text;
-        if (isNumber) cell.className = "number"; else if (text) cell.title = text;
+        if (places !== null) cell.className = "number"; else if (value) cell.title = value;
         if (column === share) {
           cell.classList.add("share");
           cell.style.setProperty("--part", (100 * (value ?? 0)) / greatest + "%");
@@ -120,7 +121,7 @@
       return falling ? -found : found;
     }
     function sortBy(column) {
-      falling = sorted === column ? !falling : columns[column][1] && columns[column][0] !== "#";
+      falling = sorted === column ? !falling : (columns[column][1] ?? 0) > 0;
       sorted = column;
       heads.forEach((head) => head.removeAttribute("aria-sort"));
       heads[column].setAttribute("aria-sort", falling ? "descending" : "ascending");

@@ -10,14 +10,16 @@ from enginescope.model.samples import Summary
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.phrases import (
     count_text,
+    in_text,
     interval_text,
-    metric_title,
     percentile_name,
     support_text,
 )
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
+_X_SCALE = {"zero": False, "nice": False}
+_X_AXIS = {"tickCount": 8, "labelFlush": False, "grid": False}
 
 
 def latency_distribution(view: RunView) -> Chart | None:
@@ -34,11 +36,16 @@ def latency_distribution(view: RunView) -> Chart | None:
     layers = [_bars(bins), *_interval(latency), _rule_layer(rules), *_labels(rules)]
     return Chart(
         key="latency_hist",
-        title=f"{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}",
-        subtitle=(f"{interval_text(latency)} · {count_text(latency)}", *_folded_text(histogram)),
+        title=f"Distribution of {in_text(latency.metric)}",
+        subtitle=(_median_text(latency), *_folded_text(histogram)),
         spec={"layer": layers},
         table=_table(bins),
     )
+
+
+def _median_text(latency: Summary) -> str:
+    median = f"median {format_ms(latency.median_ms)}"
+    return f"{median}, {interval_text(latency)} · {count_text(latency)}"
 
 
 def _bins(histogram: Any) -> list[Spec]:
@@ -96,13 +103,14 @@ def _bars(bins: list[Spec]) -> Spec:
 
 
 def _bar_layer(only: str, style: str, most: int) -> Spec:
+    counted = {"domain": [0, most * 1.3], "nice": False}
     return {
         "transform": [{"filter": only}],
         "mark": {"type": "bar", "style": style, "binSpacing": 1},
         "encoding": {
-            "x": quantity("low", "latency, ms", bin="binned", scale={"zero": False}),
+            "x": quantity("low", "latency, ms", bin="binned", scale=_X_SCALE, axis=_X_AXIS),
             "x2": {"field": "high"},
-            "y": quantity("n", "samples", scale={"domain": [0, most * 1.3], "nice": False}),
+            "y": quantity("n", "samples", scale=counted, axis={"tickCount": 5}),
             "tooltip": tooltip(low="from, ms#", high="to, ms#", n="samples", where="folded"),
         },
     }
@@ -122,7 +130,9 @@ def _interval(latency: Summary) -> list[Spec]:
 
 
 def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
-    rules = [{"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}"}]
+    rules: list[Spec] = [
+        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}"}
+    ]
     for p in (95, 99):
         found = latency.percentile(p)
         if found:
@@ -156,19 +166,18 @@ def _rule_layer(rules: list[Spec]) -> Spec:
 
 
 def _labels(rules: list[Spec]) -> list[Spec]:
-    layers = []
-    for one in rules:
-        side = {"align": "right", "dx": -6} if one["right"] else {"align": "left", "dx": 6}
-        for style in ("halo", "text"):
-            layers.append(
-                {
-                    "data": {"values": [one]},
-                    "mark": {"type": "text", "style": style, "baseline": "middle", **side},
-                    "encoding": {
-                        "x": quantity("x", ""),
-                        "y": {"value": one["row"]},
-                        "text": {"field": "label"},
-                    },
-                }
-            )
-    return layers
+    # Each twice: first as a halo that keeps the letters apart from bars and lines.
+    return [_label(one, style) for one in rules for style in ("halo", "text")]
+
+
+def _label(rule: Spec, style: str) -> Spec:
+    side = {"align": "right", "dx": -6} if rule["right"] else {"align": "left", "dx": 6}
+    return {
+        "data": {"values": [rule]},
+        "mark": {"type": "text", "style": style, "baseline": "middle", **side},
+        "encoding": {
+            "x": quantity("x", ""),
+            "y": {"value": rule["row"]},
+            "text": {"field": "label"},
+        },
+    }

@@ -9,15 +9,22 @@ from enginescope.analysis.run_view import RunView
 from enginescope.analysis.time_shares import TimeShare
 from enginescope.core.units import format_significant
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import precision_color, type_color
+from enginescope.render.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.phrases import shorten
 
 _NAME_LENGTH = 44
 _ROW_HEIGHT = 19
 
 
+#: Whether by precision -> what colours mean, and the colour.
+_COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
+    True: ("precision", precision_color),
+    False: ("kind of work", family_color),
+}
+
+
 def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
-    """The `topk` layers with the longest mean time, coloured by precision, else by type.
+    """The `topk` layers with the longest mean time, coloured by precision, else by kind of work.
 
     ``None`` without layer times.
     """
@@ -26,18 +33,18 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     if not rows:
         return None
     by_precision = any(row.precision for row in rows)
-    name, color = ("precision", precision_color) if by_precision else ("type", type_color)
-    groups = [(row.precision if by_precision else row.type) or "not known" for row in rows]
+    name, color = _COLORED[by_precision]
+    groups = [
+        row.precision or "not known" if by_precision else type_family(row.type) for row in rows
+    ]
     data = [_row(row, group) for row, group in zip(rows, groups, strict=True)]
     share = sum(row.share_pct or 0.0 for row in rows)
-    which = f"The {len(rows)} slowest of {len(timed)} layers" if len(rows) < len(timed) else "All"
+    some = len(rows) < len(timed)
+    which = f"The {len(rows)} slowest of {len(timed):,}" if some else f"All {len(rows)}"
     return Chart(
         key="per_layer_time",
         title=f"Layers by mean time, coloured by {name}",
-        subtitle=(
-            f"{which if which != 'All' else f'All {len(rows)} layers'}: "
-            f"{format_significant(share)} % of the sum over layers",
-        ),
+        subtitle=(f"{which} timed layers: {format_significant(share)} % of the sum over layers",),
         spec=_bars(data, "layer", _color(name, groups, color)),
         height=_ROW_HEIGHT * len(rows),
     )
@@ -58,7 +65,7 @@ def _shares(
 ) -> Chart | None:
     if not any(one.key for one in shares):
         return None
-    data = [
+    data: list[Spec] = [
         {
             "label": one.key or "not known",
             "name": one.key or "not known",
@@ -133,7 +140,7 @@ def _bars(data: list[Spec], what: str, color: Spec) -> Spec:
                 "title": None,
                 "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
             },
-            "x": quantity("ms", "mean time per iteration, ms"),
+            "x": quantity("ms", "mean time per iteration, ms", axis={"tickCount": 8}),
             "color": color,
             "tooltip": tooltip(name=what, ms="mean, ms#", share="share of the sum, %#", **extra),
         },

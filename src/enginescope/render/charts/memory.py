@@ -23,10 +23,7 @@ def memory_series(view: RunView) -> Chart | None:
         return None
     seen = np.isfinite(values)
     time_ms, rss = telemetry.time_ms[seen], values[seen]
-    rows = [
-        {"x": one.x / 1e3, "y": one.high / _MIB}
-        for one in extremes(time_ms, rss, _POINTS)
-    ]
+    rows = [{"x": one.x / 1e3, "y": one.high / _MIB} for one in extremes(time_ms, rss, _POINTS)]
     peak = view.run.peak_memory_bytes
     title = "Resident memory of the worker" + (f": peak {format_bytes(peak)}" if peak else "")
     return Chart(
@@ -38,7 +35,7 @@ def memory_series(view: RunView) -> Chart | None:
             "encoding": {
                 "x": quantity("x", "time since the worker was started, s"),
                 "y": quantity("y", "resident memory, MiB"),
-                "tooltip": tooltip(**{"x": "time, s#", "y": "MiB#"}),
+                "tooltip": tooltip(x="time, s#", y="MiB#"),
             },
         },
         table=_table(time_ms, rss),

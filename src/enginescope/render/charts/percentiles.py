@@ -8,7 +8,8 @@ from enginescope.core.units import format_significant
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.phrases import metric_title, percentile_name, support_text
 
-_TICKS = (0, 50, 90, 95, 99, 99.9)
+_TICKS = (0, 50, 75, 90, 95, 99, 99.9)
+_ALL_MARKED = 90
 
 
 def percentiles(view: RunView) -> Chart | None:
@@ -20,8 +21,9 @@ def percentiles(view: RunView) -> Chart | None:
     if latency is None:
         return None
     rows = [_row(one) for one in view.percentile_curve if one.p < 100]
-    enough = [one for one in rows if one["supported"]]
-    few = [one for one in rows if not one["supported"]]
+    marked = [one for one in rows if one["marked"]]
+    enough = [one for one in marked if one["supported"]]
+    few = [one for one in marked if not one["supported"]]
     layers = [*_intervals(view), _line(rows)]
     layers += [_points(enough, filled=True)] if enough else []
     layers += [_points(few, filled=False)] if few else []
@@ -48,6 +50,7 @@ def _row(one: CurvePoint) -> Spec:
         "name": percentile_name(one.p),
         "y": one.value_ms,
         "supported": one.is_supported,
+        "marked": one.p >= _ALL_MARKED or one.p % 10 == 0,
         "need": _need(one),
     }
 
@@ -74,7 +77,7 @@ def _x() -> Spec:
 def _line(rows: list[Spec]) -> Spec:
     return {
         "data": {"values": rows},
-        "mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 1.5},
+        "mark": {"type": "line", "strokeWidth": 1.5},
         "encoding": {"x": _x(), "y": quantity("y", "latency, ms", scale={"zero": False})},
     }
 

@@ -17,32 +17,35 @@ _TABLE_ROWS = 24
 def latency_series(view: RunView) -> Chart | None:
     """Every sample in order, or the extremes of equal stretches when there are too many.
 
-    ``None`` without samples.
+    Samples that the histogram folds away stand at the upper edge, so that one spike does not
+    flatten the rest. ``None`` without samples.
     """
-    samples, latency = view.run.headline, view.latency
-    if samples is None or latency is None:
+    samples, latency, histogram = view.run.headline, view.latency, view.histogram
+    if samples is None or latency is None or histogram is None:
         return None
     x, x_title = _axis(samples)
+    limit = float(histogram.edges_ms[-1]) if histogram.n_above else float(latency.max_ms)
     whole = len(samples) <= MAX_POINTS
-    layer = _points(x, samples.values_ms, x_title) if whole else _band(x, samples, x_title)
-    drawn = f"each of {len(samples):,} samples" if whole else _band_text(x, samples)
+    rows = _points(x, samples.values_ms) if whole else _stretches(x, samples.values_ms)
+    drawn = (
+        f"each of {len(samples):,} samples"
+        if whole
+        else f"least and greatest in {len(rows):,} stretches of {len(samples):,} samples"
+    )
+    layers = [_marks(rows, x_title, limit, whole=whole), _median(latency.median_ms)]
+    subtitle = ["The dashed line is the median"]
+    if histogram.n_above:
+        layers.append(_beyond(rows, x_title, limit))
+        above = f"{histogram.n_above:,} above {format_significant(limit, 4)} ms"
+        subtitle.append(f"Triangles at the upper edge: {above}")
     return Chart(
         key="latency_series",
         title=f"{metric_title(samples.metric)} over the run: {drawn}",
-        subtitle=("The dashed line is the median",),
-        spec={"layer": [layer, _median(latency.median_ms)]},
+        subtitle=tuple(subtitle),
+        spec={"layer": layers},
         table=_table(x, x_title, samples.values_ms),
         height=220,
     )
-
-
-def _table(x: Array, x_title: str, values_ms: Array) -> ChartTable:
-    rows = (
-        tuple(format_significant(value, 4) for value in (one.x, one.low, one.high))
-        for one in extremes(x, values_ms, _TABLE_ROWS)
-    )
-    headers = (f"From, {x_title}", "Least, ms", "Greatest, ms")
-    return ChartTable(headers=headers, rows=tuple(rows))
 
 
 def _axis(samples: Samples) -> tuple[Array, str]:
@@ -51,38 +54,40 @@ def _axis(samples: Samples) -> tuple[Array, str]:
     return samples.start_ms / 1e3, "time since the first sample, s"
 
 
-def _points(x: Array, values_ms: Array, x_title: str) -> Spec:
+def _points(x: Array, values_ms: Array) -> list[Spec]:
     rows = zip(x.tolist(), values_ms.tolist(), strict=True)
+    return [{"x": at, "low": value, "high": value} for at, value in rows]
+
+
+def _stretches(x: Array, values_ms: Array) -> list[Spec]:
+    return [{"x": one.x, "low": one.low, "high": one.high} for one in extremes(x, values_ms)]
+
+
+def _marks(rows: list[Spec], x_title: str, limit: float, *, whole: bool) -> Spec:
+    point = {"type": "point", "filled": True, "size": 9, "opacity": 0.45, "clip": True}
+    stretch = {"type": "bar", "width": 1.4, "clip": True}
+    least = min(row["low"] for row in rows)
+    scale = {"zero": False, "domain": [least, limit + 0.06 * (limit - least)], "nice": False}
     return {
-        "data": {"values": [{"x": at, "y": value, "i": i} for i, (at, value) in enumerate(rows)]},
-        "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.45},
+        "data": {"values": rows},
+        "mark": point if whole else stretch,
         "encoding": {
             "x": quantity("x", x_title, scale={"nice": False}),
-            "y": quantity("y", "latency, ms", scale={"zero": False}),
-            "tooltip": tooltip(**{"i": "sample", "x": f"{x_title}#", "y": "latency, ms#"}),
+            "y": quantity("low", "latency, ms", scale=scale, axis={"tickCount": 6}),
+            **({} if whole else {"y2": {"field": "high"}}),
+            "tooltip": _tooltip(x_title),
         },
     }
 
 
-def _band_text(x: Array, samples: Samples) -> str:
-    count = len(extremes(x, samples.values_ms))
-    return f"least and greatest of {count:,} stretches of {len(samples):,} samples"
-
-
-def _band(x: Array, samples: Samples, x_title: str) -> Spec:
-    rows = [
-        {"x": one.x, "low": one.low, "high": one.high} for one in extremes(x, samples.values_ms)
-    ]
+def _beyond(rows: list[Spec], x_title: str, limit: float) -> Spec:
     return {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "width": 1.4},
+        "data": {"values": [row for row in rows if row["high"] > limit]},
+        "mark": {"type": "point", "shape": "triangle-up", "filled": True, "size": 45},
         "encoding": {
-            "x": quantity("x", x_title, scale={"nice": False}),
-            "y": quantity("low", "latency, ms", scale={"zero": False}),
-            "y2": {"field": "high"},
-            "tooltip": tooltip(
-                **{"x": f"from, {x_title}#", "low": "least, ms#", "high": "greatest, ms#"}
-            ),
+            "x": quantity("x", x_title),
+            "y": {"value": 5},
+            "tooltip": _tooltip(x_title),
         },
     }
 
@@ -93,3 +98,16 @@ def _median(median_ms: float) -> Spec:
         "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.2},
         "encoding": {"y": quantity("y", "latency, ms"), "tooltip": tooltip(y="median, ms#")},
     }
+
+
+def _tooltip(x_title: str) -> list[Spec]:
+    return tooltip(x=f"{x_title}#", low="least, ms#", high="greatest, ms#")
+
+
+def _table(x: Array, x_title: str, values_ms: Array) -> ChartTable:
+    rows = (
+        tuple(format_significant(value, 4) for value in (one.x, one.low, one.high))
+        for one in extremes(x, values_ms, _TABLE_ROWS)
+    )
+    headers = (f"From, {x_title}", "Least, ms", "Greatest, ms")
+    return ChartTable(headers=headers, rows=tuple(rows))

@@ -28,4 +28,4 @@ class Section(Record, frozen=True, kw_only=True):
     title: str
     charts: tuple[Chart, ...] = ()
     empty: str | None = None
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any]

@@ -9,26 +9,27 @@ from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_bytes
 from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
 from enginescope.render.facts import Facts, tensor_text
-from enginescope.render.figures import figure
+from enginescope.render.figures import UNKNOWN
 from enginescope.render.phrases import layer_sum_sentence, pass_sentence
 from enginescope.render.sections.section import Section
 
 #: Rows written into the page itself, for readers without JavaScript; the others are in its data.
 STATIC_ROWS = 100
 
-_COLUMNS = (
-    ("index", "#", True),
-    ("name", "Layer", False),
-    ("type", "Type", False),
-    ("precision", "Precision", False),
-    ("provider", "Provider", False),
-    ("mean_ms", "Mean ms", True),
-    ("median_ms", "Median ms", True),
-    ("share_pct", "Share %", True),
-    ("tactic", "Tactic", False),
-    ("onnx_nodes", "ONNX nodes", False),
-    ("inputs", "Inputs", False),
-    ("outputs", "Outputs", False),
+#: Field, heading, decimals of a number (``None``: text).
+_COLUMNS: tuple[tuple[str, str, int | None], ...] = (
+    ("index", "#", 0),
+    ("name", "Layer", None),
+    ("mean_ms", "Mean ms", 5),
+    ("share_pct", "Share %", 2),
+    ("type", "Type", None),
+    ("precision", "Precision", None),
+    ("provider", "Provider", None),
+    ("median_ms", "Median ms", 5),
+    ("tactic", "Tactic", None),
+    ("onnx_nodes", "ONNX nodes", None),
+    ("inputs", "Inputs", None),
+    ("outputs", "Outputs", None),
 )
 
 
@@ -59,18 +60,18 @@ _NO_PROFILE = (
 def layer_table(view: RunView) -> dict[str, Any]:
     """Return the columns that have anything in them, all rows' values, and some as text.
 
-    ``columns``: (title, whether a number); ``values``: per row, numbers unrounded, ``None`` where
-    not known; ``static``: the first rows as text.
+    ``columns``: (title, decimals or ``None`` for text); ``values``: per row, numbers unrounded,
+    ``None`` where not known; ``static``: the first rows as text.
     """
     rows = slowest_first(view.layers)
     shown = [column for column in _COLUMNS if any(_value(row, column[0]) for row in rows)]
     values = [[_value(row, field) for field, _, _ in shown] for row in rows]
     static = [
-        [_text(value, is_number=number) for value, (_, _, number) in zip(row, shown, strict=True)]
+        [_text(value, places) for value, (_, _, places) in zip(row, shown, strict=True)]
         for row in values[:STATIC_ROWS]
     ]
     return {
-        "columns": [(title, number) for _, title, number in shown],
+        "columns": [(title, places) for _, title, places in shown],
         "values": values,
         "static": static,
     }
@@ -100,7 +101,7 @@ def _value(row: LayerRow, field: str) -> Any:
     return value
 
 
-def _text(value: Any, *, is_number: bool) -> str:
-    if isinstance(value, int):
-        return str(value)
-    return figure(value) if is_number else value or ""
+def _text(value: Any, places: int | None) -> str:
+    if places is None:
+        return value or ""
+    return UNKNOWN if value is None else f"{value:,.{places}f}"

@@ -11,20 +11,27 @@ from enginescope.analysis.run_view import RunView
 from enginescope.model.samples import Percentile, Summary
 from enginescope.render.csv_text import csv_bytes
 
-_SUMMARY = (
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
+_SUMMARY = _names(
     "run subject backend batch origin outcome created metric n effective_n min_ms mean_ms "
     "median_ms median_low_ms median_high_ms std_ms cv_pct max_ms throughput_per_s throughput_unit"
-).split()
+)
 _PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_is_supported"
-_LAYER = (
+_LAYER = _names(
     "index name type subtype precision provider mean_ms median_ms total_ms share_pct is_container "
     "tactic"
-).split()
+)
 
 
 def summary_csv(views: Sequence[RunView]) -> bytes:
     """Return one row per run and metric; a run without samples has one row without figures."""
-    points = sorted({one.p for view in views for some in view.summaries for one in some.percentiles})
+    points = sorted(
+        {one.p for view in views for some in view.summaries for one in some.percentiles}
+    )
     names = [_PERCENTILE.format(f"p{p:g}").split() for p in points]
     headers = [*_SUMMARY, *(name for four in names for name in four)]
     rows = (
