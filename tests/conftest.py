@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.runner.sample_models import sample_models
+
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
 
@@ -36,3 +38,15 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"shared artefacts are not at {SHARED}")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def convnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled convolutional net."""
+    return sample_models(tmp_path_factory.mktemp("samples"))[0]
+
+
+@pytest.fixture(scope="session")
+def transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled transformer block."""
+    return sample_models(tmp_path_factory.mktemp("samples"))[1]

@@ -32,6 +32,7 @@ POLL_S = 0.05
 #: would start to swap or kill, and then nothing is measured any more.
 DEFAULT_MEMORY_SHARE = 0.9
 _TAIL_LINES = 12
+_FATAL = "Fatal Python error"
 
 
 class Ended(Record, frozen=True, kw_only=True, eq=False):
@@ -166,6 +167,7 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(psutil.Error):
             member.kill()
     process.wait()
+    psutil.wait_procs(members, timeout=5)
 
 
 def _over_memory(rss: int, limit: int) -> Outcome:
@@ -239,8 +241,11 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
 
 
 def _tail(path: Path) -> str | None:
+    """Return the end of a worker's log; from a fatal error's first line, where there is one."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    return "\n".join(lines[-_TAIL_LINES:]) or None
+    fatal = [number for number, line in enumerate(lines) if line.startswith(_FATAL)]
+    shown = lines[fatal[-1] :][:_TAIL_LINES] if fatal else lines[-_TAIL_LINES:]
+    return "\n".join(shown) or None

@@ -8,6 +8,7 @@ from typing import Any
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.options import check_options
+from enginescope.backends.onnxruntime.probe_model import probe_failure
 from enginescope.backends.onnxruntime.profile_pass import profile_nodes
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import measure
@@ -57,9 +58,9 @@ class OrtBackend:
                 detail=f"onnxruntime {ort.__version__} was built without it",
                 hint=f"pip install {self.install}",
             )
-        failure = self._load_failure(ort)
+        failure = None if self.provider == "CPUExecutionProvider" else probe_failure(self.provider)
         if failure:
-            hint = "install the libraries it was built for: onnxruntime.print_debug_info() names them"
+            hint = "the libraries it was built for: onnxruntime.print_debug_info() names them"
             return Availability(usable=False, detail=failure, hint=hint)
         return Availability(usable=True, detail=f"onnxruntime {ort.__version__}")
 
@@ -85,14 +86,6 @@ class OrtBackend:
 
     def _runtime(self) -> Any:
         return require("onnxruntime", purpose=f"the backend {self.name}", install=self.install)
-
-    def _load_failure(self, ort: Any) -> str | None:
-        """Open a one-node model with the provider and return why that failed, if it did."""
-        if self.provider == "CPUExecutionProvider":
-            return None
-        from enginescope.backends.onnxruntime.probe_model import probe_failure
-
-        return probe_failure(ort, self.provider)
 
 
 def cpu() -> OrtBackend:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
+#: Where in its own source the runtime raised: of no use to a reader.
+_SOURCE = re.compile(r"^(/\S+\.(?:cc|h):\d+ .*?\)(?: const)? (?=[A-Z])|/\S+\.(?:cc|h):\d+ )")
 _UNSUPPORTED_CODES = frozenset({"NOT_IMPLEMENTED", "EP_FAIL"})
 _VERSION = re.compile(r"(Unsupported model IR version|opset \d+ is under development|Opset \d+ )")
 
@@ -39,7 +41,7 @@ def _translate(what: str, error: Exception) -> BaseException:
     if "bad_alloc" in text or "Failed to allocate memory" in text:
         return MemoryError(text)
     match = _CODE.match(text)
-    message = _CODE.sub("", text).strip()
+    message = _SOURCE.sub("", _CODE.sub("", text).strip())
     if _VERSION.search(text):
         return UnsupportedError(
             what, why=message, hint="a newer onnxruntime, or export the model at a lower opset"

@@ -1,0 +1,137 @@
+"""The two ways to put a request to a session: bound once, or passed anew."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+from enginescope.backends.base import Arrays, InputSpec
+from enginescope.backends.loop import Step
+from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.types import dtype_of
+from enginescope.model.notice import Notice
+from enginescope.model.tensor import DataType, Tensor
+
+#: ONNX's number for bfloat16, which NumPy has no type for.
+_ONNX_BFLOAT16 = 16
+
+
+class Request(Protocol):
+    """One request that can be put again and again."""
+
+    first: Step
+    step: Step
+
+    def settle(self) -> None:
+        """After the first request: allocate once what can be."""
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Return the outputs as the last request gave them."""
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what makes this request more than the model's own work."""
+
+
+def request_for(ort: Any, session: Any, specs: tuple[InputSpec, ...], arrays: Arrays) -> Request:
+    """Return a bound request; a plain one where an input cannot be bound."""
+    with translated("binding the inputs"):
+        if any(spec.dtype is DataType.STRING for spec in specs):
+            return PlainRequest(session, arrays)
+        return BoundRequest(ort, session, specs, arrays)
+
+
+class BoundRequest:
+    """Inputs and outputs in host memory, allocated once, through IO binding."""
+
+    def __init__(
+        self, ort: Any, session: Any, specs: tuple[InputSpec, ...], arrays: Arrays
+    ) -> None:
+        self._binding = session.io_binding()
+        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
+        self._unbound: tuple[str, ...] = ()
+        types = {spec.name: spec.dtype for spec in specs}
+        for name, array in arrays.items():
+            self._binding.bind_ortvalue_input(name, _host_value(ort, array, types[name]))
+        for name, _ in self._outputs:
+            self._binding.bind_output(name, "cpu")
+        self.first: Step = partial(session.run_with_iobinding, self._binding)
+        self.step: Step = self.first
+
+    def settle(self) -> None:
+        """Bind outputs of the shape the first request gave, so that no further one allocates."""
+        unbound = []
+        values = self._binding.get_outputs()
+        for (name, dtype), value in zip(self._outputs, values, strict=True):
+            if dtype in (None, DataType.STRING) or not value.is_tensor():
+                unbound.append(name)
+            else:
+                self._binding.bind_ortvalue_output(name, value)
+        self._unbound = tuple(unbound)
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Return the outputs with their shapes; ``None`` for what is no tensor."""
+        return tuple(
+            Tensor(
+                name=name,
+                shape=tuple(value.shape()) if value.is_tensor() else None,
+                dtype=dtype,
+            )
+            for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
+        )
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Name the outputs that every request allocates."""
+        if not self._unbound:
+            return ()
+        names = ", ".join(self._unbound)
+        return (
+            Notice(
+                code="I-OUTPUT-ALLOCATED",
+                message=f"Outputs that are not plain tensors are allocated in every run: {names}.",
+                evidence={"outputs": list(self._unbound)},
+                level="info",
+            ),
+        )
+
+
+class PlainRequest:
+    """Arrays in, arrays out: what ONNX Runtime cannot bind, such as strings."""
+
+    def __init__(self, session: Any, arrays: Arrays) -> None:
+        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
+        self._run = partial(session.run, None, dict(arrays))
+        self._last: list[Any] = []
+        self.first: Step = self._keep
+        self.step: Step = self._run
+
+    def _keep(self) -> None:
+        self._last = self._run()
+
+    def settle(self) -> None:
+        """Nothing can be allocated ahead."""
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Return the outputs of the first request."""
+        shapes = [getattr(value, "shape", None) for value in self._last]
+        return tuple(
+            Tensor(name=name, shape=None if shape is None else tuple(shape), dtype=dtype)
+            for (name, dtype), shape in zip(self._outputs, shapes, strict=True)
+        )
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Say that conversion and allocation are inside the timed span."""
+        return (
+            Notice(
+                code="I-NOT-BOUND",
+                message="Strings cannot be bound: every run converts its inputs and allocates "
+                "its outputs.",
+                evidence={},
+                level="info",
+            ),
+        )
+
+
+def _host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
+    if dtype is DataType.BF16 and array.dtype.kind == "u":  # raw bits
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, _ONNX_BFLOAT16)
+    return ort.OrtValue.ortvalue_from_numpy(array)

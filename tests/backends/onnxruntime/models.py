@@ -1,0 +1,83 @@
+"""Tiny ONNX models for tests. Both versions are fixed: onnx writes newer ones than are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+
+def write(path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], **more: Any) -> Path:
+    graph = helper.make_graph(nodes, "test", inputs, outputs, more.pop("weights", []))
+    opset = [helper.make_opsetid("", more.pop("opset", 17))]
+    model = helper.make_model(graph, ir_version=more.pop("ir", 8), opset_imports=opset)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def info(name: str, kind: int, *shape: int | str) -> Any:
+    return helper.make_tensor_value_info(name, kind, list(shape))
+
+
+def lookup(path: Path, rows: int = 10) -> Path:
+    """ids[batch,n] -> rows of a table: fails on ids out of range."""
+    table = numpy_helper.from_array(np.ones((rows, 4), np.float32), "table")
+    return write(
+        path,
+        [helper.make_node("Gather", ["table", "ids"], ["y"], name="lookup")],
+        [info("ids", TensorProto.INT64, "batch", "n")],
+        [info("y", TensorProto.FLOAT, "batch", "n", 4)],
+        weights=[table],
+    )
+
+
+def nonzero(path: Path) -> Path:
+    """A data-dependent output shape."""
+    return write(
+        path,
+        [helper.make_node("NonZero", ["x"], ["y"], name="nonzero")],
+        [info("x", TensorProto.FLOAT, 16)],
+        [info("y", TensorProto.INT64, 1, "count")],
+    )
+
+
+def strings(path: Path) -> Path:
+    """Strings in, strings out."""
+    return write(
+        path,
+        [helper.make_node("Identity", ["x"], ["y"], name="echo")],
+        [info("x", TensorProto.STRING, 3)],
+        [info("y", TensorProto.STRING, 3)],
+    )
+
+
+def sequence(path: Path) -> Path:
+    """An output that is a sequence of tensors."""
+    output = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
+    return write(
+        path,
+        [helper.make_node("SplitToSequence", ["x"], ["y"], name="split")],
+        [info("x", TensorProto.FLOAT, 3, 4)],
+        [output],
+    )
+
+
+def relu(path: Path, **more: Any) -> Path:
+    return write(
+        path,
+        [helper.make_node("Relu", ["x"], ["y"], name="relu")],
+        [info("x", TensorProto.FLOAT, 1, 8)],
+        [info("y", TensorProto.FLOAT, 1, 8)],
+        **more,
+    )
+
+
+def bfloat16(path: Path) -> Path:
+    return write(
+        path,
+        [helper.make_node("Cast", ["x"], ["y"], name="cast", to=TensorProto.FLOAT)],
+        [info("x", TensorProto.BFLOAT16, 1, 8)],
+        [info("y", TensorProto.FLOAT, 1, 8)],
+    )

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from enginescope.backends.base import Measured, Progress
+from enginescope.backends.onnxruntime.backend import OrtBackend, cpu, cuda, tensorrt
+from enginescope.backends.onnxruntime.session import OrtSession
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.model.job import (
+    BackendSpec,
+    InputRange,
+    InputShape,
+    Job,
+    StopRule,
+    Subject,
+    WarmUp,
+    Workload,
+)
+from enginescope.model.tensor import DataType
+from enginescope.runner.inputs import make_feeds
+from tests.backends.onnxruntime import models
+
+QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=15))
+HAS_ASSIGNMENT = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 24)
+
+
+def job_for(path: Path, workload: Workload = QUICK, **options: str) -> Job:
+    subject = Subject(name=path.name, kind="onnx", path=str(path))
+    return Job(
+        subject=subject, backend=BackendSpec(name="ort-cpu", options=options), workload=workload
+    )
+
+
+def measured(path: Path, workload: Workload = QUICK, backend: OrtBackend | None = None) -> Measured:
+    job = job_for(path, workload)
+    return (backend or cpu()).execute(
+        job, lambda specs: make_feeds(specs, workload), lambda _: None
+    )
+
+
+def with_workload(**changes: Any) -> Workload:
+    return Workload(warmup=QUICK.warmup, stop=QUICK.stop, **changes)
+
+
+def test_a_model_is_measured(convnet) -> None:
+    seen: list[Progress] = []
+    job = job_for(convnet)
+    result = cpu().execute(job, lambda specs: make_feeds(specs, QUICK), seen.append)
+    assert len(result.samples[0]) == 15
+    assert result.providers == ("CPUExecutionProvider",)
+    (image,) = result.inputs
+    assert (image.shape, image.dtype) == ((1, 3, 96, 96), DataType.FP32)
+    (scores,) = result.outputs
+    assert scores.shape == (1, 100)
+    assert result.batch == 1
+    assert [one.code for one in result.notices if one.level == "warning"] == ["W-DYNAMIC-SHAPE"]
+    assert seen[0].phase == "load"
+    if HAS_ASSIGNMENT:
+        (share,) = result.placement
+        assert share.provider == "CPUExecutionProvider"
+        assert share.nodes > 20
+
+
+def test_layer_times_come_from_a_pass_of_their_own(convnet) -> None:
+    result = measured(convnet)
+    assert result.profile is not None
+    assert result.profile.source == "onnxruntime"
+    assert result.profile.iterations is not None
+    assert result.profile.iterations >= 5
+    kinds = {layer.kind for layer in result.profile.layers}
+    assert "Gemm" in kinds
+    assert "Conv" in kinds or "FusedConv" in kinds
+    assert {layer.provider for layer in result.profile.layers} == {"CPUExecutionProvider"}
+
+
+def test_layer_times_can_be_left_out(convnet) -> None:
+    job = Job(
+        subject=Subject(name="x", kind="onnx", path=str(convnet)),
+        backend=BackendSpec(name="ort-cpu"),
+        workload=QUICK,
+        layer_profile=False,
+    )
+    result = cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+    assert result.profile is None
+
+
+def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
+    session = OrtSession(onnxruntime, job_for(convnet), "CPUExecutionProvider")
+    feeds = make_feeds(session.input_specs, with_workload(batch=3))
+    session.bind(feeds.arrays)
+    session.step()
+    session.settle()
+    binding = session._request._binding
+    buffer = binding.get_outputs()[0].data_ptr()
+    session.step()
+    value = binding.get_outputs()[0]
+    plain = onnxruntime.InferenceSession(str(convnet)).run(None, dict(feeds.arrays))
+    np.testing.assert_allclose(value.numpy(), plain[0], rtol=1e-5, atol=1e-5)
+    assert value.data_ptr() == buffer  # allocated once
+
+
+def test_session_options_reach_the_session(convnet) -> None:
+    job = job_for(
+        convnet,
+        intra_op_num_threads="1",
+        graph_optimization_level="disable",
+        execution_mode="sequential",
+        enable_mem_pattern="0",
+    )
+    session = OrtSession(onnxruntime, job, "CPUExecutionProvider")
+    options = session._session.get_session_options()
+    assert options.intra_op_num_threads == 1
+    assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
+    assert options.enable_mem_pattern is False
+
+
+def test_data_dependent_outputs(tmp_path) -> None:
+    result = measured(models.nonzero(tmp_path / "m.onnx"))
+    assert result.outputs[0].shape == (1, 16)
+
+
+def test_strings(tmp_path) -> None:
+    result = measured(models.strings(tmp_path / "m.onnx"))
+    assert (result.outputs[0].dtype, result.outputs[0].shape) == (DataType.STRING, (3,))
+    assert "I-NOT-BOUND" in {one.code for one in result.notices}
+
+
+def test_sequences(tmp_path) -> None:
+    result = measured(models.sequence(tmp_path / "m.onnx"))
+    assert result.outputs[0].shape is None
+    (notice,) = [one for one in result.notices if one.code == "I-OUTPUT-ALLOCATED"]
+    assert notice.evidence == {"outputs": ["y"]}
+
+
+def test_bfloat16_inputs(tmp_path) -> None:
+    assert measured(models.bfloat16(tmp_path / "m.onnx")).inputs[0].dtype is DataType.BF16
+
+
+def test_indices_out_of_range_point_to_range(tmp_path) -> None:
+    path = models.lookup(tmp_path / "m.onnx")
+    with pytest.raises(BackendError) as caught:
+        measured(path, with_workload(shapes=(InputShape(name="ids", dims=(1, 64)),)))
+    assert "ids got random integers" in (caught.value.hint or "")
+    assert "--range ids:0:99" in (caught.value.hint or "")
+
+
+def test_indices_in_range(tmp_path) -> None:
+    ranges = (InputRange(name="ids", low=0, high=9),)
+    assert measured(models.lookup(tmp_path / "m.onnx"), with_workload(ranges=ranges)).samples
+
+
+def test_a_file_that_is_no_model(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"not a protobuf")
+    with pytest.raises(BackendError, match=r"loading m\.onnx"):
+        measured(path)
+
+
+@pytest.mark.parametrize("change", [{"ir": 99}, {"opset": 99}])
+def test_versions_that_this_build_cannot_read(tmp_path, change) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        measured(models.relu(tmp_path / "m.onnx", **change))
+    assert "newer onnxruntime" in (caught.value.hint or "")
+
+
+def test_engines_are_not_for_onnx_runtime(tmp_path) -> None:
+    job = Job(
+        subject=Subject(name="m.engine", kind="engine", path="m.engine"),
+        backend=BackendSpec(name="ort-cpu"),
+    )
+    with pytest.raises(UnsupportedError, match="not an ONNX model"):
+        cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+
+
+@pytest.mark.parametrize("backend", [cuda(), tensorrt()])
+def test_a_provider_that_this_wheel_lacks(tmp_path, backend) -> None:
+    if backend.provider in onnxruntime.get_available_providers():
+        pytest.skip("this onnxruntime has it")
+    with pytest.raises(UnsupportedError, match="is not in this ONNX Runtime"):
+        measured(models.relu(tmp_path / "m.onnx"), backend=backend)
+    assert not backend.availability().usable
+
+
+class SilentFallback:
+    """ONNX Runtime as it behaves where CUDA is built in and its libraries are missing."""
+
+    __version__ = onnxruntime.__version__
+    SessionOptions = onnxruntime.SessionOptions
+    OrtValue = onnxruntime.OrtValue
+
+    def __init__(self, placement: dict[str, int] | None = None, active: str = "CPU") -> None:
+        self._placement = placement
+        self._active = active
+
+    @staticmethod
+    def get_available_providers() -> list[str]:
+        return ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
+
+    def InferenceSession(self, path, options, providers, enable_fallback):  # noqa: N802
+        assert enable_fallback == 0
+        real = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        shares = [
+            SimpleNamespace(ep_name=name, get_nodes=lambda n=count: [None] * n)
+            for name, count in (self._placement or {}).items()
+        ]
+        return SimpleNamespace(
+            get_providers=lambda: [f"{self._active}ExecutionProvider", "CPUExecutionProvider"],
+            get_provider_graph_assignment_info=lambda: shares,
+            get_inputs=real.get_inputs,
+            get_outputs=real.get_outputs,
+        )
+
+
+@pytest.mark.parametrize("provider", ["CUDAExecutionProvider", "TensorrtExecutionProvider"])
+def test_a_silent_fallback_is_unsupported_never_a_latency(tmp_path, monkeypatch, provider) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", SilentFallback())
+    backend = OrtBackend("ort-x", provider, "onnxruntime-gpu")
+    with pytest.raises(UnsupportedError, match="fell back to CPUExecutionProvider"):
+        measured(models.relu(tmp_path / "m.onnx"), backend=backend)
+
+
+def test_a_provider_that_takes_no_node_is_unsupported(tmp_path, monkeypatch) -> None:
+    fake = SilentFallback({"CPUExecutionProvider": 7}, active="CUDA")
+    monkeypatch.setitem(sys.modules, "onnxruntime", fake)
+    with pytest.raises(UnsupportedError, match=r"took no node.*CPUExecutionProvider 7"):
+        measured(models.relu(tmp_path / "m.onnx"), backend=cuda())
+
+
+def test_the_runtime_is_not_installed(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    state = cpu().availability()
+    assert not state.usable
+    assert "onnxruntime is not available" in state.detail

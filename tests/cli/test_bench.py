@@ -1,0 +1,121 @@
+"""The verb as a user runs it: real processes, real models, a store of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+QUICK = ["--iterations", "20", "--warmup", "1", "--no-layers"]
+
+
+def bench(store: Path, *arguments: str, **more) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(store), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, **more)
+
+
+def stored(store: Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in sorted((store / "runs").glob("*/run.json"))]
+
+
+def test_one_model_one_screen(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine")
+    assert ended.returncode == 0, ended.stderr
+    assert "small_convnet.onnx" in ended.stdout
+    assert "95 % CI" in ended.stdout
+    assert "W-DYNAMIC-SHAPE" in ended.stdout
+    (run,) = stored(tmp_path)
+    assert run["job"]["subject"]["sha256"]
+    assert run["tags"] == ["mine"]
+    assert "--iterations 200" in run["command"]
+    assert run["profile"]["layers"]
+
+
+def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), *QUICK, "--json")
+    assert ended.returncode == 0
+    assert json.loads(ended.stdout)
+    assert ended.stderr == ""
+
+
+def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
+    backends = [
+        "ort-cpu",
+        "fake?fault=segfault",
+        "fake",
+        "fake?fault=hang",
+        "fake?fault=memory",
+        "ort-cpu?intra_op_num_threads=1",
+    ]
+    on = [part for backend in backends for part in ("--on", backend)]
+    limits = ["--timeout", "15s", "--memory-limit", "700MiB"]
+    ended = bench(tmp_path, str(convnet), *QUICK, *on, *limits)
+    assert ended.returncode == 3, ended.stderr
+    runs = {run["job"]["backend"]["options"].get("fault"): run for run in stored(tmp_path)}
+    assert len(stored(tmp_path)) == 6
+    assert runs["segfault"]["outcome"]["kind"] == "crashed"
+    assert runs["segfault"]["outcome"]["signal"] == signal.SIGSEGV
+    assert runs["hang"]["outcome"]["kind"] == "timed_out"
+    assert runs["memory"]["outcome"]["kind"] == "out_of_memory"
+    good = [run for run in stored(tmp_path) if run["outcome"]["kind"] == "ok"]
+    assert len(good) == 3
+    assert all(run["samples"] for run in good)
+    for word in ("crashed", "timed_out", "out_of_memory"):
+        assert word in ended.stdout.replace(" ", "_")
+
+
+def test_no_model_measures_the_samples(tmp_path) -> None:
+    ended = bench(tmp_path, *QUICK)
+    assert ended.returncode == 0, ended.stderr
+    names = {run["job"]["subject"]["name"] for run in stored(tmp_path)}
+    assert names == {"small_convnet.onnx", "small_transformer.onnx"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.onnx"], "there is no such file"),
+        (["."], "it is a folder"),
+        (["--on", "ort-cpo"], "did you mean ort-cpu?"),
+        (["--iterations", "5", "--duration", "1s"], "each alone ends"),
+        (["--warmup", "long"], "not a duration"),
+        (["--data", "absent"], "there is no such folder"),
+        (["--shape", "image:3,224"], "not NAME:DIMS"),
+    ],
+)
+def test_user_errors(tmp_path, arguments, message) -> None:
+    ended = bench(tmp_path / "store", *arguments, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_an_input_that_the_model_lacks_is_the_runs_failure(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), *QUICK, "--shape", "imag:1x3x96x96")
+    assert ended.returncode == 3
+    assert "no input called 'imag'" in ended.stdout
+    assert "did you mean image?" in ended.stdout
+
+
+def test_ctrl_c_keeps_what_is_done_and_ends_the_children(tmp_path, convnet) -> None:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
+    command += [str(convnet), *QUICK, "--on", "ort-cpu", "--on", "fake?fault=hang"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not (tmp_path / "runs").is_dir() or not stored(tmp_path):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(1.0)  # the second job is under way
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"1 of 2 runs are stored" in errors
+    assert [run["outcome"]["kind"] for run in stored(tmp_path)] == ["ok"]
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert f"{tmp_path}" not in listing

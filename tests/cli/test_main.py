@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import click
+import pytest
+
+from enginescope.cli import main as main_module
+from enginescope.cli.main import VERBS, main
+from enginescope.core.errors import UsageError
+
+
+def replace_verb(monkeypatch, body) -> None:
+    """Make the verb `doctor` do `body`."""
+    command = click.Command("doctor", callback=body)
+    monkeypatch.setattr(main_module.VerbGroup, "get_command", lambda *_: command)
+
+
+def test_help_lists_every_verb(capsys) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for verb, (_, text) in VERBS.items():
+        assert verb in shown
+        assert text[:20] in shown
+
+
+def test_version(capsys) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("enginescope ")
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_every_verb_has_help(verb, capsys) -> None:
+    assert main([verb, "--help"]) == 0
+    assert f"Usage: enginescope {verb}" in capsys.readouterr().out
+
+
+def test_an_unknown_verb_is_a_user_error(capsys) -> None:
+    assert main(["bensh"]) == 2
+    assert "did you mean bench?" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_a_user_error(capsys) -> None:
+    assert main(["doctor", "--jsno"]) == 2
+    assert "--json" in capsys.readouterr().err
+
+
+def test_our_errors_say_what_why_and_what_next(monkeypatch, capsys) -> None:
+    def fail() -> None:
+        raise UsageError("model x.onnx", why="there is no such file", hint="did you mean y.onnx?")
+
+    replace_verb(monkeypatch, fail)
+    assert main(["doctor"]) == 2
+    assert capsys.readouterr().err == (
+        "enginescope: model x.onnx\n  why: there is no such file\n  try: did you mean y.onnx?\n"
+    )
+
+
+def test_a_bug_is_shown_whole_with_its_own_code(monkeypatch, capsys) -> None:
+    replace_verb(monkeypatch, lambda: 1 / 0)
+    assert main(["doctor"]) == 4
+    shown = capsys.readouterr().err
+    assert "ZeroDivisionError" in shown
+    assert "please report it" in shown
+
+
+def test_an_interrupt(monkeypatch, capsys) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    replace_verb(monkeypatch, interrupt)
+    assert main(["doctor"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_verbs_number_is_the_exit_code(monkeypatch) -> None:
+    replace_verb(monkeypatch, lambda: 3)
+    assert main(["doctor"]) == 3

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.cli.bench import warm_up_of
+from enginescope.cli.options import (
+    parse_count_or_duration,
+    parse_input,
+    parse_range,
+    parse_shape,
+)
+from enginescope.core.errors import UsageError
+
+
+def test_shapes() -> None:
+    assert parse_shape("image:1x3x224x224").dims == (1, 3, 224, 224)
+    assert parse_shape("Input:0:1x3").name == "Input:0"
+    assert parse_shape("'Input:0':1X3").name == "Input:0"
+
+
+@pytest.mark.parametrize("text", ["image", "image:", ":1x3", "image:1x", "image:axb", "image:-1x3"])
+def test_not_shapes(text) -> None:
+    with pytest.raises(UsageError, match="not NAME:DIMS"):
+        parse_shape(text)
+
+
+def test_ranges() -> None:
+    found = parse_range("ids:0:30521")
+    assert (found.name, found.low, found.high) == ("ids", 0, 30521)
+    assert parse_range("a:b:-5:5").name == "a:b"
+
+
+@pytest.mark.parametrize("text", ["ids", "ids:0", "ids:0:many"])
+def test_not_ranges(text) -> None:
+    with pytest.raises(UsageError, match="not NAME:LOW:HIGH"):
+        parse_range(text)
+
+
+def test_a_range_upside_down() -> None:
+    with pytest.raises(UsageError, match="above the upper"):
+        parse_range("ids:9:3")
+
+
+def test_inputs(tmp_path) -> None:
+    found = parse_input(f"image:{tmp_path / 'cat.npy'}")
+    assert (found.name, found.path) == ("image", str((tmp_path / "cat.npy").resolve()))
+
+
+@pytest.mark.parametrize("text", ["cat.npy", ":cat.npy", "image:"])
+def test_not_inputs(text) -> None:
+    with pytest.raises(UsageError, match="not NAME:FILE"):
+        parse_input(text)
+
+
+def test_counts_and_durations() -> None:
+    assert parse_count_or_duration("50") == 50
+    assert isinstance(parse_count_or_duration("50"), int)
+    assert parse_count_or_duration("200ms") == 200.0
+
+
+def test_warm_up_takes_a_time_a_count_or_both() -> None:
+    assert (warm_up_of(()).time_ms, warm_up_of(()).iterations) == (200.0, 3)
+    both = warm_up_of((500.0, 50))
+    assert (both.time_ms, both.iterations, both.limit_ms) == (500.0, 50, 5000.0)
+    assert (warm_up_of((50,)).time_ms, warm_up_of((50,)).iterations) == (0.0, 50)
+    assert (warm_up_of((0,)).time_ms, warm_up_of((0,)).iterations) == (0.0, 0)
