@@ -30,5 +30,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        text = f"'{value}" if value.startswith(_FORMULA) else value
+        # The writer leaves a bare carriage return unquoted, and readers end the row there.
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     return value

@@ -127,7 +127,7 @@ def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
         for chart in pictures:
             charts[f"{run.prefix}chart-{chart.key}"] = chart.complete(titled=False)
         for section in run.sections:
-            if "values" in section.facts:
+            if section.facts.get("values"):
                 facts = section.facts
                 table = {"columns": facts["columns"], "rows": facts["values"]}
                 layers[f"{run.prefix}layers"] = table

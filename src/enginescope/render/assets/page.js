@@ -9,8 +9,10 @@
   let drawing = 0;
   async function drawCharts() {
     const mine = ++drawing;
+    root.dataset.charts = "drawing";
     const config = data.themes[isDark() ? "dark" : "light"];
     for (const [id, spec] of Object.entries(data.charts)) {
+      await new Promise((resume) => setTimeout(resume));
       if (mine !== drawing) return;
       const place = document.getElementById(id);
       if (!place) continue;

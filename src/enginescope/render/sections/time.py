@@ -80,16 +80,16 @@ def layer_table(view: RunView) -> dict[str, Any]:
 def plan_facts(view: RunView) -> Facts:
     """Return the plan's counts and bytes for people; empty without a plan."""
     totals = view.plan_totals
-    return () if totals is None else _totals(totals)
-
-
-def _totals(totals: Any) -> Facts:
-    pairs = (
-        ("Layers", f"{totals.layers:,}, {totals.active_layers:,} of them launch work"),
+    if totals is None:
+        return ()
+    unsized = ("Tensors of unknown size, left out", f"{totals.unsized:,}")
+    return (
+        ("Layers", f"{totals.layers:,}, of which {totals.active_layers:,} do work"),
         ("Weights", format_bytes(totals.weights_bytes)),
-        ("Activations", format_bytes(totals.activation_bytes)),
+        ("Activations read and written", format_bytes(totals.activation_bytes)),
+        ("The same with padding", format_bytes(totals.padded_activation_bytes)),
+        *((unsized,) if totals.unsized else ()),
     )
-    return tuple(pairs)
 
 
 def _value(row: LayerRow, field: str) -> Any:

@@ -1,0 +1,147 @@
+"""Headless Chromium over the DevTools protocol, with the standard library alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import missing
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--window-size=1280,800",
+    "--remote-debugging-pipe",
+)
+LIMIT_S = 60.0
+
+#: The browser wants its pipes as descriptors 3 and 4.
+_EXEC = """
+import fcntl, os, sys
+high = [fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3]]
+for one, wanted in zip(high, (3, 4)):
+    os.dup2(one, wanted)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+class Tab:
+    """One page: commands go in, events are kept."""
+
+    def __init__(self, write: int, read: int) -> None:
+        self._write, self._read = write, read
+        self._buffer = b""
+        self._next = 0
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        self._next += 1
+        message: dict[str, Any] = {"id": self._next, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") == self._next:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]
+            self.events.append(answer)
+
+    def evaluate(self, expression: str) -> Any:
+        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
+
+    def open(self, path: Path) -> None:
+        self.send("Page.navigate", url=path.as_uri())
+        self.until("document.documentElement?.dataset.charts === 'drawn'")
+
+    def until(self, expression: str) -> None:
+        limit = time.monotonic() + LIMIT_S
+        while not self.evaluate(expression):
+            assert time.monotonic() < limit, f"never came true: {expression}"
+            time.sleep(0.05)
+
+    def requests(self) -> list[str]:
+        """Addresses the page asked for, but those it carries in itself."""
+        asked = [
+            one["params"]["request"]["url"]
+            for one in self.events
+            if one.get("method") == "Network.requestWillBeSent"
+        ]
+        return [url for url in asked if not url.startswith(("data:", "blob:"))]
+
+    def complaints(self) -> list[Any]:
+        """Exceptions, errors and warnings on the console, policy violations."""
+        found = []
+        for one in self.events:
+            method, params = one.get("method"), one.get("params", {})
+            if method == "Runtime.exceptionThrown":
+                found.append(params["exceptionDetails"])
+            if method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning"):
+                found.append(params["args"])
+            if method == "Log.entryAdded":
+                found.append(params["entry"])
+        return found
+
+    def _receive(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._read], [], [], LIMIT_S)
+            assert ready, "the browser does not answer"
+            block = os.read(self._read, 1 << 20)
+            assert block, "the browser went away"
+            self._buffer += block
+        message, _, self._buffer = self._buffer.partition(b"\0")
+        return json.loads(message)
+
+
+def find_chromium() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if found is None:
+        missing("Chromium is not installed")
+    assert found is not None
+    return found
+
+
+@contextmanager
+def chromium_tab(profile: Path):
+    """A fresh tab in a fresh browser; both are gone afterwards."""
+    browser_reads, we_write = os.pipe()
+    we_read, browser_writes = os.pipe()
+    pipes = [str(browser_reads), str(browser_writes)]
+    command = [find_chromium(), *FLAGS, f"--user-data-dir={profile}"]
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-c", _EXEC, *pipes, *command],
+        pass_fds=(browser_reads, browser_writes),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(browser_reads)
+    os.close(browser_writes)
+    try:
+        yield Tab(we_write, we_read)
+    finally:
+        process.terminate()
+        process.wait(timeout=LIMIT_S)
+        os.close(we_write)
+        os.close(we_read)

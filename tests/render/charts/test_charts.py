@@ -1,0 +1,163 @@
+"""Each chart: nothing without data, else a specification that Vega-Lite compiles."""
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.run_view import RunView
+from enginescope.model.samples import Samples, frozen
+from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.downsample import MAX_POINTS
+from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
+from enginescope.render.charts.memory import memory_series
+from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.series import latency_series
+from enginescope.render.palette import PRECISIONS
+from enginescope.render.theme import DARK, LIGHT, chart_config
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+CHARTS = (
+    latency_distribution,
+    latency_series,
+    percentiles,
+    layer_bars,
+    time_by_type,
+    memory_series,
+)
+
+
+def run_of(values, **fields):
+    samples = Samples(metric="latency", values_ms=frozen(values), **fields)
+    return RunView(measured_run(samples=(samples,)))
+
+
+def values_in(spec) -> list[dict]:
+    """Every data row anywhere in a specification."""
+    found = list(spec.get("data", {}).get("values", []))
+    for layer in spec.get("layer", []):
+        found += values_in(layer)
+    return found
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_nothing_to_see_gives_no_chart(chart) -> None:
+    assert chart(RunView(failed_run())) is None
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("chart", [*CHARTS, time_by_precision])
+def test_vega_lite_compiles_it(chart, theme) -> None:
+    converter = pytest.importorskip("vl_convert")
+    run = imported_run(telemetry=measured_run().telemetry)
+    made = chart(RunView(run))
+    svg = converter.vegalite_to_svg(
+        vl_spec=made.complete(width=600), vl_version="6.1", config=chart_config(theme)
+    )
+    assert "<svg" in svg
+    assert "NaN" not in svg
+    assert "undefined" not in svg
+
+
+def test_distribution_counts_every_sample_once() -> None:
+    chart = latency_distribution(RunView(measured_run()))
+    bars = chart.spec["layer"][0]["data"]["values"]
+    assert sum(one["n"] for one in bars) == 600
+    folded = [one for one in bars if one["folded"]]
+    assert folded[-1]["n"] >= 1
+    assert any("Folded into the grey end bars" in line for line in chart.subtitle)
+    assert max(one["high"] for one in bars) < 31
+
+
+def test_distribution_marks_percentiles_that_samples_cannot_carry() -> None:
+    rows = values_in(latency_distribution(run_of(measured_run().samples[0].values_ms[:120])).spec)
+    p99 = next(one for one in rows if str(one.get("label", "")).startswith("p99"))
+    assert p99["weak"] is True
+    assert "of 459 samples needed" in p99["label"]
+
+
+def test_distribution_of_equal_values() -> None:
+    chart = latency_distribution(run_of([2.0] * 50))
+    assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50
+
+
+def test_series_shows_each_sample_and_marks_those_beyond_the_edge() -> None:
+    chart = latency_series(RunView(measured_run()))
+    assert chart.title == "Latency over the run: each of 600 samples"
+    assert len(chart.spec["layer"][0]["data"]["values"]) == 600
+    beyond = chart.spec["layer"][2]["data"]["values"]
+    assert 31.0 in [one["high"] for one in beyond]
+    assert "Triangles at the upper edge" in chart.subtitle[1]
+
+
+def test_long_series_shows_extremes_and_says_so() -> None:
+    values = 4 + np.random.default_rng(1).random(MAX_POINTS + 1)
+    values[777] = 99.0
+    chart = latency_series(run_of(values))
+    rows = chart.spec["layer"][0]["data"]["values"]
+    assert len(rows) == 600
+    assert "least and greatest in 600 stretches of 5,001 samples" in chart.title
+    assert max(one["high"] for one in rows) == 99.0
+
+
+def test_series_without_start_times_counts_samples() -> None:
+    chart = latency_series(run_of([1.0, 2.0, 3.0, 2.0, 1.0]))
+    x = chart.spec["layer"][0]["encoding"]["x"]
+    assert x["title"] == "sample"
+
+
+def test_percentiles_mark_what_is_not_carried() -> None:
+    rows = values_in(percentiles(RunView(measured_run())).spec)
+    p999 = next(one for one in rows if one.get("name") == "p99.9")
+    assert p999["supported"] is False
+    assert p999["need"].endswith("needed")
+    low = next(one for one in rows if one.get("name") == "p0")
+    assert low["need"] == "an extreme, not a percentile"
+
+
+def test_layers_keep_the_colour_of_their_precision() -> None:
+    chart = layer_bars(RunView(imported_run()))
+    scale = chart.spec["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
+    }
+    assert EVIL in [one["name"] for one in chart.spec["data"]["values"]]
+
+
+def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
+    chart = layer_bars(RunView(measured_run()), topk=3)
+    rows = chart.spec["data"]["values"]
+    assert [one["row"] for one in rows] == ["00000", "00001", "00002"]
+    assert chart.subtitle[0].startswith("The 3 slowest of 40 timed layers: ")
+    assert chart.spec["encoding"]["color"]["legend"]["title"] == "kind of work"
+
+
+def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
+    run = measured_run()
+    same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
+    chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=same))))
+    assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
+
+
+def test_time_by_precision_needs_precisions() -> None:
+    assert time_by_precision(RunView(measured_run())) is None
+    chart = time_by_precision(RunView(imported_run()))
+    assert chart.title == "Time by precision: INT8 takes 71.4 %"
+    assert chart.table.rows[0] == ("INT8", "2", "0.5000", "71.43")
+
+
+def test_memory_leaves_out_instants_without_a_value() -> None:
+    values = np.array([np.nan, 1 << 20, 2 << 20])
+    channel = Channel(name="rss_bytes", values=values)
+    telemetry = Telemetry(time_ms=np.array([0.0, 1_000.0, 2_000.0]), channels=(channel,))
+    chart = memory_series(RunView(measured_run(telemetry=telemetry)))
+    assert chart.spec["data"]["values"] == [{"x": 1.0, "y": 1.0}, {"x": 2.0, "y": 2.0}]
+    empty = replace(telemetry, channels=(Channel(name="rss_bytes", values=np.full(3, np.nan)),))
+    assert memory_series(RunView(measured_run(telemetry=empty))) is None
+
+
+def test_charts_have_their_figures_in_a_table() -> None:
+    for make in (latency_distribution, latency_series, percentiles, memory_series):
+        table = make(RunView(measured_run())).table
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.headers)}

@@ -1,0 +1,30 @@
+import pytest
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core import optional
+from enginescope.core.errors import EnginescopeError, MissingDependencyError
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.spec import Chart
+from enginescope.render.images import png_bytes
+from tests.render.runs import measured_run
+
+
+def test_png() -> None:
+    pytest.importorskip("vl_convert")
+    assert png_bytes(latency_distribution(RunView(measured_run()))).startswith(b"\x89PNG\r\n")
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(name, name=name)
+
+    monkeypatch.setattr(optional.importlib, "import_module", absent)
+    with pytest.raises(MissingDependencyError) as caught:
+        png_bytes(latency_distribution(RunView(measured_run())))
+    assert caught.value.hint == "pip install 'enginescope[plots]'"
+
+
+def test_a_refused_specification_names_the_chart() -> None:
+    pytest.importorskip("vl_convert")
+    with pytest.raises(EnginescopeError, match="cannot draw broken"):
+        png_bytes(Chart(key="broken", title="t", spec={"mark": {"type": "no such mark"}}))

@@ -1,0 +1,121 @@
+import pytest
+
+from enginescope.analysis.layer_sum import LayerSum
+from enginescope.model.run import Outcome, OutcomeKind, StopReport, WarmUpReport
+from enginescope.model.samples import Percentile, Summary
+from enginescope.render.phrases import (
+    interval_text,
+    layer_sum_sentence,
+    metric_title,
+    outcome_text,
+    pass_sentence,
+    percentile_name,
+    range_text,
+    shorten,
+    stop_sentence,
+    support_text,
+    warm_up_sentence,
+)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (4.2012, 4.2361, "4.201 … 4.236"),
+        (0.98, 10.2, "0.98 … 10.20"),
+        (4.217812, 4.217894, "4.2178 … 4.2179"),
+        (1234.5, 1240.1, "1,234 … 1,240"),
+        (4.2178121, 4.2178132, "4.21781 … 4.21781"),
+    ],
+)
+def test_ranges_have_equal_decimals_that_tell_the_ends_apart(low, high, text) -> None:
+    assert range_text(low, high) == text
+
+
+def test_interval_that_could_not_be_had_is_said_so() -> None:
+    summary = Summary(
+        metric="latency",
+        n=3,
+        effective_n=1.5,
+        min_ms=1,
+        max_ms=1,
+        mean_ms=1,
+        median_ms=1,
+        std_ms=0,
+        cv_pct=0,
+        median_interval=None,
+        percentiles=(),
+    )
+    assert interval_text(summary) == "no interval: too few independent samples"
+
+
+def test_support() -> None:
+    weak = Percentile(p=99, value_ms=1, effective_n=12.9, needed_n=459)
+    assert support_text(weak) == "12 of 459 samples needed"
+    assert support_text(Percentile(p=99, value_ms=1, effective_n=459, needed_n=459)) is None
+
+
+def test_percentile_names() -> None:
+    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
+
+
+def test_layer_sum_that_is_more() -> None:
+    found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency", pass_whole_ms=4.9)
+    text = layer_sum_sentence(found)
+    assert text.startswith("The layers add up to 4.600 ms, 0.600 ms (15.0 %) more than the mean")
+    assert "latency of 4.000 ms (1.15 ×)" in text
+    assert pass_sentence(found) == ("In the profiling pass itself a whole iteration took 4.900 ms.")
+
+
+def test_layer_sum_that_is_less() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=3, whole_ms=4.0, whole_metric="gpu_compute"))
+    assert "1.00 ms (25.0 %) less than the mean GPU compute time of 4.000 ms (0.750 ×)" in text
+
+
+def test_layer_sum_that_agrees() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=4.001, whole_ms=4.0, whole_metric="latency"))
+    assert text.endswith("the same as the mean latency of 4.000 ms within 0.5 %.")
+
+
+def test_layer_sum_without_a_whole() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=4.0))
+    assert text.endswith("no whole request was timed to hold against that.")
+    assert pass_sentence(LayerSum(sum_ms=4.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"),
+    [
+        (Outcome(), "ok"),
+        (Outcome(kind=OutcomeKind.CRASHED, signal=9), "crashed (signal 9)"),
+        (Outcome(kind=OutcomeKind.FAILED, exit_code=3), "failed (exit code 3)"),
+        (Outcome(kind=OutcomeKind.OUT_OF_MEMORY), "out of memory"),
+    ],
+)
+def test_outcomes(outcome, text) -> None:
+    assert outcome_text(outcome) == text
+
+
+@pytest.mark.parametrize("rule", ["iterations", "duration", "precision", "max_time", "hard_limit"])
+def test_every_stop_rule_has_words(rule) -> None:
+    text = stop_sentence(
+        StopReport(rule=rule, iterations=1200, duration_ms=2590, half_width_pct=0.47)
+    )
+    assert text.endswith("(1,200 iterations in 2,590 ms; interval ± 0.47 %)")
+
+
+@pytest.mark.parametrize("end", ["steady", "limit", "fixed"])
+def test_every_end_of_the_warm_up_has_words(end) -> None:
+    text = warm_up_sentence(WarmUpReport(iterations=5, duration_ms=12, ended_by=end))
+    assert text.startswith("5 iterations, 12.0 ms, ")
+
+
+def test_shorten_keeps_both_ends() -> None:
+    assert shorten("abcdefghij", 10) == "abcdefghij"
+    assert shorten("abcdefghij", 5) == "ab…ij"
+    assert shorten("abcdefghij", 6) == "abc…ij"
+
+
+def test_unknown_metric_keeps_its_tag() -> None:
+    assert metric_title("latency") == "Latency"
+    assert metric_title("queue") == "queue"

@@ -1,0 +1,124 @@
+import io
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.run_view import RunView
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.notice import Notice
+from enginescope.render.text import as_text, runs_table, show, summary, summary_text, table
+from tests.render.runs import failed_run, imported_run, measured_run
+
+
+def normalised(text: str) -> str:
+    """Figures replaced by N, so that the shape of the screen is what is compared."""
+    return re.sub(r"\d[\d,]*(\.\d+)?", "N", text)
+
+
+def test_screen_of_a_measured_run() -> None:
+    text = summary_text(RunView(measured_run(notices=(), profile=None)), width=110)
+    lines = [line for line in text.splitlines() if "!" not in line]
+    assert lines[0].startswith("squeezenet.onnx · ort-cpu fp32 · batch 1 · 1×3×227×227  ")
+    assert lines[0].endswith("AMD EPYC, 2 cores")
+    assert len(lines[0]) == 110
+    shape = normalised("\n".join(lines))
+    assert "  latency    N ms median   N % CI N … N ms   pN N ms" in shape
+    assert "             min N ms   mean N ms, SD N ms (CV N %)   max N ms" in shape
+    assert "  throughput N items/s   (batch ÷ mean latency)   n N (effective N)" in shape
+    assert "  start      N ms load · N ms first inference · N MiB peak" in shape
+    assert "  run 7f3ac019 · report: enginescope report 7f3ac019" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("make", [measured_run, failed_run, imported_run])
+def test_no_line_is_wider_than_asked(make, width) -> None:
+    text = summary_text(RunView(make()), width=width)
+    assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_weak_percentiles_say_what_they_lack() -> None:
+    values = measured_run().samples[0].values_ms[:120]
+    run = measured_run()
+    few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
+    text = summary_text(RunView(measured_run(samples=(few,))))
+    assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 samples needed\)", text)
+
+
+def test_layers_that_add_up_to_more_are_said_so() -> None:
+    text = " ".join(summary_text(RunView(measured_run())).split())
+    view = RunView(measured_run())
+    assert view.layer_sum_ratio is not None
+    assert view.layer_sum_ratio > 1
+    assert "The layers add up to 4.600 ms," in text
+    assert "more than the mean latency of" in text
+
+
+def test_failed_run_shows_outcome_cause_next_step_and_log() -> None:
+    text = summary_text(RunView(failed_run()))
+    assert "  outcome    crashed (signal 11)" in text
+    assert "  why        the worker died while loading the model" in text
+    assert "  next       run it with --verbose" in text
+    assert "  | Fatal Python error: Segmentation fault" in text
+    assert "median" not in text
+
+
+def test_run_without_samples_says_so() -> None:
+    assert "none: this run has no samples" in summary_text(RunView(measured_run(samples=())))
+
+
+def test_notices_carry_a_mark_and_their_code() -> None:
+    text = summary_text(RunView(measured_run()))
+    assert "  ! other load: 0.8 of 2 cores busy (W-LOAD)" in text
+    assert "  · data: batch became 1 (I-DYNAMIC-SHAPE)" in text
+    assert text.index("W-LOAD") < text.index("I-DYNAMIC-SHAPE")
+
+
+def test_square_brackets_in_names_and_messages_are_shown_as_they_are() -> None:
+    job = Job(subject=Subject(name="[red]x[/red].onnx"), backend=BackendSpec(name="ort-cpu"))
+    notice = Notice(code="W-X", message="input [bold]data[/bold]")
+    text = summary_text(RunView(measured_run(job=job, notices=(notice,))))
+    assert "[red]x[/red].onnx" in text
+    assert "[bold]data[/bold]" in text
+
+
+def test_colour_only_when_asked() -> None:
+    view = RunView(measured_run())
+    assert "\x1b[" not in summary_text(view)
+    colored = summary_text(view, color=True)
+    assert "\x1b[" in colored
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+    assert [line.rstrip() for line in plain.splitlines()] == summary_text(view).splitlines()
+
+
+def test_show_writes_plain_text_to_a_stream_that_is_no_terminal() -> None:
+    stream = io.StringIO()
+    show(summary(RunView(measured_run()), width=80), stream)
+    assert "\x1b[" not in stream.getvalue()
+    assert "squeezenet.onnx" in stream.getvalue()
+
+
+def test_several_runs_are_a_row_each() -> None:
+    few = replace(
+        measured_run().samples[0],
+        values_ms=measured_run().samples[0].values_ms[:120],
+        start_ms=None,
+    )
+    views = [
+        RunView(measured_run()),
+        RunView(failed_run()),
+        RunView(measured_run(id="cafe0123", samples=(few,))),
+    ]
+    text = as_text(runs_table(views), width=120)
+    rows = {line[:8]: line for line in text.splitlines()}
+    assert re.search(r"4\.\d+ +4\.\d+ … 4\.\d+", rows["7f3ac019"])
+    assert "crashed" in rows["deadbeef"]
+    assert " *" in rows["cafe0123"]
+    assert "* too few samples to state it" in text
+
+
+def test_table_sets_numbers_flush_right() -> None:
+    text = as_text(table(("name", "ms"), [("a", "1"), ("b", "100")], right=("ms",)), width=40)
+    lines = text.splitlines()
+    assert lines[2].endswith("  1")
+    assert lines[3].endswith("100")
