@@ -5,6 +5,7 @@ from __future__ import annotations
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.render.charts.spec import Chart
+from enginescope.render.png import recompressed
 from enginescope.render.theme import LIGHT, chart_config
 
 #: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
@@ -31,4 +32,4 @@ def png_bytes(chart: Chart) -> bytes:
         )
     except ValueError as error:
         raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
-    return png
+    return recompressed(png)

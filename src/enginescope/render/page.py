@@ -31,7 +31,7 @@ from enginescope.render.theme import DARK, LIGHT, chart_config
 from enginescope.render.vendored import licences, scripts, style
 
 #: Above this many samples the page leaves the series to the file beside it.
-MAX_SERIES_SAMPLES = 200_000
+MAX_SERIES_SAMPLES = 100_000
 
 
 class PageRun(Record, frozen=True, kw_only=True):

@@ -63,6 +63,7 @@ def time_by_precision(view: RunView) -> Chart | None:
 def _shares(
     key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
 ) -> Chart | None:
+    shares = tuple(one for one in shares if one.mean_ms > 0)
     if not any(one.key for one in shares):
         return None
     data: list[Spec] = [
