@@ -1,0 +1,205 @@
+"""What weakens a series of samples, as notices.
+
+A rule is a function of `_Facts` that returns a notice or ``None``; adding one costs the function
+and its line in `_RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.notice import Notice
+from enginescope.model.samples import Array, Interval, Samples
+from enginescope.stats.autocorrelation import effective_samples_of_ranks
+from enginescope.stats.bimodality import two_modes
+from enginescope.stats.bootstrap import quantile_interval
+from enginescope.stats.drift import drift
+from enginescope.stats.outliers import LIMIT, outlier_scores
+from enginescope.stats.quantum import quantum
+from enginescope.stats.series import as_series
+
+OUTLIER_SHARE = 0.001
+MANY_OUTLIERS_SHARE = 0.01
+TIMER_SHARE = 0.01
+ENOUGH_SAMPLES = 100
+ENOUGH_EFFECTIVE = 30
+WIDE_PCT = 5.0
+
+
+class _Facts:
+    """A series and what several rules ask of it, each computed once."""
+
+    def __init__(self, values: Array, timer_resolution_ms: float | None) -> None:
+        self.values = values
+        self.timer_resolution_ms = timer_resolution_ms
+
+    @cached_property
+    def median(self) -> float:
+        return float(np.median(self.values))
+
+    @cached_property
+    def scores(self) -> Array:
+        return outlier_scores(self.values)
+
+    @cached_property
+    def effective_n(self) -> float:
+        n = self.values.size
+        return effective_samples_of_ranks(self.values) if n >= 4 else float(n)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        return quantile_interval(self.values, 0.5)
+
+
+def notices_of(samples: Samples, *, timer_resolution_ms: float | None = None) -> tuple[Notice, ...]:
+    """Return what a reader of `samples` should know before trusting them.
+
+    Parameters
+    ----------
+    samples : Samples
+        At least one; its warm-up is not looked at.
+    timer_resolution_ms : float, optional
+        The smallest step of the clock that took them; ``None``: not known, and only what the
+        values themselves show counts.
+
+    Returns
+    -------
+    tuple of Notice
+        In a fixed order; empty when there is nothing to say. Of a series whose median is 0, such
+        as the transfers of a run without any, nothing is said.
+
+    Raises
+    ------
+    UsageError
+        No samples, or one that is not finite.
+    """
+    values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
+    facts = _Facts(values, timer_resolution_ms)
+    if facts.median <= 0:
+        return ()
+    found = (rule(facts) for rule in _RULES)
+    return tuple(one for one in found if one is not None)
+
+
+def _few_samples(facts: _Facts) -> Notice | None:
+    n, effective = facts.values.size, facts.effective_n
+    if n >= ENOUGH_SAMPLES and effective >= ENOUGH_EFFECTIVE:
+        return None
+    worth = f"{n:,} samples are worth {format_significant(effective, 2)} independent ones"
+    count = f"{n:,} samples" if n != 1 else "one sample"
+    return Notice(
+        code="W-FEW-SAMPLES",
+        message=worth if n >= ENOUGH_SAMPLES else f"{count}; {ENOUGH_SAMPLES} or more are wanted",
+        evidence={"n": n, "effective_n": effective},
+    )
+
+
+def _not_converged(facts: _Facts) -> Notice | None:
+    interval = facts.interval
+    half_pct = interval.half_width_pct if interval else None
+    if interval is None or half_pct is None or half_pct <= WIDE_PCT:
+        return None
+    return Notice(
+        code="W-NOT-CONVERGED",
+        message=f"the median is known to ±{format_significant(half_pct, 2)} % only",
+        evidence={"half_width_pct": half_pct, "low_ms": interval.low, "high_ms": interval.high},
+    )
+
+
+def _drift(facts: _Facts) -> Notice | None:
+    found = drift(facts.values)
+    if found is None:
+        return None
+    way = "above" if found.change_pct > 0 else "below"
+    return Notice(
+        code="W-DRIFT",
+        message=f"the median of the last third, {format_ms(found.last)}, lies "
+        f"{format_significant(abs(found.change_pct), 2)} % {way} that of the first third, "
+        f"{format_ms(found.first)}",
+        evidence={
+            "first_ms": found.first,
+            "last_ms": found.last,
+            "change_pct": found.change_pct,
+            "noise_pct": found.noise_pct,
+        },
+    )
+
+
+def _bimodal(facts: _Facts) -> Notice | None:
+    modes = two_modes(facts.values)
+    if modes is None:
+        return None
+    gap_pct = 100 * (modes.high - modes.low) / modes.low
+    return Notice(
+        code="W-BIMODAL",
+        message=f"two levels, {format_ms(modes.low)} and {format_ms(modes.high)} "
+        f"({format_significant(gap_pct, 2)} % apart); {100 * modes.share_high:.0f} % of the "
+        "samples are at the higher; one figure cannot stand for both",
+        evidence={
+            "low_ms": modes.low,
+            "high_ms": modes.high,
+            "gap_pct": gap_pct,
+            "share_high_pct": 100 * modes.share_high,
+        },
+    )
+
+
+def _outliers(facts: _Facts) -> Notice | None:
+    beyond = np.abs(facts.scores) > LIMIT
+    share = float(np.mean(beyond))
+    if share < OUTLIER_SHARE:
+        return None
+    farthest = float(facts.values[np.argmax(np.abs(facts.scores))])
+    count = int(np.count_nonzero(beyond))
+    return Notice(
+        code="W-OUTLIERS",
+        message=f"{count:,} of {facts.values.size:,} samples "
+        f"({format_significant(100 * share, 2)} %) lie far from the median, "
+        f"one at {format_ms(farthest)}",
+        evidence={"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
+        level="warning" if share >= MANY_OUTLIERS_SHARE else "info",
+    )
+
+
+def _first_runs(facts: _Facts) -> Notice | None:
+    slow = facts.scores > LIMIT
+    if not slow[0]:
+        return None
+    count = int(slow.size if slow.all() else np.argmin(slow))
+    first = float(facts.values[0])
+    which = "the first sample is" if count == 1 else f"the first {count:,} samples are"
+    return Notice(
+        code="W-FIRST-RUNS",
+        message=f"{which} far above the median, the very first at "
+        f"{format_significant(first / facts.median)} × the median; a longer warm-up may help",
+        evidence={"count": count, "first_ms": first, "median_ms": facts.median},
+    )
+
+
+def _timer(facts: _Facts) -> Notice | None:
+    steps = [one for one in (facts.timer_resolution_ms, quantum(facts.values)) if one]
+    if not steps or max(steps) <= TIMER_SHARE * facts.median:
+        return None
+    step = max(steps)
+    share_pct = 100 * step / facts.median
+    return Notice(
+        code="W-TIMER",
+        message=f"times come in steps of {format_ms(step, 3)}, "
+        f"{format_significant(share_pct, 2)} % of the median",
+        evidence={"step_ms": step, "share_pct": share_pct},
+    )
+
+
+_RULES: tuple[Callable[[_Facts], Notice | None], ...] = (
+    _few_samples,
+    _not_converged,
+    _drift,
+    _bimodal,
+    _first_runs,
+    _outliers,
+    _timer,
+)
