@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,21 +63,24 @@ def list_runs(
         return
     from enginescope.render.text import show, table
 
-    headers = ("run", "made", "model", "backend", "outcome", "median ms", "n", "tags")
-    show(table(headers, [_cells(row) for row in rows], right=("median ms", "n")))
+    headers = ("run", "made", "model", "backend", "outcome", "median ms", "tags")
+    # what 80 columns leave for names when the other columns are at their usual width
+    spare = max(0, shutil.get_terminal_size().columns - 80)
+    cells = [_cells(row, 18 + spare // 2, 8 + spare // 2) for row in rows]
+    show(table(headers, cells, right=("median ms",)))
 
 
-def _cells(row: RunRow) -> tuple[str, ...]:
+def _cells(row: RunRow, model_width: int, backend_width: int) -> tuple[str, ...]:
     from enginescope.core.units import format_significant
+    from enginescope.render.phrases import shorten
 
     return (
         row.id[:6],
         row.created[5:16].replace("T", " "),
-        row.model,
-        row.backend,
+        shorten(row.model, model_width),
+        shorten(row.backend, backend_width),
         row.outcome,
         format_significant(row.median_ms, 4) if row.median_ms is not None else "",
-        f"{row.samples:,}" if row.samples is not None else "",
         " ".join(row.tags),
     )
 

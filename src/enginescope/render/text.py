@@ -82,7 +82,13 @@ def table(
     right : sequence of str
         Headers whose columns are set flush right: numbers.
     """
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    made = Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        header_style="bold",
+        show_edge=False,
+    )
     for header in headers:
         flush = header in right
         made.add_column(
