@@ -1,39 +1,71 @@
-"""A plan's layers and their times."""
+"""Times of a profile to the layers of a plan."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
 
-from enginescope.model.plan import Plan
+from enginescope.model.plan import Layer, Plan
 from enginescope.model.timing import AttributedLayer, Attribution, LayerTiming, Profile
 
-#: TensorRT joins the names of fused layers with these, trtexec's files and trex write "+".
-_JOINTS = re.compile("[\x1e\x1f+ ]+")
+# TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.
+_JOINT = re.compile(r"\s*[\x1e\x1f+]\s*|\s+")
 
 
 def attribute(plan: Plan, profile: Profile) -> Attribution:
-    """Join `plan` and `profile` by name.
+    """Return the plan's layers with their times.
 
-    The k-th layer of a name gets the k-th time of that name: names repeat, and both sides list
-    layers in the order of execution. Names that differ only in how fused parts are joined (U+001E,
-    U+001F, ``+``, spaces) are the same. Nothing is joined by position.
+    Joined by name, the k-th of a name to the k-th of that name, since names repeat; then, for what
+    is left, by names that differ only in how fused parts are joined. Never by position: with equal
+    counts in another order that gives every layer a wrong time.
+
+    Parameters
+    ----------
+    plan : Plan
+    profile : Profile
 
     Returns
     -------
     Attribution
-        Every layer of the plan, ``None`` where no time bears its name; and the times left over.
+        What has no partner stays, on either side.
     """
-    waiting: defaultdict[str, deque[LayerTiming]] = defaultdict(deque)
-    for timing in profile.layers:
-        waiting[_key(timing.name)].append(timing)
-    layers = []
-    for layer in plan.layers:
-        queue = waiting.get(_key(layer.name))
-        layers.append(AttributedLayer(layer=layer, timing=queue.popleft() if queue else None))
-    left = sorted((one for queue in waiting.values() for one in queue), key=lambda one: one.index)
-    return Attribution(layers=tuple(layers), unmatched=tuple(left))
+    timings: dict[int, LayerTiming] = {}
+    left = list(profile.layers)
+    for key in (_as_is, _loosely):
+        open_layers = [layer for layer in plan.layers if layer.index not in timings]
+        left = _join(open_layers, left, key, timings)
+    return Attribution(
+        layers=tuple(
+            AttributedLayer(layer=layer, timing=timings.get(layer.index)) for layer in plan.layers
+        ),
+        unmatched=tuple(left),
+    )
 
 
-def _key(name: str) -> str:
-    return _JOINTS.sub("+", name)
+def _join(
+    layers: Iterable[Layer],
+    times: Iterable[LayerTiming],
+    key: Callable[[str], str],
+    into: dict[int, LayerTiming],
+) -> list[LayerTiming]:
+    """Pair layers and times with equal keys in their order; return the times left over."""
+    waiting: dict[str, deque[Layer]] = defaultdict(deque)
+    for layer in layers:
+        waiting[key(layer.name)].append(layer)
+    left = []
+    for one in times:
+        queue = waiting.get(key(one.name))
+        if queue:
+            into[queue.popleft().index] = one
+        else:
+            left.append(one)
+    return left
+
+
+def _as_is(name: str) -> str:
+    return name
+
+
+def _loosely(name: str) -> str:
+    return _JOINT.sub("+", name.strip())

@@ -1,9 +1,9 @@
-"""Counts and bytes of a plan."""
+"""Counts and bytes of a plan as a whole."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
@@ -11,101 +11,127 @@ from enginescope.model.tensor import Tensor
 
 
 class PlanTotals(Record, frozen=True, kw_only=True):
-    """What a plan holds, added up.
+    """What a plan adds up to.
 
     Attributes
     ----------
-    layers, active_layers : int
-        All, and those that do work.
-    by_type, by_precision : dict of str to int
-        Active layers; ``"unknown"`` where the plan does not say.
-    weights_bytes : int
-        Kernels and the like, and constant tensors that layers read (TensorRT 10's ``gemm`` and
-        ``kgen`` have their weights there). Biases are left out, as trex leaves them out.
-    activation_bytes : int
-        Inputs and outputs of every active layer, a tensor counted at each use; no padding.
-    padded_activation_bytes : int
+    layers : int
+        All of them.
+    active_layers : int
+        Those that launch work.
+    layers_by_type, layers_by_precision : dict of str to int
+        Of the active ones; precision is the type of the first input.
+    weights_bytes : int or None
+        Kernels and constants, also those that Myelin lists among a layer's inputs, each tensor
+        once. ``None`` if the size of none is known.
+    bias_bytes : int or None
+        Apart, as trex leaves them out of its weights.
+    activation_bytes : int or None
+        Inputs and outputs of the active layers, counted at each use, without padding: what moves
+        if nothing is cached. Where a layer reads what a no-op passes on, it reads the no-op's
+        input. ``None`` if the size of none is known.
+    padded_activation_bytes : int or None
         The same with the padding of vectorised layouts.
-    unsized : int
-        Tensors and weights whose size is not known, left out of the sums.
+    unknown_tensors : int
+        Uses of tensors and weights whose size is not known, and is missing from the sums.
     """
 
     layers: int
     active_layers: int
-    by_type: dict[str, int]
-    by_precision: dict[str, int]
-    weights_bytes: int
-    activation_bytes: int
-    padded_activation_bytes: int
-    unsized: int
+    layers_by_type: dict[str, int]
+    layers_by_precision: dict[str, int]
+    weights_bytes: int | None
+    bias_bytes: int | None
+    activation_bytes: int | None
+    padded_activation_bytes: int | None
+    unknown_tensors: int
 
 
 def plan_totals(plan: Plan) -> PlanTotals:
-    """Return the totals of `plan`.
+    """Return the counts and bytes of `plan`.
 
-    No-ops are folded: who reads a no-op's output reads what the no-op read, and who writes what a
-    no-op passes on to an engine output writes that output.
+    A tensor that only layers read, that none writes and that is no input of the engine is a
+    constant; so is what a ``Constant`` layer writes. Constants count as weights, not as
+    activations.
     """
     active = plan.active_layers
-    constants = _constant_names(plan)
-    uses = [tensor for tensor in _uses(plan, active) if tensor.name not in constants]
-    carried = [one for layer in active for one in layer.weights if not one.role.endswith("Bias")]
-    read = {t.name: t for layer in active for t in layer.inputs if t.name in constants}
-    weights = [*(one.nbytes for one in carried), *(one.nbytes for one in read.values())]
-    sizes = [one.nbytes for one in uses]
+    constants = _constants(plan)
+    through = _no_op_sources(plan)
+    used = [
+        through.get(tensor.name, tensor)
+        for layer in active
+        for tensor in layer.inputs
+        if tensor.name not in constants
+    ]
+    used += [tensor for layer in active for tensor in layer.outputs]
+    free = [tensor for tensor in constants.values() if tensor is not None]
+    carried = [one for layer in plan.layers for one in layer.weights]
+    kernels = [one.nbytes for one in carried if not _is_bias(one.role)]
+    kernels += [tensor.nbytes for tensor in free]
+    biases = [one.nbytes for one in carried if _is_bias(one.role)]
+    activations = [tensor.nbytes for tensor in used]
     return PlanTotals(
         layers=len(plan.layers),
         active_layers=len(active),
-        by_type=dict(Counter(layer.type for layer in active).most_common()),
-        by_precision=dict(Counter(_precision(layer) for layer in active).most_common()),
-        weights_bytes=_sum(weights),
-        activation_bytes=_sum(sizes),
-        padded_activation_bytes=_sum(one.padded_nbytes for one in uses),
-        unsized=sum(one is None for one in (*weights, *sizes)),
+        layers_by_type=_count(active, lambda layer: layer.type),
+        layers_by_precision=_count(active, _precision),
+        weights_bytes=_sum(kernels),
+        bias_bytes=_sum(biases),
+        activation_bytes=_sum(activations),
+        padded_activation_bytes=_sum([tensor.padded_nbytes for tensor in used]),
+        unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
     )
 
 
-def _constant_names(plan: Plan) -> frozenset[str]:
-    """Return the tensors that layers read and no working layer nor the caller writes."""
-    working = [layer for layer in plan.layers if layer.type != "Constant"]
-    written = {tensor.name for layer in working for tensor in layer.outputs}
+def _constants(plan: Plan) -> dict[str, Tensor | None]:
+    """Constant tensors by name; ``None`` where a layer carries the values, so that they count."""
+    written = {tensor.name for layer in plan.layers for tensor in layer.outputs}
     given = {one.tensor.name for one in plan.inputs}
-    read = {tensor.name for layer in working for tensor in layer.inputs}
-    return frozenset(read - written - given)
-
-
-def _uses(plan: Plan, active: tuple[Layer, ...]) -> Iterator[Tensor]:
-    """Yield every tensor an active layer reads or writes, no-ops folded."""
-    no_ops = [layer for layer in plan.layers if layer.type == "NoOp"]
-    source = {layer.outputs[0].name: layer.inputs[0] for layer in no_ops if _passes(layer)}
-    outputs = {one.tensor.name for one in plan.outputs}
-    renamed = {
-        layer.inputs[0].name: layer.outputs[0]
-        for layer in no_ops
-        if _passes(layer) and layer.outputs[0].name in outputs
-    }
-    for layer in active:
+    found: dict[str, Tensor | None] = {}
+    for layer in plan.layers:
+        if layer.type == "Constant":
+            found.update(
+                (tensor.name, None if layer.weights else tensor) for tensor in layer.outputs
+            )
+    for layer in plan.active_layers:
         for tensor in layer.inputs:
-            yield _origin(tensor, source)
-        for tensor in layer.outputs:
-            yield renamed.get(tensor.name, tensor)
+            if plan.io and tensor.name not in written and tensor.name not in given:
+                found.setdefault(tensor.name, tensor)
+    return found
 
 
-def _passes(layer: Layer) -> bool:
-    return bool(layer.inputs and layer.outputs)
+def _no_op_sources(plan: Plan) -> dict[str, Tensor]:
+    """Output of a no-op -> the tensor that goes into the first no-op of its chain."""
+    direct = {
+        tensor.name: layer.inputs[0]
+        for layer in plan.layers
+        if "NoOp" in (layer.type, layer.subtype) and layer.inputs
+        for tensor in layer.outputs
+    }
+    return {name: _end_of_chain(name, direct) for name in direct}
 
 
-def _origin(tensor: Tensor, source: dict[str, Tensor]) -> Tensor:
-    seen: set[str] = set()
-    while tensor.name in source and tensor.name not in seen:
-        seen.add(tensor.name)
-        tensor = source[tensor.name]
-    return tensor
+def _end_of_chain(name: str, direct: dict[str, Tensor]) -> Tensor:
+    seen = {name}
+    source = direct[name]
+    while source.name in direct and source.name not in seen:
+        seen.add(source.name)
+        source = direct[source.name]
+    return source
+
+
+def _is_bias(role: str) -> bool:
+    return role.lower().endswith("bias")
 
 
 def _precision(layer: Layer) -> str:
     return layer.precision.value if layer.precision else "unknown"
 
 
-def _sum(sizes: Iterable[int | None]) -> int:
-    return sum(size for size in sizes if size is not None)
+def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, int]:
+    return dict(Counter(key(layer) for layer in layers).most_common())
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if known else None

@@ -1,124 +1,174 @@
-"""ONNX Runtime's profiling JSON into per-node times.
-
-Order in the file (1.16 to 1.31): session events, then for every run its node events, and a
-``model_run`` last. A node's event is named ``<node>_kernel_time``; before 1.20 there are
-``_fence_before`` and ``_fence_after`` events too. Durations are in microseconds.
-"""
+"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.31."""
 
 from __future__ import annotations
 
-from statistics import fmean, median
 from typing import Any
 
-import msgspec
+import numpy as np
 
 from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.formats.json_walk import finite_number
+from enginescope.formats.lenient_json import Document, read_json
 from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile
 
 _SUFFIX = "_kernel_time"
 _CONTAINERS = frozenset({"If", "Loop", "Scan"})
+_MS_PER_US = 1e-3
 
 
-class _Event(msgspec.Struct):
-    cat: str = ""
-    name: str = ""
-    dur: float = 0.0
-    args: dict[str, Any] = {}
+class _Node(Record, frozen=True, kw_only=True):
+    """What tells nodes apart: a name may come again inside a subgraph."""
+
+    name: str
+    kind: str | None
+    provider: str | None
+    index: str | None
+
+
+class _Run(Record, frozen=True, kw_only=True):
+    whole_ms: float
+    sums_ms: dict[_Node, float]
+    started_us: dict[_Node, float]
 
 
 def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
-    """Return the mean and median time of every node over the profiled runs.
+    """Return the time of each node in a profile.
 
-    The first run is dropped when there are several: it allocates. A node that runs several times in
-    one run, inside a loop, counts with the sum.
+    Times are summed within a run, since a node in the body of a loop runs several times; mean and
+    median are over runs. The first run, which pays for allocation and autotuning, is dropped where
+    there are more. ``If``, ``Loop`` and ``Scan`` are marked: their time holds that of the nodes
+    inside, which are listed too.
 
     Parameters
     ----------
     data : bytes
-        The file.
     source : str
-        Its name, for errors.
+        The file, for messages.
+
+    Returns
+    -------
+    profile : Profile
+        Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
+    notices : tuple of Notice
 
     Raises
     ------
     FormatError
-        Not such a file, or no complete run in it.
+        It is not JSON, or holds no finished run.
     """
-    runs = _split_runs(_events(data, source))
+    return ort_profile_of(read_json(data, source))
+
+
+def ort_profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the times in a file already read; see `parse_ort_profile`."""
+    runs, unfinished = _runs(document)
     if not runs:
-        raise FormatError(source, why="no model_run event", expected="a profile of at least a run")
-    notices: tuple[Notice, ...] = ()
-    if len(runs) > 1:
-        runs = runs[1:]
-    else:
-        notices = (
-            Notice(
-                code="W-PROFILE-FIRST-RUN",
-                message="The profile holds one run only, the first, which is slower than others.",
-                evidence={"runs": 1},
-            ),
+        raise FormatError(
+            document.source, why="no finished run in it", expected="Session events model_run"
         )
-    layers = tuple(_timing(index, key, runs) for index, key in enumerate(_order(runs)))
-    return (
-        Profile(
-            source="onnxruntime",
-            layers=layers,
-            iterations=len(runs),
-            whole_ms=fmean(run.whole_us for run in runs) / 1e3,
-        ),
-        notices,
+    notices = list(document.notices)
+    if unfinished:
+        notices.append(_unfinished(document.source, unfinished))
+    if len(runs) == 1:
+        notices.append(_single(document.source))
+    kept = runs[1:] or runs
+    layers = tuple(_timing(index, node, kept) for index, node in enumerate(_in_order(kept)))
+    whole = float(np.mean([run.whole_ms for run in kept]))
+    profile = Profile(source="onnxruntime", layers=layers, iterations=len(kept), whole_ms=whole)
+    return profile, tuple(notices)
+
+
+def is_ort_profile(value: Any) -> bool:
+    """Whether JSON values look like ONNX Runtime's profile."""
+    if not isinstance(value, list):
+        return False
+    return any(
+        isinstance(one, dict) and one.get("cat") in ("Session", "Node") and "dur" in one
+        for one in value[:50]
     )
 
 
-class _Run:
-    """Node times of one run."""
-
-    def __init__(self) -> None:
-        self.times_us: dict[tuple[str, str | None, str | None], float] = {}
-        self.whole_us = 0.0
-
-
-def _events(data: bytes, source: str) -> list[_Event]:
-    try:
-        return msgspec.json.decode(data, type=list[_Event])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FormatError(source, why=str(error), expected="an ONNX Runtime profile") from None
-
-
-def _split_runs(events: list[_Event]) -> list[_Run]:
+def _runs(document: Document) -> tuple[list[_Run], int]:
+    """Finished runs, and how many node events came after the last of them."""
+    if not isinstance(document.value, list):
+        raise FormatError(document.source, why="it is no list of events", expected="a JSON list")
     runs: list[_Run] = []
-    current = _Run()
-    for event in events:
-        if event.cat == "Session" and event.name == "model_run":
-            current.whole_us = event.dur
-            runs.append(current)
-            current = _Run()
-        elif event.cat == "Node" and event.name.endswith(_SUFFIX) and "op_name" in event.args:
-            kind, provider = event.args.get("op_name"), event.args.get("provider")
-            key = (event.name[: -len(_SUFFIX)], kind, provider)
-            current.times_us[key] = current.times_us.get(key, 0.0) + event.dur
-    return runs
+    sums: dict[_Node, float] = {}
+    started: dict[_Node, float] = {}
+    events = 0
+    for event in document.value:
+        if not isinstance(event, dict):
+            continue
+        duration = finite_number(event.get("dur"))
+        if duration is None or duration < 0:
+            continue
+        node = _node(event)
+        if node is not None:
+            events += 1
+            sums[node] = sums.get(node, 0.0) + duration * _MS_PER_US
+            at = finite_number(event.get("ts"))
+            started.setdefault(node, at if at is not None else float(events))
+        elif event.get("cat") == "Session" and event.get("name") == "model_run":
+            runs.append(_Run(whole_ms=duration * _MS_PER_US, sums_ms=sums, started_us=started))
+            sums, started, events = {}, {}, 0
+    return runs, events
 
 
-def _order(runs: list[_Run]) -> list[tuple[str, str | None, str | None]]:
-    """Return every node in the order of its first appearance."""
-    seen: dict[tuple[str, str | None, str | None], None] = {}
-    for run in runs:
-        seen.update(dict.fromkeys(run.times_us))
-    return list(seen)
+def _node(event: dict[str, Any]) -> _Node | None:
+    name = event.get("name")
+    if event.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(_SUFFIX):
+        return None  # 1.16 also has …_fence_before and …_fence_after
+    raw = event.get("args")
+    arguments: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    return _Node(
+        name=name[: -len(_SUFFIX)],
+        kind=_text(arguments.get("op_name")),
+        provider=_text(arguments.get("provider")),
+        index=_text(arguments.get("node_index")),
+    )
 
 
-def _timing(index: int, key: tuple[str, str | None, str | None], runs: list[_Run]) -> LayerTiming:
-    times = [run.times_us.get(key, 0.0) / 1e3 for run in runs]  # a branch not taken took no time
-    name, kind, provider = key
+def _in_order(kept: list[_Run]) -> list[_Node]:
+    """Nodes by when they start within the first run that has them."""
+    offsets: dict[_Node, float] = {}
+    for run in kept:
+        begin = min(run.started_us.values(), default=0.0)
+        for node, at in run.started_us.items():
+            offsets.setdefault(node, at - begin)
+    return sorted(offsets, key=offsets.__getitem__)
+
+
+def _timing(index: int, node: _Node, kept: list[_Run]) -> LayerTiming:
+    values = np.array([run.sums_ms.get(node, 0.0) for run in kept])
     return LayerTiming(
         index=index,
-        name=name,
-        mean_ms=fmean(times),
-        median_ms=median(times),
-        total_ms=sum(times),
-        kind=kind,
-        provider=provider,
-        is_container=kind in _CONTAINERS,
+        name=node.name,
+        mean_ms=float(values.mean()),
+        median_ms=float(np.median(values)),
+        total_ms=float(values.sum()),
+        kind=node.kind,
+        provider=node.provider,
+        is_container=node.kind in _CONTAINERS,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _unfinished(source: str, events: int) -> Notice:
+    return Notice(
+        code="W-TRUNCATED",
+        message=f"{source} ends within a run; its {events} node events are left out",
+        evidence={"file": source, "events": events},
+    )
+
+
+def _single(source: str) -> Notice:
+    return Notice(
+        code="W-FIRST-RUN",
+        message=f"{source} holds a single run, the first, which is slower than those after it",
+        evidence={"file": source, "runs": 1},
     )

@@ -1,4 +1,4 @@
-"""Tensors in files: npy, npz, ONNX TensorProto, raw bytes; and ONNX data set folders."""
+"""Values of tensors in files: npy, npz, raw bytes, ONNX protobuf, and data sets of the latter."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,131 +14,159 @@ from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require
 
-_NPY_MAGIC = b"\x93NUMPY"
-_ZIP_MAGIC = b"PK\x03\x04"
-_NUMBER = re.compile(r"_(\d+)\.pb$")
+Array: TypeAlias = Any
+
+_NPY = b"\x93NUMPY"
+_ZIP = b"PK"
+_NUMBERED = re.compile(r"^(input|output)_(\d{1,6})\.pb$")
 
 
 def load_tensor(
-    path: Path, *, name: str, dtype: Any = None, shape: tuple[int, ...] | None = None
-) -> np.ndarray[Any, Any]:
-    """Return the tensor in a file, whose kind is told by its content.
+    path: Path,
+    *,
+    name: str | None = None,
+    dtype: Any = None,
+    shape: Sequence[int] | None = None,
+) -> Array:
+    """Return the values in a file.
+
+    npy and npz are known by their first bytes, ONNX ``TensorProto`` by the suffix ``.pb``; anything
+    else is raw values in C order.
 
     Parameters
     ----------
     path : Path
-        ``.npy``; ``.npz`` holding an array called `name`, or one array only; ONNX ``.pb``; anything
-        else is raw little-endian values.
-    name : str
-        The input it is for.
-    dtype, shape : optional
-        What raw bytes are read as; not checked for the other kinds.
+    name : str, optional
+        Which array of an npz with several.
+    dtype : numpy dtype, optional
+        Of raw values.
+    shape : sequence of int, optional
+        Of raw values.
+
+    Returns
+    -------
+    numpy.ndarray
+        As the file has it; raw values in `shape`.
 
     Raises
     ------
     FormatError
-        The file is missing, damaged, or does not hold what is wanted.
+        The file cannot be read, is not what it looks like, or its size does not fit.
     """
-    head = read_bytes(path)[: len(_NPY_MAGIC)]
-    if head == _NPY_MAGIC:
-        return _load_npy(path)
-    if head.startswith(_ZIP_MAGIC):
-        return _load_npz(path, name)
+    data = read_bytes(path)
+    if data.startswith(_NPY):
+        return _from_numpy(path, name=None)
+    if data.startswith(_ZIP):
+        return _from_numpy(path, name=name)
     if path.suffix == ".pb":
-        return load_tensor_proto(path)
-    return _load_raw(path, dtype, shape)
+        return _from_onnx(path, data)[1]
+    return _from_raw(path, data, dtype, shape)
 
 
-def load_tensor_proto(path: Path) -> np.ndarray[Any, Any]:
-    """Return the array in a serialised ONNX ``TensorProto``.
+def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") -> dict[str, Array]:
+    """Return the values in a ``test_data_set_*`` folder, by tensor name.
 
-    Raises
-    ------
-    FormatError
-        It is not one.
-    MissingDependencyError
-        The onnx package is not installed.
-    """
-    onnx = require("onnx", purpose="reading ONNX tensors", install="onnx")
-    from google.protobuf.message import DecodeError
-    from onnx import numpy_helper
-
-    tensor = onnx.TensorProto()
-    try:
-        tensor.ParseFromString(read_bytes(path))
-        array: np.ndarray[Any, Any] = numpy_helper.to_array(tensor)
-    except (DecodeError, ValueError, TypeError) as error:
-        raise FormatError(str(path), why=str(error), expected="an ONNX TensorProto") from None
-    return array
-
-
-def load_data_set(folder: Path, names: Sequence[str], role: str = "input") -> dict[str, Any]:
-    """Return the tensors of an ONNX ``test_data_set_*`` folder by name.
-
-    The files ``input_0.pb``, ``input_1.pb``, … follow the order of the model's inputs, by number.
+    ``input_0.pb``, ``input_1.pb``, … in the order of their numbers. A file belongs to the tensor
+    it names, else to the one at its position in `names`.
 
     Parameters
     ----------
+    folder : Path
     names : sequence of str
-        The model's inputs (or outputs), in its order.
+        The model's inputs, or outputs, in order.
     role : {"input", "output"}
 
     Raises
     ------
     FormatError
-        There are none, more than the model has, or one is damaged.
+        The folder or a file cannot be read, or a file belongs to no tensor.
     """
-    files = sorted(
-        (path for path in folder.glob(f"{role}_*.pb") if _NUMBER.search(path.name)), key=_number
+    arrays: dict[str, Array] = {}
+    for number, path in _numbered(folder, role):
+        own_name, values = _from_onnx(path, read_bytes(path))
+        name = own_name if own_name in names else _at(names, number)
+        if name is None or name in arrays:
+            raise FormatError(
+                str(path),
+                why=f"it belongs to no further {role} of the model",
+                expected=f"values for one of: {', '.join(names)}",
+            )
+        arrays[name] = values
+    return arrays
+
+
+def _numbered(folder: Path, role: str) -> list[tuple[int, Path]]:
+    try:
+        found = [
+            (match, path) for path in folder.iterdir() if (match := _NUMBERED.match(path.name))
+        ]
+    except OSError as error:
+        raise FormatError(str(folder), why=error.strerror or str(error)) from None
+    return sorted((int(match[2]), path) for match, path in found if match[1] == role)
+
+
+def _at(names: Sequence[str], number: int) -> str | None:
+    return names[number] if number < len(names) else None
+
+
+def _from_numpy(path: Path, name: str | None) -> Array:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            key = _key(path, list(loaded.files), name)
+            return loaded[key]
+    except FormatError:
+        raise
+    except Exception as error:  # noqa: BLE001 - zip, zlib, header and pickle errors share no base
+        raise FormatError(str(path), why=f"NumPy cannot read it ({error})") from None
+
+
+def _key(path: Path, keys: list[str], name: str | None) -> str:
+    if name in keys:
+        return str(name)
+    if len(keys) == 1:
+        return keys[0]
+    raise FormatError(
+        str(path),
+        why=f"it holds {', '.join(keys) or 'no arrays'}",
+        expected=f"an array named {name}" if name else "a single array",
     )
-    if not files:
-        raise FormatError(str(folder), why=f"no {role}_*.pb in it", expected="an ONNX data set")
-    if max(map(_number, files)) >= len(names):
+
+
+def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
+    onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
+    helper = require("onnx.numpy_helper", purpose=f"reading {path.name}", install="enginescope")
+    proto = onnx.TensorProto()
+    try:
+        proto.ParseFromString(data)
+        is_external = proto.data_location == onnx.TensorProto.EXTERNAL
+        values = None if is_external else helper.to_array(proto)
+    except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(
-            str(files[-1]), why=f"the model has {len(names)} {role}s", expected=f"{role}_0.pb …"
+            str(path), why=f"it is no ONNX tensor ({error})", expected="a TensorProto"
+        ) from None
+    if is_external:
+        raise FormatError(
+            str(path), why="its values lie in another file", expected="values inside the file"
         )
-    return {names[_number(path)]: load_tensor_proto(path) for path in files}
+    return proto.name, values
 
 
-def _number(path: Path) -> int:
-    match = _NUMBER.search(path.name)
-    return int(match[1]) if match else 0
-
-
-def _load_npy(path: Path) -> np.ndarray[Any, Any]:
-    try:
-        array: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise FormatError(str(path), why=str(error), expected="a NumPy array") from None
-    return array
-
-
-def _load_npz(path: Path, name: str) -> np.ndarray[Any, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            keys = list(archive)
-            key = name if name in keys else keys[0] if len(keys) == 1 else None
-            if key is None:
-                raise FormatError(
-                    str(path),
-                    why=f"no array called {name}; it holds {', '.join(keys) or 'nothing'}",
-                )
-            array: np.ndarray[Any, Any] = archive[key]
-    except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
-        raise FormatError(str(path), why=str(error), expected="an npz archive") from None
-    return array
-
-
-def _load_raw(path: Path, dtype: Any, shape: tuple[int, ...] | None) -> np.ndarray[Any, Any]:
+def _from_raw(path: Path, data: bytes, dtype: Any, shape: Sequence[int] | None) -> Array:
     if dtype is None or shape is None:
-        raise FormatError(str(path), why="raw bytes need a type and a shape")
-    data = read_bytes(path)
-    kind = np.dtype(dtype).newbyteorder("<")
-    wanted = math.prod(shape) * kind.itemsize
-    if len(data) != wanted:
         raise FormatError(
             str(path),
-            why=f"{len(data):,} bytes",
-            expected=f"{wanted:,} bytes of {np.dtype(dtype)} for shape {'x'.join(map(str, shape))}",
+            why="raw bytes say neither type nor shape",
+            expected="npy, npz, pb, or a type and a shape",
         )
-    return np.frombuffer(data, dtype=kind).astype(np.dtype(dtype)).reshape(shape)
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * kind.itemsize
+    if len(data) != size:
+        raise FormatError(
+            str(path),
+            why=f"it has {len(data):,} bytes",
+            expected=f"{size:,} bytes: {kind} in {'x'.join(str(dim) for dim in shape) or 'scalar'}",
+        )
+    return np.frombuffer(data, dtype=kind).reshape(tuple(shape)).copy()

@@ -1,0 +1,215 @@
+"""Foreign JSON as it is found, not as it should be.
+
+Strict first. Only what fails that is repaired, by small named steps, each of which leaves a notice;
+what is damaged beyond repair is cut off after its last whole element.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.sound_part import sound_part
+from enginescope.model.notice import Notice
+
+# A string as far as it goes: unterminated ones end with the text, so that a scan stays linear.
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_BAD_ESCAPE = re.compile(r'\\(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
+_SURROGATE = re.compile(
+    r"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+_NON_FINITE = re.compile(
+    rf"{_STRING}|[-+]?\b(?:nan|inf(?:inity)?)\b(?:\([a-z0-9]*\))?"
+    r"|-?\d[\d.]*[eE]\+?\d{3,}|-?\d{300,}[\d.]*(?:[eE][-+]?\d+)?",
+    re.DOTALL | re.IGNORECASE,
+)
+# trtexec writes one record a line and does not escape the name.
+_PROFILE_NAME = re.compile(r'^(\s*[,\[]?\s*\{ "name" : ")(.*)(", "timeMs" : )', re.MULTILINE)
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """A JSON file as Python values.
+
+    Attributes
+    ----------
+    source : str
+        The file, for messages.
+    value : object
+        Dictionaries, lists, strings, numbers, booleans, ``None``; every number is finite.
+    notices : tuple of Notice
+        One for each repair.
+    """
+
+    source: str
+    value: Any
+    notices: tuple[Notice, ...] = ()
+
+
+def read_json(data: bytes, source: str) -> Document:
+    """Return the values of a JSON file, repaired where that is possible.
+
+    Raises
+    ------
+    FormatError
+        It is not JSON, is nested too deeply, or nothing whole is left of it.
+    """
+    try:
+        return Document(source=source, value=_decode(data, source))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _repaired(data, source)
+
+
+def _decode(data: bytes, source: str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError:
+        raise FormatError(source, why="it is nested too deeply") from None
+
+
+def _repaired(data: bytes, source: str) -> Document:
+    text, told = decode_text(data, source)
+    notices = list(told)
+    for name, repair in _REPAIRS.items():
+        text, count = repair(text)
+        if count:
+            notices.append(_repair_notice(source, name, count))
+    fixed = text.encode("utf-8", errors="replace")
+    try:
+        value = _decode(fixed, source)
+    except msgspec.DecodeError as error:
+        value = _whole_elements(fixed, _offset(error, fixed), source, str(error))
+        notices.append(_cut_notice(source, _offset(error, fixed), len(fixed)))
+    return Document(source=source, value=value, notices=tuple(notices))
+
+
+def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
+    line = data.count(b"\n", 0, end) + 1
+    failure = FormatError(source, where=f"line {line}, byte {end}", why=why, expected="valid JSON")
+    kept = sound_part(data[:end].decode("utf-8", errors="ignore"))
+    if kept is None:
+        raise failure
+    try:
+        value = _decode(kept.encode(), source)
+    except msgspec.DecodeError:
+        raise failure from None
+    if not value:
+        raise failure
+    return value
+
+
+def _offset(error: msgspec.DecodeError, data: bytes) -> int:
+    match = _BYTE.search(str(error))
+    return min(int(match[1]), len(data)) if match else len(data)
+
+
+def _in_strings(change: Callable[[str], tuple[str, int]]) -> Callable[[str], tuple[str, int]]:
+    def repair(text: str) -> tuple[str, int]:
+        total = 0
+
+        def one(match: re.Match[str]) -> str:
+            nonlocal total
+            changed, count = change(match[0])
+            total += count
+            return changed
+
+        return _STRINGS.sub(one, text), total
+
+    return repair
+
+
+def _escape_control(text: str) -> tuple[str, int]:
+    return _CONTROL.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _double_backslashes(text: str) -> tuple[str, int]:
+    count = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        count += match[1] is None
+        return match[0] if match[1] else "\\\\"
+
+    return _BAD_ESCAPE.sub(one, text), count
+
+
+def _replace_surrogates(text: str) -> tuple[str, int]:
+    count = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        if match[1] or match[2]:
+            return match[0]
+        count += 1
+        return "\\ufffd"
+
+    return _SURROGATE.sub(one, text), count
+
+
+def _null_for_non_finite(text: str) -> tuple[str, int]:
+    count = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        word = match[0]
+        if word[0] == '"' or _is_finite_number(word):
+            return word
+        count += 1
+        return "null"
+
+    return _NON_FINITE.sub(one, text), count
+
+
+def _is_finite_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:  # nan(ind), or digits that are no number at all
+        return False
+
+
+def _escape_profile_names(text: str) -> tuple[str, int]:
+    count = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        escaped = json.dumps(match[2], ensure_ascii=False)[1:-1]
+        count += escaped != match[2]
+        return match[1] + escaped + match[3]
+
+    return _PROFILE_NAME.sub(one, text), count
+
+
+_REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
+    "layer names that were written unescaped": _escape_profile_names,
+    "backslashes that escape nothing": _in_strings(_double_backslashes),
+    "raw control characters in strings": _in_strings(_escape_control),
+    "halves of surrogate pairs": _in_strings(_replace_surrogates),
+    "numbers that are not finite, read as not known": _null_for_non_finite,
+}
+
+
+def _repair_notice(source: str, name: str, count: int) -> Notice:
+    return Notice(
+        code="I-JSON-REPAIRED",
+        message=f"{source} is not valid JSON; repaired: {name} ({count})",
+        evidence={"file": source, "repair": name, "count": count},
+        level="info",
+    )
+
+
+def _cut_notice(source: str, end: int, size: int) -> Notice:
+    return Notice(
+        code="W-TRUNCATED",
+        message=f"{source} is cut off or damaged at byte {end:,}; what was whole before is used",
+        evidence={"file": source, "byte": end, "size_bytes": size},
+    )

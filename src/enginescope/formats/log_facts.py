@@ -1,0 +1,149 @@
+"""Single facts that a trtexec log states somewhere: versions, seconds, sizes, statistics."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from enginescope.model.samples import ReportedSummary
+
+# What a summary line is headed -> the metric.
+SUMMARY_METRICS: dict[str, str] = {
+    "Latency": "trtexec_latency",
+    "End-to-End Host Latency": "end_to_end",
+    "Enqueue Time": "enqueue",
+    "H2D Latency": "h2d",
+    "GPU Compute Time": "gpu_compute",
+    "D2H Latency": "d2h",
+}
+_NUMBER = r"([-+\w.]+)"
+_SUMMARY = re.compile(rf"^\s*({'|'.join(SUMMARY_METRICS)}): (?=min = )")
+_STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\)) = {_NUMBER} ms")
+_STATUS = re.compile(
+    r"^&&&& (RUNNING|PASSED|FAILED) TensorRT\.\S+(?: \[TensorRT v(\d{4,6})\])?[^#]*(?:# (.*))?$"
+)
+_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "KB": 2**10, "MB": 2**20, "GB": 2**30}
+_SIZE = rf"{_NUMBER} ?({'|'.join(_SIZES)}|bytes)?\b"
+
+# Text -> the `ToolReport` field it fills, in seconds.
+_SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("parse_s", re.compile(rf"Finished parsing network model\. Parse time: {_NUMBER}")),
+    ("build_s", re.compile(rf"Engine built in {_NUMBER} sec")),
+    ("load_s", re.compile(rf"Engine loaded in {_NUMBER} sec")),
+    ("deserialize_s", re.compile(rf"Engine deserialized in {_NUMBER} sec")),
+    ("host_walltime_s", re.compile(rf"^\s*Total Host Walltime: {_NUMBER} s\b")),
+    ("total_gpu_compute_s", re.compile(rf"^\s*Total GPU Compute Time: {_NUMBER} s\b")),
+    ("throughput_per_s", re.compile(rf"^\s*Throughput: {_NUMBER} qps")),
+)
+# The first that is found goes first.
+_ENGINE_SIZES = (
+    re.compile(rf"Created engine with size: {_SIZE}"),
+    re.compile(rf"Loaded engine with size: {_SIZE}"),
+    re.compile(rf"Loaded engine size: {_SIZE}"),
+)
+_CONTEXT_SIZE = re.compile(rf"Created execution context with device memory size: {_SIZE}")
+_TOTAL = re.compile(rf"^\s*(Total [A-Za-z ]*[Mm]emory)(?: is|:) {_SIZE}")
+_PEAK = re.compile(rf"Peak memory usage.*?: CPU {_NUMBER} MiB, GPU {_NUMBER} MiB")
+_VERSION = re.compile(r"^\s*TensorRT version: (\S+)")
+
+
+def status(text: str) -> tuple[str, str | None, str | None] | None:
+    """Return (RUNNING | PASSED | FAILED, version, command line) of a ``&&&&`` line."""
+    match = _STATUS.match(text)
+    if match is None:
+        return None
+    version = version_text(match[2]) if match[2] else None
+    return match[1], version, (match[3] or "").strip() or None
+
+
+def version_text(digits: str) -> str:
+    """Return ``8.6.1`` for ``8601`` and ``10.16.0`` for ``101600``."""
+    number = int(digits)
+    base = 10_000 if number >= 100_000 else 1_000
+    return f"{number // base}.{number % base // 100}.{number % 100}"
+
+
+def printed_version(text: str) -> str | None:
+    """Return the version of a ``TensorRT version:`` line."""
+    match = _VERSION.match(text)
+    return match[1] if match else None
+
+
+def seconds(text: str) -> tuple[str, float] | None:
+    """Return the field of `ToolReport` that a line fills with a plain number, and the number."""
+    for field, pattern in _SECONDS:
+        match = pattern.search(text)
+        if match:
+            value = number(match[1])
+            return None if value is None else (field, value)
+    return None
+
+
+def summary(text: str) -> ReportedSummary | None:
+    """Return the statistics of a line of the performance summary."""
+    head = _SUMMARY.match(text)
+    if head is None:
+        return None
+    plain: dict[str, float | None] = {}
+    percentiles = []
+    for name, p, raw in _STATISTIC.findall(text):
+        value, share = number(raw), number(p) if p else None
+        if not p:
+            plain[name] = value
+        elif value is not None and share is not None and 0 <= share <= 100:
+            percentiles.append((share, value))
+    return ReportedSummary(
+        metric=SUMMARY_METRICS[head[1]],
+        min_ms=plain.get("min"),
+        max_ms=plain.get("max"),
+        mean_ms=plain.get("mean"),
+        median_ms=plain.get("median"),
+        percentiles=tuple(percentiles),
+    )
+
+
+def engine_size(text: str) -> tuple[int, int] | None:
+    """Return (rank, bytes) of a line with the engine's size; the lowest rank is the best."""
+    for rank, pattern in enumerate(_ENGINE_SIZES):
+        size = _size(pattern.search(text))
+        if size is not None:
+            return rank, size
+    return None
+
+
+def context_size(text: str) -> int | None:
+    """Return the device memory of the execution context, bytes."""
+    return _size(_CONTEXT_SIZE.search(text))
+
+
+def memory(text: str) -> dict[str, int]:
+    """Return the named totals of memory in a line, bytes."""
+    peak = _PEAK.search(text)
+    if peak:
+        sizes = {"Peak TRT CPU allocators": peak[1], "Peak TRT GPU allocators": peak[2]}
+        known = {name: number(raw) for name, raw in sizes.items()}
+        return {name: int(value * 2**20) for name, value in known.items() if value is not None}
+    match = _TOTAL.match(text)
+    size = _size(match, first=2)
+    return {match[1]: size} if match and size is not None else {}
+
+
+def number(text: str) -> float | None:
+    """Return a printed number; ``None`` for ``nan``, ``inf`` and what is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def size_bytes(text: str) -> int | None:
+    """Return the bytes of a text such as ``143155 MiB``."""
+    return _size(re.match(_SIZE, text))
+
+
+def _size(match: re.Match[str] | None, first: int = 1) -> int | None:
+    value = number(match[first]) if match else None
+    if match is None or value is None or not 0 <= value < 2**40:
+        return None
+    return int(value * _SIZES.get(match[first + 1] or "B", 1))
