@@ -5,7 +5,7 @@ import sys
 
 import psutil
 
-from enginescope.probe.memory import available_bytes, oom_kills, peak_rss_bytes, tree_rss_bytes
+from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills, peak_rss_bytes
 
 
 def test_peak_is_at_least_what_is_resident_now() -> None:
@@ -20,12 +20,15 @@ def test_tree_counts_children() -> None:
         handle = psutil.Process(parent.pid)
         while not handle.children():
             pass
-        total = tree_rss_bytes(handle)
+        tree = TreeMemory(parent.pid)
+        total = tree.rss_bytes()
         own = handle.memory_info().rss
         assert total is not None
         assert total > own
         parent.communicate(b"\n")
-    assert tree_rss_bytes(handle) is None
+    assert tree.rss_bytes() is None
+    tree._listed -= 10
+    assert tree.rss_bytes() is None
 
 
 def test_container_limit_counts(tmp_path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -20,19 +21,37 @@ def peak_rss_bytes() -> int | None:
     return int(peak) if sys.platform == "darwin" else int(peak) * 1024
 
 
-def tree_rss_bytes(process: psutil.Process) -> int | None:
-    """Return the resident memory of a process and its descendants; ``None`` once it is gone."""
-    try:
-        members = [process, *process.children(recursive=True)]
-    except psutil.Error:
-        return None
-    total = 0
-    for member in members:
-        try:
-            total += member.memory_info().rss
-        except psutil.Error:  # ended between the listing and the reading
-            continue
-    return total or None
+class TreeMemory:
+    """Resident memory of a process and its descendants.
+
+    Finding descendants reads the whole process table, which costs a measurable share of a core when
+    done many times a second beside a measurement; so that is done once a second, and between two
+    listings only the known members are read.
+    """
+
+    LIST_AGAIN_S = 1.0
+
+    def __init__(self, pid: int) -> None:
+        self._root = psutil.Process(pid)
+        self._members = [self._root]
+        self._listed = -self.LIST_AGAIN_S
+
+    def rss_bytes(self) -> int | None:
+        """Return the sum, in bytes; ``None`` once all are gone."""
+        now = time.monotonic()
+        if now - self._listed >= self.LIST_AGAIN_S:
+            self._listed = now
+            try:
+                self._members = [self._root, *self._root.children(recursive=True)]
+            except psutil.Error:  # the root is gone
+                return None
+        total = 0
+        for member in self._members:
+            try:
+                total += member.memory_info().rss
+            except psutil.Error:  # ended since the listing
+                continue
+        return total or None
 
 
 def available_bytes(cgroup: Path = _CGROUP) -> int:

@@ -23,11 +23,12 @@ from enginescope.model.job import Job
 from enginescope.model.run import Outcome, OutcomeKind
 from enginescope.model.samples import frozen
 from enginescope.model.telemetry import Channel, Telemetry
-from enginescope.probe.memory import available_bytes, oom_kills, tree_rss_bytes
+from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
 from enginescope.runner.worker import PROGRESS, RESULT, WorkerResult
 
 LOG = "worker.log"
-POLL_S = 0.05
+#: Between two looks at a worker. A look costs some 0.1 ms of a core.
+POLL_S = 0.1
 #: Share of the free memory that a worker may take when no limit is given: beyond it the machine
 #: would start to swap or kill, and then nothing is measured any more.
 DEFAULT_MEMORY_SHARE = 0.9
@@ -104,7 +105,7 @@ class _Watch:
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._process = process
-        self._handle = psutil.Process(process.pid) if process.poll() is None else None
+        self._tree = TreeMemory(process.pid) if process.poll() is None else None
         self._limits = job.limits
         self._memory_limit = job.limits.memory_bytes or int(
             DEFAULT_MEMORY_SHARE * available_bytes()
@@ -134,7 +135,7 @@ class _Watch:
 
     def _look(self) -> Outcome | None:
         elapsed = time.monotonic() - self._begin
-        rss = tree_rss_bytes(self._handle) if self._handle else None
+        rss = self._tree.rss_bytes() if self._tree else None
         if rss is not None:
             self._times_ms.append(elapsed * 1e3)
             self._rss.append(float(rss))
