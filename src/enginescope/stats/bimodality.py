@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def _bandwidth(low: Array, high: Array, step: float | None) -> float:
         0.9 * 1.4826 * float(np.median(np.abs(part - np.median(part)))) * part.size**-0.2
         for part in (low, high)
     ]
-    return max(float(np.prod(widths)) ** 0.5, step or 0.0)
+    return max(math.sqrt(widths[0] * widths[1]), step or 0.0)
 
 
 def _valley(ordered: Array, centres: tuple[float, float], width: float) -> float | None:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from enginescope.model.samples import Array, Percentile, Samples, Summary
-from enginescope.stats.autocorrelation import effective_samples, effective_samples_of_ranks
+from enginescope.stats.autocorrelation import effective_samples, levels_of
 from enginescope.stats.bootstrap import quantile_interval
 from enginescope.stats.percentile import nearest_rank, needed_samples
 from enginescope.stats.series import as_series
@@ -87,7 +87,7 @@ def describe_values(
 
 
 def _effective(series: Array) -> float:
-    return effective_samples_of_ranks(series) if series.size >= 4 else float(series.size)
+    return effective_samples(levels_of(series)) if series.size >= 4 else float(series.size)
 
 
 def _percentile(series: Array, ordered: Array, p: float) -> Percentile:

@@ -14,7 +14,7 @@ import numpy as np
 from enginescope.core.units import format_ms, format_significant
 from enginescope.model.notice import Notice
 from enginescope.model.samples import Array, Interval, Samples
-from enginescope.stats.autocorrelation import effective_samples_of_ranks
+from enginescope.stats.autocorrelation import effective_samples, levels_of
 from enginescope.stats.bimodality import two_modes
 from enginescope.stats.bootstrap import quantile_interval
 from enginescope.stats.drift import drift
@@ -48,7 +48,7 @@ class _Facts:
     @cached_property
     def effective_n(self) -> float:
         n = self.values.size
-        return effective_samples_of_ranks(self.values) if n >= 4 else float(n)
+        return effective_samples(levels_of(self.values)) if n >= 4 else float(n)
 
     @cached_property
     def interval(self) -> Interval | None:
