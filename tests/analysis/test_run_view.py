@@ -8,7 +8,7 @@ from tests.render.runs import failed_run, imported_run, measured_run
 
 
 def drifting() -> Samples:
-    values = np.concatenate([np.full(300, 4.0), np.full(300, 6.0)])
+    values = np.linspace(4.0, 4.8, 600)
     noise = 0.05 * np.random.default_rng(2).random(600)
     return Samples(metric="latency", values_ms=frozen(values + noise))
 

@@ -82,13 +82,13 @@ def plan_facts(view: RunView) -> Facts:
     totals = view.plan_totals
     if totals is None:
         return ()
-    unsized = ("Tensors of unknown size, left out", f"{totals.unsized:,}")
+    unsized = ("Tensors of unknown size, left out", f"{totals.unknown_tensors:,}")
     return (
         ("Layers", f"{totals.layers:,}, of which {totals.active_layers:,} do work"),
         ("Weights", format_bytes(totals.weights_bytes)),
         ("Activations read and written", format_bytes(totals.activation_bytes)),
         ("The same with padding", format_bytes(totals.padded_activation_bytes)),
-        *((unsized,) if totals.unsized else ()),
+        *((unsized,) if totals.unknown_tensors else ()),
     )
 
 
