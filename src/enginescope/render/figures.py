@@ -135,7 +135,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
     for view in views:
         job, latency = view.run.job, view.latency
         p99 = latency.percentile(99) if latency else None
-        weak = support_text(p99) if p99 else None
+        weak = "" if p99 is None or p99.is_supported else " *"
         rows.append(
             (
                 view.id[:8],
@@ -144,13 +144,13 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
                 UNKNOWN if job.workload.batch is None else str(job.workload.batch),
                 format_ms(latency.median_ms) if latency else UNKNOWN,
                 interval_cell(latency.median_interval) if latency else UNKNOWN,
-                (format_ms(p99.value_ms) + (f" ({weak})" if weak else "")) if p99 else UNKNOWN,
+                f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
                 f"{latency.n:,}" if latency else UNKNOWN,
                 outcome_text(view.run.outcome),
             )
         )
     return Figures(
-        caption="All runs of this report",
+        caption="All runs of this report; * too few samples to state it",
         headers=(
             "Run",
             "Subject",

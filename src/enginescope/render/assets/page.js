@@ -108,7 +108,7 @@
       body.replaceChildren(spacer(first), ...lines, spacer(shown.length - last));
       table.setAttribute("aria-rowcount", shown.length + 1);
       output.textContent = shown.length === rows.length
-        ? rows.length.toLocaleString("en-US") + " layers"
+        ? rows.length.toLocaleString("en-US") + (rows.length === 1 ? " layer" : " layers")
         : shown.length.toLocaleString("en-US") + " of " + rows.length.toLocaleString("en-US") + " layers";
     }
     function filter() {

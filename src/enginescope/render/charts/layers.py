@@ -28,8 +28,9 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
 
     ``None`` without layer times.
     """
-    timed = [row for row in slowest_first(view.layers) if row.mean_ms is not None]
-    rows = [row for row in timed if not row.is_container][:topk]
+    every = slowest_first(view.layers)
+    timed = [row for row in every if row.mean_ms is not None and not row.is_container]
+    rows = timed[:topk]
     if not rows:
         return None
     by_precision = any(row.precision for row in rows)
@@ -40,11 +41,12 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     data = [_row(row, group) for row, group in zip(rows, groups, strict=True)]
     share = sum(row.share_pct or 0.0 for row in rows)
     some = len(rows) < len(timed)
-    which = f"The {len(rows)} slowest of {len(timed):,}" if some else f"All {len(rows)}"
+    whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
+    which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
     return Chart(
         key="per_layer_time",
         title=f"Layers by mean time, coloured by {name}",
-        subtitle=(f"{which} timed layers: {format_significant(share)} % of the sum over layers",),
+        subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
         spec=_bars(data, "layer", _color(name, groups, color)),
         height=_ROW_HEIGHT * len(rows),
     )

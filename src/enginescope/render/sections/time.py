@@ -64,7 +64,9 @@ def layer_table(view: RunView) -> dict[str, Any]:
     ``None`` where not known; ``static``: the first rows as text.
     """
     rows = slowest_first(view.layers)
-    shown = [column for column in _COLUMNS if any(_value(row, column[0]) for row in rows)]
+    shown = [
+        column for column in _COLUMNS if any(_value(row, column[0]) is not None for row in rows)
+    ]
     values = [[_value(row, field) for field, _, _ in shown] for row in rows]
     static = [
         [_text(value, places) for value, (_, _, places) in zip(row, shown, strict=True)]
