@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 _MAX_DEPTH = 8
+_LARGEST = 1e15
 
 
 def lists_within(value: Any) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
     """Yield every list that dictionaries lead to, outermost first.
 
-    Lists are not looked into. A dictionary of nothing but dictionaries counts as the list of its
-    values. With each come the key it stands under ("" for the root) and the dictionary it stands
-    in.
+    Lists are not looked into. A dictionary of dictionaries with the same keys counts as the list
+    of its values. With each come the key it stands under ("" for the root) and the dictionary it
+    stands in.
     """
     queue: deque[tuple[int, str, dict[str, Any], Any]] = deque([(0, "", {}, value)])
     while queue:
@@ -22,18 +23,24 @@ def lists_within(value: Any) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
         if isinstance(one, list):
             yield key, parent, one
         elif isinstance(one, dict) and depth < _MAX_DEPTH:
-            if one and all(isinstance(child, dict) for child in one.values()):
+            if _is_table(one):
                 yield key, parent, list(one.values())
             queue.extend((depth + 1, name, one, child) for name, child in one.items())
 
 
+def _is_table(value: dict[str, Any]) -> bool:
+    rows = list(value.values())
+    if len(rows) < 2 or not isinstance(rows[0], dict):
+        return False
+    return all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows)
+
+
 def finite_number(value: Any) -> float | None:
-    """Return a JSON number as a float; ``None`` for anything else, booleans included."""
-    if type(value) is float:
-        return value
-    if type(value) is int:
-        try:
-            return float(value)
-        except OverflowError:
-            return None
-    return None
+    """Return a JSON number as a float.
+
+    ``None`` for anything else, booleans included, and for sizes that no measurement has, so that
+    sums and other units stay finite.
+    """
+    if type(value) not in (int, float) or not abs(value) < _LARGEST:
+        return None
+    return float(value)

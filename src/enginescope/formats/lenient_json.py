@@ -24,7 +24,7 @@ from enginescope.model.notice import Notice
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_BAD_ESCAPE = re.compile(r'\\(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
+_BAD_ESCAPE = re.compile(r'\\(?!\Z)(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
 _SURROGATE = re.compile(
     r"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from enginescope.model.samples import ReportedSummary
@@ -16,6 +15,7 @@ SUMMARY_METRICS: dict[str, str] = {
     "GPU Compute Time": "gpu_compute",
     "D2H Latency": "d2h",
 }
+_LARGEST = 1e15
 _NUMBER = r"([-+\w.]+)"
 _SUMMARY = re.compile(rf"^\s*({'|'.join(SUMMARY_METRICS)}): (?=min = )")
 _STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\)) = {_NUMBER} ms")
@@ -129,12 +129,12 @@ def memory(text: str) -> dict[str, int]:
 
 
 def number(text: str) -> float | None:
-    """Return a printed number; ``None`` for ``nan``, ``inf`` and what is no number."""
+    """Return a printed number; ``None`` for ``nan``, ``inf``, absurd sizes and what is none."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < _LARGEST else None  # not for nan either
 
 
 def size_bytes(text: str) -> int | None:

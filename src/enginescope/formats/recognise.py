@@ -9,12 +9,12 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.exported_profile import is_profile
-from enginescope.formats.exported_times import is_times
 from enginescope.formats.foreign_text import decode_text
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.log_lines import IS_LOG
 from enginescope.formats.ort_profile import is_ort_profile
 from enginescope.formats.plan_json import is_plan
+from enginescope.formats.time_columns import is_times
 from enginescope.formats.trex_metadata import is_trex_metadata
 
 #: So much of a file is looked at before it is read as a whole.

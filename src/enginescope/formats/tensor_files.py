@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Sequence
@@ -55,9 +56,9 @@ def load_tensor(
     """
     data = read_bytes(path)
     if data.startswith(_NPY):
-        return _from_numpy(path, name=None)
+        return _from_numpy(path, data, name=None)
     if data.startswith(_ZIP):
-        return _from_numpy(path, name=name)
+        return _from_numpy(path, data, name=name)
     if path.suffix == ".pb":
         return _from_onnx(path, data)[1]
     return _from_raw(path, data, dtype, shape)
@@ -109,9 +110,9 @@ def _at(names: Sequence[str], number: int) -> str | None:
     return names[number] if number < len(names) else None
 
 
-def _from_numpy(path: Path, name: str | None) -> Array:
+def _from_numpy(path: Path, data: bytes, name: str | None) -> Array:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded
         with loaded:

@@ -59,7 +59,6 @@ _NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "s
 
 _WIDE = re.compile(r"^([a-z]+(?:-[a-z]+)?|\d{1,4})[- ]wide channel vectorized row major\b")
 _CHANNEL = re.compile(r"where channel (?:%\s*(\d{1,4})\s*==\s*0|==\s*(\d{1,4})\b)")
-_ENUM = re.compile(r"\bk?([A-Z_]*[A-Z]{3,}\d*)\b")
 _WRAPPED = re.compile(r"^(?:tensor|sparse_tensor|optional)\((.*)\)$")
 _WORD = re.compile(r"[A-Za-z_0-9]+")
 
@@ -87,11 +86,10 @@ def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
     """Return type and layout of a "Format/Datatype" text; a type alone has no layout."""
     if not text or not text.strip():
         return None, None
-    words = text.strip().replace(".", "")
-    dtype = parse_dtype(words)
+    dtype = parse_dtype(text)
     if dtype is not None:
         return dtype, None
-    return _dtype_within(words), parse_layout(words)
+    return _dtype_within(text), parse_layout(text)
 
 
 def parse_split(
@@ -133,10 +131,5 @@ def _short(text: str) -> tuple[str | None, int | None]:
         return f"N{depth}HWC{width or ''}", width
     if lower.startswith("row major"):
         return f"NC{depth}HW", None
-    enum = _ENUM.search(text.upper())
-    return _ENUM_LAYOUTS.get(_enum_key(enum[1]), (None, None)) if enum else (None, None)
-
-
-def _enum_key(word: str) -> str:
-    key = word.lower()
-    return key if key in _ENUM_LAYOUTS or not key.startswith("k") else key[1:]
+    words = (word.removeprefix("k") for word in _WORD.findall(lower))
+    return next((_ENUM_LAYOUTS[word] for word in words if word in _ENUM_LAYOUTS), (None, None))

@@ -1,0 +1,148 @@
+"""Plans as each TensorRT version writes them: a copy, a convolution, a no-op, and what is new."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Tensor = dict[str, Any]
+
+
+def tensor(name: str, dims: list[int], text: str, **more: Any) -> Tensor:
+    return {"Name": name, "Location": "Device", "Dimensions": dims, "Format/Datatype": text, **more}
+
+
+IMAGE = tensor("image", [1, 3, 8, 8], "Row major linear FP32")
+PACKED = tensor("packed", [1, 3, 8, 8], "Channel major FP16 format where channel % 8 == 0")
+FEATURES = tensor(
+    "features", [1, 4, 8, 8], "Thirty-two wide channel vectorized row major Int8 format"
+)
+
+
+def reformat() -> dict[str, Any]:
+    return {
+        "Name": "copy for conv",
+        "LayerType": "Reformat",
+        "Inputs": [IMAGE],
+        "Outputs": [PACKED],
+        "ParameterType": "Reformat",
+        "Origin": "REFORMAT",
+        "TacticValue": "0x0000000000000000",
+    }
+
+
+def convolution() -> dict[str, Any]:
+    return {
+        "Name": "conv + relu",
+        "LayerType": "CaskConvolution",
+        "Inputs": [PACKED],
+        "Outputs": [FEATURES],
+        "ParameterType": "Convolution",
+        "Kernel": [3, 3],
+        "Groups": 1,
+        "Weights": {"Type": "Half", "Count": 108},
+        "Bias": {"Type": "Float", "Count": 4},
+        "TacticName": "sm80_xmma_fprop",
+        "TacticValue": "0x112767cf498572ea",
+    }
+
+
+def no_op() -> dict[str, Any]:
+    return {
+        "Name": "squeeze",
+        "LayerType": "NoOp",
+        "Inputs": [FEATURES],
+        "Outputs": [tensor("flat", [1, 256], "Row major Int8 format")],
+        "TacticValue": "0x0000000000000000",
+    }
+
+
+def tensorrt_8_2() -> dict[str, Any]:
+    """No ``Location``, no ``Bindings``."""
+    layers = [reformat(), convolution(), no_op()]
+    for layer in layers:
+        for side in ("Inputs", "Outputs"):
+            layer[side] = [{k: v for k, v in t.items() if k != "Location"} for t in layer[side]]
+    return {"Layers": layers}
+
+
+def tensorrt_8_4() -> dict[str, Any]:
+    return {"Layers": [reformat(), convolution(), no_op()], "Bindings": ["image", "flat"]}
+
+
+def tensorrt_8_6() -> bytes:
+    """Raw U+001E in ``Metadata``, which is not valid JSON."""
+    plan = tensorrt_8_4()
+    plan["Layers"][1]["Metadata"] = "[ONNX Layer: conv]SEP[ONNX Layer: relu]"
+    return json.dumps(plan).replace("SEP", "\x1e").encode()
+
+
+def tensorrt_10() -> dict[str, Any]:
+    """Myelin's layers: no ``Location``, types alone, weights among the inputs."""
+    gemm = {
+        "Name": "head_myl0_2",
+        "LayerType": "gemm",
+        "Inputs": [
+            {"Name": "flat", "Dimensions": [1, 256], "Format/Datatype": "Half"},
+            {"Name": "__mye12_dconst", "Dimensions": [256, 10], "Format/Datatype": "Half"},
+            {"Name": "head_bias_constantHalf", "Dimensions": [1, 10], "Format/Datatype": "Half"},
+        ],
+        "Outputs": [{"Name": "scores", "Dimensions": [1, 10], "Format/Datatype": "Half"}],
+        "TacticName": "sm80_xmma_gemm",
+        "StreamId": 0,
+        "Metadata": "[ONNX Layer: head/MatMul]\x1f[ONNX Layer: head/Add]",
+    }
+    call = {
+        "Name": "dummy_shape_call_myl0_1",
+        "LayerType": "shape_call",
+        "Inputs": [],
+        "Outputs": [],
+        "TacticName": "",
+        "StreamId": 0,
+        "Metadata": "",
+    }
+    plan = {"Layers": [reformat(), convolution(), no_op(), call, gemm]}
+    return {**plan, "Bindings": ["image", "scores"]}
+
+
+def tensorrt_11() -> dict[str, Any]:
+    """``I/O Tensors``, format and type apart."""
+
+    def split(name: str, dims: list[int], layout: str, dtype: str, key: str) -> Tensor:
+        return {"Name": name, "Dimensions": dims, "Format": layout, key: dtype}
+
+    layer = {
+        "Name": "conv",
+        "LayerType": "CaskConvolution",
+        "Inputs": [split("image", [-1, 3, 8, 8], "kHWC8", "Half", "Datatype")],
+        "Outputs": [split("scores", [-1, 10], "Row major linear FP32 format", "Float", "DataType")],
+        "Constants": [split("kernel", [4, 3, 3, 3], "kLINEAR", "FP8", "Datatype")],
+    }
+    io = [
+        {
+            "Name": "image",
+            "IOMode": "Input",
+            "DataType": "Half",
+            "Dimensions": [-1, 3, 8, 8],
+            "Location": "Device",
+            "IsShapeInferenceIO": False,
+            "ProfileInfo": [
+                {
+                    "MinShape": [1, 3, 8, 8],
+                    "OptShape": [4, 3, 8, 8],
+                    "MaxShape": [8, 3, 8, 8],
+                    "Format": "Row major linear FP16 format (kLINEAR)",
+                }
+            ],
+        },
+        {"Name": "scores", "IOMode": "OUTPUT", "DataType": "Float", "Dimensions": [-1, 10]},
+    ]
+    return {"Layers": [layer], "I/O Tensors": io, "ProfilingVerbosity": "DETAILED"}
+
+
+def names_only() -> dict[str, Any]:
+    return {"Layers": ["conv + relu", "head"], "Bindings": ["image", "scores"]}
+
+
+def encoded(plan: Any) -> bytes:
+    return json.dumps(plan).encode()
