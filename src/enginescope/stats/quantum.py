@@ -17,8 +17,9 @@ _REPEATS = 4.0
 def quantum(values: Any) -> float | None:
     """Return the step between neighbouring distinct values, or ``None`` where none is seen.
 
-    The median gap between distinct values, over the middle 90 % of the samples, where values
-    repeat: a fine clock gives hardly any value twice.
+    The median gap between distinct values of the middle 90 % of the samples, each gap counting for
+    as many samples as the rarer of its two ends has. Only where values repeat: a fine clock gives
+    hardly any value twice.
 
     Parameters
     ----------
@@ -37,8 +38,12 @@ def quantum(values: Any) -> float | None:
     ordered = np.sort(as_series(values))
     cut = ordered.size // 20
     middle = ordered[cut : ordered.size - cut]
-    gaps = np.diff(middle)
-    steps = gaps[gaps > _PRINTED * abs(float(middle[middle.size // 2]))]
-    if steps.size == 0 or middle.size < _REPEATS * (steps.size + 1):
+    near = _PRINTED * abs(float(middle[middle.size // 2]))
+    starts = np.flatnonzero(np.diff(middle, prepend=-np.inf) > near)
+    if starts.size < 2 or middle.size < _REPEATS * starts.size:
         return None
-    return float(np.median(steps))
+    counts = np.diff(starts, append=middle.size)
+    gaps, weights = np.diff(middle[starts]), np.minimum(counts[1:], counts[:-1])
+    order = np.argsort(gaps)
+    total = np.cumsum(weights[order])
+    return float(gaps[order][np.searchsorted(total, total[-1] / 2)])

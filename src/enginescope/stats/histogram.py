@@ -1,0 +1,103 @@
+"""Bins in which a distribution can be seen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.model.samples import Array
+from enginescope.stats.outliers import LIMIT
+from enginescope.stats.quantum import quantum
+from enginescope.stats.series import as_series
+
+MIN_BINS = 8
+MAX_BINS = 80
+#: At most this share of the samples is folded away on either side.
+_FOLDED = 0.025
+
+
+class Histogram(Record, frozen=True, kw_only=True):
+    """Counts of samples in bins of equal width.
+
+    Attributes
+    ----------
+    edges_ms : tuple of float, one more than the bins
+        Rising. A bin holds its lower edge; the last holds both.
+    counts : tuple of int
+    n_below, n_above : int
+        Samples beyond the first and the last edge, so that one spike does not flatten the rest.
+        The counts and these make all samples.
+    """
+
+    edges_ms: tuple[float, ...]
+    counts: tuple[int, ...]
+    n_below: int
+    n_above: int
+
+
+def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
+    """Return the histogram of durations, far outliers folded away.
+
+    Shown are all samples with a score (see `outliers`) within ±14.8, and at least the middle 95 %
+    of them. Bins are 2 × the interquartile range ÷ ∛n wide (Freedman and Diaconis 1981), but there
+    are 8 to 80 of them. A bin spans whole steps of values that come in steps (see `quantum`), and
+    has them in its middle; of such values there may be fewer bins.
+
+    Parameters
+    ----------
+    values_ms : array_like, shape (n,)
+        Milliseconds.
+    bins : int, optional
+        How many at most, such as the columns of a sparkline; ``None``: by the rule above.
+
+    Raises
+    ------
+    UsageError
+        No values, one that is not finite, or no bins.
+    """
+    if bins is not None and bins < 1:
+        raise UsageError(f"{bins} bins", why="a histogram needs at least one")
+    series = as_series(values_ms)
+    low, high = _shown_range(series)
+    width = (high - low) / bins if bins else _width(series, high - low)
+    edges = _edges(low, high, bins or MAX_BINS, width, quantum(series))
+    counts, _ = np.histogram(series, bins=edges)
+    return Histogram(
+        edges_ms=tuple(edges.tolist()),
+        counts=tuple(counts.tolist()),
+        n_below=int(np.count_nonzero(series < edges[0])),
+        n_above=int(np.count_nonzero(series > edges[-1])),
+    )
+
+
+def _shown_range(series: Array) -> tuple[float, float]:
+    """Return the least and the greatest value shown."""
+    middle = float(np.median(series))
+    reach = LIMIT * float(np.median(np.abs(series - middle)))
+    first, last = np.quantile(series, [_FOLDED, 1 - _FOLDED])
+    inside = series[(series >= min(middle - reach, first)) & (series <= max(middle + reach, last))]
+    return float(inside.min()), float(inside.max())
+
+
+def _width(series: Array, span: float) -> float:
+    """Return Freedman and Diaconis' width within its limits; 0 where all values are equal."""
+    lower, upper = np.quantile(series, [0.25, 0.75])
+    width = 2 * (float(upper) - float(lower)) / float(np.cbrt(series.size))
+    return min(max(width, span / MAX_BINS), span / MIN_BINS)
+
+
+def _edges(low: float, high: float, most: int, width: float, step: float | None) -> Array:
+    """Return edges that hold `low` and `high`, in at most so many bins of about `width`."""
+    if width <= abs(low) * 1e-9:
+        margin = abs(low) / 200 or 0.5
+        return np.array([low - margin, low + margin])
+    if step is None:
+        return np.linspace(low, high, max(1, round((high - low) / width)) + 1)
+    levels = round((high - low) / step) + 1
+    steps = max(round(width / step), math.ceil(levels / most))
+    count = math.ceil(levels / steps)
+    return low + step * (np.arange(count + 1) * steps - 0.5)
