@@ -122,3 +122,19 @@ def test_table_sets_numbers_flush_right() -> None:
     lines = text.splitlines()
     assert lines[2].endswith("  1")
     assert lines[3].endswith("100")
+
+
+def test_sparkline_shows_the_range_and_what_lies_beyond() -> None:
+    text = summary_text(RunView(measured_run()))
+    (line,) = [line for line in text.splitlines() if "█" in line]
+    assert re.fullmatch(r" {13}[▁▂▃▄▅▆▇█ ]{8,32}   3\.\d+ … \d\.\d+ ms; 1 above", line)
+
+
+def test_sparkline_of_a_single_sample_is_seen() -> None:
+    one = replace(
+        measured_run().samples[0],
+        values_ms=measured_run().samples[0].values_ms[:1],
+        start_ms=None,
+        warmup_ms=None,
+    )
+    assert "█" in summary_text(RunView(measured_run(samples=(one,))))

@@ -17,6 +17,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.run import Run
 from enginescope.model.samples import Samples, Summary
 from enginescope.stats.describe import describe
+from enginescope.stats.histogram import Histogram, histogram
 from enginescope.stats.stability import notices_of
 
 
@@ -65,6 +66,17 @@ class RunView:
         """The headline's percentiles from 0 to 100; empty without samples."""
         headline, latency = self.run.headline, self.latency
         return percentile_curve(headline, latency) if headline and latency else ()
+
+    @cached_property
+    def histogram(self) -> Histogram | None:
+        """The headline's distribution, far outliers folded away; ``None`` without samples."""
+        headline = self.run.headline
+        return histogram(headline.values_ms) if headline else None
+
+    def sparkline(self, columns: int) -> Histogram | None:
+        """Return the headline's distribution in at most `columns` bins."""
+        headline = self.run.headline
+        return histogram(headline.values_ms, bins=columns) if headline else None
 
     @cached_property
     def notices(self) -> tuple[Notice, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from io import StringIO
@@ -29,6 +30,8 @@ from enginescope.render.phrases import (
     support_text,
 )
 
+_BARS = "▁▂▃▄▅▆▇█"
+_SPARK_COLUMNS = 32
 _LABEL = 11
 _LOG_LINES = 12
 _RUN_NUMBERS = ("batch", "median ms", "95 % CI ms", "p99 ms", "n")
@@ -146,7 +149,21 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     start = _start(view.run)
     if start:
         lines += _rows("start", [Text(start)], width)
-    return lines
+    return [*lines, Text(), *_sparkline(view, width)]
+
+
+def _sparkline(view: RunView, width: int) -> list[RenderableType]:
+    found = view.sparkline(_SPARK_COLUMNS)
+    if found is None:
+        return []
+    most = max(found.counts)
+    # A column with a single sample must not look like an empty one.
+    heights = [math.ceil(count * len(_BARS) / most) for count in found.counts]
+    bars = "".join(_BARS[height - 1] if height else " " for height in heights)
+    folded = (("below", found.n_below), ("above", found.n_above))
+    beyond = ", ".join(f"{count:,} {side}" for side, count in folded if count)
+    span = f"{range_text(found.edges_ms[0], found.edges_ms[-1], 3)} ms"
+    return _rows("", [Text(bars), Text(f"{span}; {beyond}" if beyond else span)], width)
 
 
 def _percentiles(latency: Summary) -> list[Text]:

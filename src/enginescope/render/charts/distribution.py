@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_ms, format_significant
 from enginescope.model.samples import Summary
@@ -15,6 +13,7 @@ from enginescope.render.phrases import (
     percentile_name,
     support_text,
 )
+from enginescope.stats.histogram import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
@@ -48,7 +47,7 @@ def _median_text(latency: Summary) -> str:
     return f"{median}, {interval_text(latency)} · {count_text(latency)}"
 
 
-def _bins(histogram: Any) -> list[Spec]:
+def _bins(histogram: Histogram) -> list[Spec]:
     edges, counts = histogram.edges_ms, histogram.counts
     bins = [
         {"low": float(low), "high": float(high), "n": int(n), "folded": False, "where": ""}
@@ -82,7 +81,7 @@ def _ms(value: float) -> str:
     return format_significant(value, 4)
 
 
-def _folded_text(histogram: Any) -> tuple[str, ...]:
+def _folded_text(histogram: Histogram) -> tuple[str, ...]:
     parts = []
     if histogram.n_below:
         parts.append(f"{histogram.n_below:,} below {histogram.edges_ms[0]:.4g} ms")
@@ -93,11 +92,12 @@ def _folded_text(histogram: Any) -> tuple[str, ...]:
 
 def _bars(bins: list[Spec]) -> Spec:
     most = max(one["n"] for one in bins)
+    folded = any(one["folded"] for one in bins)
     return {
         "data": {"values": bins},
         "layer": [
             _bar_layer("datum.folded == false", "bar", most),
-            _bar_layer("datum.folded == true", "folded", most),
+            *([_bar_layer("datum.folded == true", "folded", most)] if folded else []),
         ],
     }
 
