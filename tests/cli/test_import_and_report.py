@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.store.archive import Store
+from tests.store.test_archive import a_run
+
+FILES = {
+    "report.json",
+    "report.md",
+    "report.html",
+    "summary.json",
+    "summary.csv",
+    "latency_series.csv",
+    "latency_percentiles.csv",
+    "per_layer_times.csv",
+    "latency_hist.png",
+    "percentiles.png",
+    "per_layer_time.png",
+}
+
+TIMES = [
+    {"startH2dMs": i * 1.0, "endD2hMs": i + 0.9, "computeMs": 0.5, "latencyMs": 0.8 + i % 3 / 100}
+    for i in range(300)
+]
+PROFILE = [
+    {"count": 300},
+    {"name": "conv", "timeMs": 120.0, "averageMs": 0.4, "medianMs": 0.39, "percentage": 80.0},
+    {"name": "fc", "timeMs": 30.0, "averageMs": 0.1, "medianMs": 0.1, "percentage": 20.0},
+]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    return Store()
+
+
+@pytest.fixture
+def artifacts(tmp_path):
+    folder = tmp_path / "my_model"
+    folder.mkdir()
+    (folder / "times.json").write_text(json.dumps(TIMES))
+    (folder / "profile.json").write_text(json.dumps(PROFILE))
+    (folder / "notes.txt").write_text("nothing that is known")
+    return folder
+
+
+def test_import_makes_one_run_of_a_folder(store, artifacts, capsys) -> None:
+    assert main(["import", str(artifacts), "--tag", "theirs"]) == 0
+    shown = capsys.readouterr()
+    assert "my_model" in shown.out
+    assert "notes.txt" in shown.err
+    run = store.load("theirs")
+    assert run.origin == "imported"
+    assert run.profile is not None
+    assert len(run.samples[0]) == 300
+    kept = {artifact.path for artifact in run.artifacts}
+    assert kept == {"artifacts/times.json", "artifacts/profile.json"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [("absent", None, "does not exist"), ("unknown.txt", "hello", "unknown.txt")],
+)
+def test_what_cannot_be_imported(store, tmp_path, name, content, message, capsys) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert main(["import", str(tmp_path / name)]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert "Traceback" not in shown
+
+
+def test_report_of_an_imported_run(store, artifacts, tmp_path, capsys) -> None:
+    main(["import", str(artifacts)])
+    assert main(["report", "latest", "-o", str(tmp_path / "out")]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    with (tmp_path / "out" / "per_layer_times.csv").open(newline="") as file:
+        assert next(iter(csv.DictReader(file)))["name"] == "conv"
+
+
+def test_report_of_the_latest_run_by_default(store, capsys) -> None:
+    store.save(a_run(id="abcdef123456"))
+    assert main(["report"]) == 0
+    assert "report/abcdef/report.html" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_report_without_runs(store, capsys) -> None:
+    assert main(["report"]) == 2
+    assert "enginescope bench" in capsys.readouterr().err
+
+
+def test_report_without_the_extra_says_what_is_missing(
+    store, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    store.save(a_run())
+    assert main(["report", "-o", str(tmp_path / "out")]) == 0
+    assert "enginescope[plots]" in capsys.readouterr().err
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {name for name in FILES if not name.endswith(".png")} <= names
+
+
+def test_the_library_does_the_same(tmp_path, artifacts) -> None:
+    code = (
+        "import enginescope as es, sys\n"
+        "(run,) = es.import_artifacts(sys.argv[1])\n"
+        "print(run.latency.median_ms, len(run.to_pandas()))\n"
+        "es.write_report(run, sys.argv[2])\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code, str(artifacts), str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.split()[0] == "0.81"
+    assert (tmp_path / "out" / "report.html").exists()
