@@ -1,8 +1,10 @@
 """The page in a real browser: charts are drawn, nothing is asked for, nobody complains."""
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.run_view import RunView
+from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile
 from enginescope.render.page import report_page
 from tests.render.browser import chromium_tab
@@ -57,7 +59,11 @@ def test_a_script_that_is_not_ours_is_refused(tab, tmp_path) -> None:
 
 
 def test_first_screen_holds_the_headline_and_the_picture(tab, tmp_path) -> None:
-    tab.open(page_at(tmp_path, measured_run()))
+    notices = tuple(Notice(code=f"W-{i}", message="one line of words " * 4) for i in range(4))
+    samples = measured_run().samples[0]
+    few = replace(samples, values_ms=samples.values_ms[:300], start_ms=None)
+    tab.open(page_at(tmp_path, measured_run(notices=notices, samples=(few,))))
+    assert tab.evaluate("document.querySelectorAll('.figure.weak').length") >= 1
     bottom = "document.querySelector('.vis svg').getBoundingClientRect().bottom"
     assert tab.evaluate(bottom) <= 800
     for width in (1280, 800, 420):

@@ -19,7 +19,9 @@ def test_every_precision_has_a_colour_of_its_own() -> None:
 
 
 def test_the_same_work_has_the_same_colour_whoever_names_it() -> None:
-    assert type_color("Convolution") == type_color("Conv") == type_color("CaskConvolution")
+    assert type_color("Convolution") == type_color("Conv") == type_color("QLinearConv")
+    assert type_color("CaskConvolution") == type_color("Conv")
+    assert type_family("QLinearAdd") == type_family("Add") == "element by element"
     assert type_color("MatrixMultiply") == type_color("Gemm") == type_color("MatMul")
     assert type_family("Reformat") == type_family("Transpose") == "moving data"
     assert type_family(None) == type_family("Frobnicate") == "other"

@@ -65,7 +65,7 @@ def precision_color(precision: str | None) -> str:
 
 def type_family(layer_type: str | None) -> str:
     """Return the kind of work a layer type or operator does; ``"other"`` when not known."""
-    name = (layer_type or "").lower()
+    name = (layer_type or "").lower().removeprefix("qlinear")
     if name in _FAMILY_OF:
         return _FAMILY_OF[name]
     return next((_FAMILY_OF[part] for part in _PARTS if part in name), "other")

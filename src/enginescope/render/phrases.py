@@ -86,7 +86,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     reason = (
         "timing each layer adds to it and keeps layers from overlapping"
         if difference > 0
-        else "what passes between layers is in no layer's time"
+        else "they were timed in a pass of their own, and what is between them is in none"
     )
     factor = format_significant(ratio)
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."

@@ -33,8 +33,13 @@ def memory_series(view: RunView) -> Chart | None:
             "data": {"values": rows},
             "mark": {"type": "area", "line": True, "opacity": 0.35},
             "encoding": {
-                "x": quantity("x", "time since the worker was started, s"),
-                "y": quantity("y", "resident memory, MiB"),
+                "x": quantity(
+                    "x",
+                    "time since the worker was started, s",
+                    scale={"nice": False},
+                    axis={"tickCount": 10},
+                ),
+                "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
                 "tooltip": tooltip(x="time, s#", y="MiB#"),
             },
         },

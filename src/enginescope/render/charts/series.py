@@ -67,12 +67,13 @@ def _marks(rows: list[Spec], x_title: str, limit: float, *, whole: bool) -> Spec
     point = {"type": "point", "filled": True, "size": 9, "opacity": 0.45, "clip": True}
     stretch = {"type": "bar", "width": 1.4, "clip": True}
     least = min(row["low"] for row in rows)
-    scale = {"zero": False, "domain": [least, limit + 0.06 * (limit - least)], "nice": False}
+    margin = 0.06 * (limit - least) or 0.01 * limit
+    scale = {"zero": False, "domain": [least - margin, limit + margin], "nice": False}
     return {
         "data": {"values": rows},
         "mark": point if whole else stretch,
         "encoding": {
-            "x": quantity("x", x_title, scale={"nice": False}),
+            "x": quantity("x", x_title, scale={"nice": False}, axis={"tickCount": 10}),
             "y": quantity("low", "latency, ms", scale=scale, axis={"tickCount": 6}),
             **({} if whole else {"y2": {"field": "high"}}),
             "tooltip": _tooltip(x_title),
