@@ -32,3 +32,10 @@ def test_atomic_write_leaves_no_part_behind(tmp_path, monkeypatch) -> None:
         write_atomic(target, b"two")
     assert target.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_written_file_has_the_permissions_of_any_other(tmp_path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    write_atomic(tmp_path / "atomic", b"x")
+    assert (tmp_path / "atomic").stat().st_mode == plain.stat().st_mode

@@ -52,20 +52,30 @@ def load_record(kind: type[T], folder: Path, name: str) -> T:
         A file is missing, damaged, or of another shape; or an array's path leaves the folder.
     """
     path = folder / name
+    return decode_record(kind, read_bytes(path), folder, source=str(path))
+
+
+def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T:
+    """Return the record in `data`, its arrays read from `folder`.
+
+    Raises
+    ------
+    FormatError
+        The bytes or an array's file are damaged or of another shape; names `source`.
+    """
 
     def read_array(wanted: type, value: Any) -> Any:
         if wanted is not np.ndarray:
             raise NotImplementedError(wanted)
         return _load_array(folder, value)
 
-    data = read_bytes(path)
     try:
         return msgspec.json.decode(data, type=kind, dec_hook=read_array)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at ")
-        raise FormatError(str(path), where=where.strip("`") or None, why=message) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FormatError(str(path), why=f"not valid JSON ({error})") from None
+        raise FormatError(source, where=where.strip("`") or None, why=message) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(source, why=f"not valid JSON ({error})") from None
 
 
 def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
@@ -76,7 +86,9 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
         raise ValueError(f"array file {value[_KEY]} lies outside the folder")
     try:
         array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:  # a damaged header asks for all
         raise ValueError(f"cannot read {value[_KEY]}: {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{value[_KEY]} is not a single array")
     array.setflags(write=False)
     return array
