@@ -21,6 +21,7 @@ def test_bench(convnet, tmp_path) -> None:
     run = es.bench(convnet, workload=QUICK, store=tmp_path)
     assert run.latency is not None
     assert run.latency.n == 50
+    assert run.run.command
     assert 0 < run.latency.min_ms <= run.latency.median_ms <= run.latency.max_ms
     frame = run.to_pandas()
     assert set(frame["metric"]) == {"latency"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -78,7 +80,8 @@ def bench(
 
             Store(Path(store)).save(run)
 
-    (run,) = run_jobs(jobs, keep)
+    # the program's own command line: what repeats a call from Python
+    (run,) = run_jobs(jobs, keep, command=shlex.join(sys.orig_argv))
     _raise_unless_ok(run)
     return RunView(run)
 
