@@ -2,36 +2,19 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import secrets
-import zipfile
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
-from enginescope.model.samples import Samples, frozen
 from enginescope.store import archive
 from enginescope.store.archive import Store, load_path
-
-
-def a_run(name: str = "m.onnx", *, at: int = 0, **more) -> Run:
-    values = frozen(np.linspace(1, 2, 11))
-    return Run(
-        id=more.pop("id", secrets.token_hex(6)),
-        created=f"2026-01-01T00:{at // 60:02}:{at % 60:02}+00:00",
-        origin="measured",
-        job=Job(subject=Subject(name=name), backend=BackendSpec(name="ort-cpu")),
-        samples=(Samples(metric="latency", values_ms=values, warmup_ms=frozen([3.0])),),
-        **more,
-    )
-
-
-@pytest.fixture
-def store(tmp_path) -> Store:
-    return Store(tmp_path / "store")
+from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
 
 def test_save_and_load(store) -> None:
@@ -52,25 +35,6 @@ def test_an_id_is_written_once(store) -> None:
     with pytest.raises(StoreError, match="there is a run of that id"):
         store.save(run)
     assert [one.name for one in store.runs_folder.iterdir()] == [run.id]
-
-
-def test_names(store) -> None:
-    store.save(a_run(id="abc111", at=1), tags=["old"])
-    store.save(a_run(id="abc222", at=2))
-    store.save(a_run(id="def333", at=3), tags=["old"])
-    assert store.load("def").id == "def333"
-    assert store.load("latest").id == "def333"
-    assert store.load("latest~2").id == "abc111"
-    assert store.load("old").id == "def333"  # the newest with the tag
-    assert store.load(str(store.runs_folder / "abc222")).id == "abc222"
-    with pytest.raises(StoreError, match="2 runs begin so: abc111, abc222"):
-        store.load("abc")
-    with pytest.raises(StoreError) as caught:
-        store.load("abc112")
-    assert caught.value.hint == "did you mean abc111?"
-    for name in ("latest~9", "latest~x", "", "../abc111"):
-        with pytest.raises(StoreError):
-            store.load(name)
 
 
 def test_an_empty_store_says_what_to_do(store) -> None:
@@ -102,6 +66,18 @@ def test_a_run_without_samples_has_no_median(store) -> None:
     assert (row.median_ms, row.samples, row.metric) == (None, None, None)
 
 
+@pytest.mark.parametrize("tag", ["latest", "latest~1", "", "a b", "a/b", "-x"])
+def test_what_cannot_be_a_tag(store, tag) -> None:
+    run = a_run()
+    store.save(run, tags=[tag, "good"])  # measured is measured: the run is kept
+    loaded = store.load("good")
+    assert loaded.tags == ("good",)
+    assert [one.code for one in loaded.notices] == ["W-TAG"]
+    assert loaded.notices[0].evidence == {"tags": [tag]}
+    with pytest.raises(StoreError, match="a tag has no blanks"):
+        store.tag(run.id, tag)
+
+
 def test_tags(store) -> None:
     run = a_run()
     store.save(run)
@@ -110,30 +86,6 @@ def test_tags(store) -> None:
     assert store.untag("x", "y").tags == ("x",)
     assert store.rows(tag="y") == ()
     np.testing.assert_array_equal(store.load("x").samples[0].values_ms, run.samples[0].values_ms)
-
-
-def test_artefacts_are_copied_and_never_overwrite_each_other(store, tmp_path) -> None:
-    paths = []
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        paths.append(tmp_path / folder / "times.json")
-        paths[-1].write_text(folder)
-    artifacts = tuple(Artifact(kind="times", path=str(path)) for path in paths)
-    run = a_run(artifacts=artifacts)
-    folder = store.save(run)
-    kept = store.load(run.id).artifacts
-    assert [one.path for one in kept] == ["artifacts/times.json", "artifacts/times-2.json"]
-    assert [(folder / one.path).read_text() for one in kept] == ["one", "two"]
-    assert kept[0].size_bytes == 3
-    assert kept[0].sha256 is not None
-
-
-def test_a_lost_artefact_is_said(store, tmp_path) -> None:
-    run = a_run(artifacts=(Artifact(kind="times", path=str(tmp_path / "gone")),))
-    store.save(run)
-    loaded = store.load(run.id)
-    assert [one.code for one in loaded.notices] == ["W-ARTIFACT-LOST"]
-    assert loaded.artifacts[0].path == str(tmp_path / "gone")
 
 
 def test_delete(store) -> None:
@@ -146,36 +98,109 @@ def test_delete(store) -> None:
         store.delete(run.id)
 
 
-def test_only_runs_of_the_store_are_deleted(store, tmp_path) -> None:
-    other = Store(tmp_path / "other")
-    folder = other.save(a_run())
-    with pytest.raises(StoreError, match="not in the store"):
-        store.delete(str(folder))
-    assert folder.is_dir()
-
-
-def test_export(store, tmp_path) -> None:
+def test_only_runs_of_the_store_are_deleted_and_tagged(store, tmp_path) -> None:
     run = a_run()
     store.save(run)
-    path = store.export(run.id, tmp_path / "out.zip")
-    with zipfile.ZipFile(path) as archive_file:
-        names = archive_file.namelist()
-        archive_file.extractall(tmp_path / "elsewhere")
-    assert f"{run.id}/run.json" in names
-    assert load_path(tmp_path / "elsewhere" / run.id).id == run.id
-    with pytest.raises(StoreError, match="cannot write"):
-        store.export(run.id, Path("/proc/none/out.zip"))
+    folder = Store(tmp_path / "other").save(run)
+    for change in (store.delete, store.tag, store.untag):
+        with pytest.raises(StoreError, match="not in the store"):
+            change(str(folder))
+    assert folder.is_dir()
+    assert store.load(run.id).id == run.id
 
 
-DAMAGE = {
-    "empty": lambda folder: (folder / "run.json").write_text(""),
-    "half": lambda folder: (folder / "run.json").write_text('{"id": "x", '),
-    "no document": lambda folder: (folder / "run.json").unlink(),
-    "another thing": lambda folder: (folder / "run.json").write_text("[]"),
-    "no array": lambda folder: (folder / "arrays/000.npy").unlink(),
-    "half an array": lambda folder: (folder / "arrays/000.npy").write_bytes(b"\x93NUMPY"),
-    "newer": lambda folder: (folder / "run.json").write_text('{"schema_version": 99}'),
-}
+def test_a_path_into_the_store_is_the_run_there(store, monkeypatch) -> None:
+    run = a_run()
+    store.save(run)
+    monkeypatch.chdir(store.path)
+    assert store.id_of(f"runs/{run.id}") == run.id
+    assert store.id_of(f"runs/{run.id}/run.json") == run.id
+    assert store.delete(f"runs/{run.id}") == run.id
+
+
+def test_delete_of_a_run_that_another_deletes(store, monkeypatch) -> None:
+    store.save(a_run(id="abc"))
+    monkeypatch.setattr(store, "id_of", lambda _: "gone")
+    with pytest.raises(StoreError, match="cannot delete run gone: No such file"):
+        store.delete("gone")
+
+
+def test_a_save_that_was_cut_off_can_be_deleted(store) -> None:
+    store.save(a_run(id="abc"))
+    (store.runs_folder / ".part-1f").mkdir()
+    (store.runs_folder / ".deleted-2e").mkdir()
+    assert [row.id for row in store.rows()] == ["abc"]
+    report = store.reindex()
+    assert [one.name for one in report.broken] == [".part-1f"]
+    assert store.delete(".part-1f") == ".part-1f"
+    assert [one.name for one in store.runs_folder.iterdir()] == ["abc"]
+    with pytest.raises(StoreError):
+        store.delete(".part-1f")
+
+
+def test_a_half_written_run_is_not_seen(store, monkeypatch) -> None:
+    def die(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(archive, "write_run", die)
+    with pytest.raises(StoreError, match="disk full"):
+        store.save(a_run())
+    assert list(store.runs_folder.iterdir()) == []
+
+
+def test_loading_a_path_needs_no_database() -> None:
+    code = "import sys, enginescope.store.archive; print('sqlalchemy' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.stdout.strip() == "False"
+
+
+def test_the_document_is_plain_json(store) -> None:
+    folder = store.save(a_run())
+    plain = json.loads((folder / "run.json").read_text())
+    assert plain["schema_version"] == 1
+    assert plain["samples"][0]["values_ms"]["npy"].startswith("arrays/")
+
+
+def test_names(store) -> None:
+    store.save(a_run(id="abc111", at=1), tags=["old", "def"])
+    store.save(a_run(id="abc222", at=2))
+    store.save(a_run(id="def333", at=3), tags=["old"])
+    assert store.load("de").id == "def333"
+    assert store.load("def").id == "abc111"  # a tag says more than a beginning
+    assert store.load("latest").id == "def333"
+    assert store.load("latest~2").id == "abc111"
+    assert store.load("old").id == "def333"  # the newest with the tag
+    assert store.load(str(store.runs_folder / "abc222")).id == "abc222"
+    with pytest.raises(StoreError, match="2 runs begin so: abc111, abc222") as caught:
+        store.load("abc")
+    assert caught.value.hint == "give more of the id"
+    for name in ("latest~9", "latest~x", "", "../abc111", ".", ".part-", "\0"):
+        with pytest.raises(StoreError):
+            store.load(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("abc112", "abc111"), ("bac1", "abc1"), ("basline", "baseline")]
+)
+def test_the_nearest_name_is_offered(store, name, near) -> None:
+    store.save(a_run(id="abc111"), tags=["baseline"])
+    with pytest.raises(StoreError, match="there is none in") as caught:
+        store.load(name)
+    assert caught.value.hint == f"did you mean {near}?"
+
+
+def test_a_long_list_of_candidates_is_cut(store) -> None:
+    for number in range(9):
+        store.save(a_run(id=f"aa{number}"))
+    with pytest.raises(StoreError, match=r"9 runs begin so: aa0, .*, aa7, …"):
+        store.load("aa")
+
+
+@pytest.mark.parametrize("run_id", ["", "../../evil", "a/b", ".part-1", "a" * 65, "a\n"])
+def test_an_id_names_a_folder_of_the_store_and_nothing_else(store, run_id) -> None:
+    with pytest.raises(StoreError, match="an id is up to 64"):
+        store.save(a_run(id=run_id))
+    assert not store.path.exists()
 
 
 @pytest.mark.parametrize("damage", list(DAMAGE))
@@ -188,6 +213,9 @@ def test_a_broken_run_is_named_and_skipped(store, damage) -> None:
     assert [one.name for one in report.broken] == [bad.id]
     assert report.broken[0].reason
     assert [row.id for row in store.rows()] == [good.id]
+    (notice,) = store.notices
+    assert notice.code == "W-BROKEN-RUN"
+    assert bad.id in notice.message
     with pytest.raises((FormatError, StoreError)):
         store.load(bad.id)
     assert store.delete(bad.id) == bad.id
@@ -200,58 +228,91 @@ def test_a_newer_schema_names_both_versions(store) -> None:
         store.load(run.id)
 
 
-@pytest.mark.parametrize("damage", ["missing", "garbage", "empty"])
-def test_the_index_comes_back_by_itself(store, damage) -> None:
-    run = a_run()
-    store.save(run, tags=["kept"])
-    file = store.path / "index.sqlite"
-    for one in store.path.glob("index.sqlite*"):
-        one.unlink()
-    if damage != "missing":
-        file.write_bytes(b"" if damage == "empty" else b"not a database" * 500)
-    again = Store(store.path)
-    assert [row.tags for row in again.rows()] == [("kept",)]
+def test_a_run_deleted_while_it_is_read(store, monkeypatch) -> None:
+    folder = store.save(a_run(id="abc"))
+    Store(store.path).delete("abc")
+    monkeypatch.setattr(store, "folder_of", lambda _: folder)
+    with pytest.raises(StoreError, match="run abc: it was deleted while it was read"):
+        store.load("abc")
+
+
+def test_a_store_that_is_no_folder(store) -> None:
+    store.path.write_text("a file")
+    with pytest.raises(StoreError, match="cannot write to the store"):
+        store.save(a_run())
+    with pytest.raises(StoreError, match="cannot read"):
+        store.rows()
+    with pytest.raises(StoreError):
+        store.load("latest")
+
+
+def test_relative_artefacts_start_where_they_are_said_to(store, tmp_path) -> None:
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from" / "log.txt").write_text("log")
+    run = a_run(artifacts=(Artifact(kind="log", path="log.txt"),))
+    store.save(run, files_from=tmp_path / "from")
+    (path,) = store.artifact_paths(run.id)
+    assert path.read_text() == "log"
+    other = Store(tmp_path / "other")
+    other.save(store.load(run.id), files_from=store.folder_of(run.id))
+    assert other.artifact_paths(run.id)[0].read_text() == "log"
+
+
+def test_only_files_of_the_run_are_its_artefacts(store, tmp_path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    folder = store.save(a_run(id="abc"))
+    paths = ["../../../secret", str(tmp_path / "secret"), "artifacts/none", "a" * 5000, "\0"]
+    edit(folder, artifacts=[{"kind": "log", "path": path} for path in paths])
+    assert store.artifact_paths("abc") == ()
 
 
 def save_many(path: Path, count: int) -> None:
     store = Store(path)
     for number in range(count):
-        store.save(a_run(at=number))
+        run = a_run(at=number)
+        store.save(run)
+        store.tag("shared", f"by-{run.id}")
 
 
 def test_several_processes_write_at_once(store) -> None:
+    shared = a_run(id="feed", at=3000)
+    folder = store.save(shared, tags=["shared"])
+    for one in store.path.glob("index*"):  # so that they meet at its creation too
+        one.unlink()
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=save_many, args=(store.path, 10)) for _ in range(4)]
+    writers = [context.Process(target=save_many, args=(store.path, 25)) for _ in range(4)]
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(120)
     assert [writer.exitcode for writer in writers] == [0] * 4
-    assert len(store.rows()) == 40
-    assert store.reindex().indexed == 40
+    rows = store.rows()
+    assert len(rows) == len({row.id for row in rows}) == 101
+    assert {one.name for one in store.runs_folder.iterdir()} == {row.id for row in rows}
+    tags = {f"by-{row.id}" for row in rows if row.id != "feed"} | {"shared"}
+    assert set(store.load("feed").tags) == set(rows[0].tags) == tags
+    assert not list(store.path.glob("*damaged*"))
+    assert store.notices == ()
+    assert plain(load_path(folder))["samples"] == plain(shared)["samples"]
 
 
-def test_a_half_written_run_is_not_seen(store, monkeypatch) -> None:
-    def die(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(archive, "write_run", die)
-    with pytest.raises(StoreError, match="disk full"):
-        store.save(a_run())
-    assert list(store.runs_folder.iterdir()) == []
-
-
-def test_loading_a_path_needs_no_database() -> None:
-    import subprocess
-    import sys
-
-    code = "import sys, enginescope.store.archive; print('sqlalchemy' in sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert shown.stdout.strip() == "False"
-
-
-def test_the_document_is_plain_json(store) -> None:
-    folder = store.save(a_run())
-    plain = json.loads((folder / "run.json").read_text())
-    assert plain["schema_version"] == 1
-    assert plain["samples"][0]["values_ms"]["npy"].startswith("arrays/")
+def test_a_writer_that_is_killed_leaves_no_run(store) -> None:
+    store.save(a_run(id="abc"))
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from enginescope.store import archive\n"
+        "from tests.store.stored_runs import a_run\n"
+        "def die(*_, **__): os._exit(9)\n"
+        "archive.Store._place = die\n"
+        "archive.Store(Path(sys.argv[1])).save(a_run(id='def'))\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", code, str(store.path)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert killed.returncode == 9
+    assert [row.id for row in store.rows()] == ["abc"]
+    report = store.reindex()
+    assert report.indexed == 1
+    assert report.broken[0].reason.startswith("a save that was cut off")

@@ -1,42 +1,28 @@
-"""The store: a folder of runs, and an index over it."""
+"""The store: a folder of runs, and a listing over it."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.record import Record
+from enginescope.core.errors import StoreError
 from enginescope.core.suggest import closest
+from enginescope.model.notice import Notice
 from enginescope.model.run import Run
+from enginescope.store.listing import Listing, ReindexReport
 from enginescope.store.location import store_folder
-from enginescope.store.row import RunRow, row_of
-from enginescope.store.run_folder import DOCUMENT, read_run, rewrite, write_run
+from enginescope.store.lock import locked
+from enginescope.store.row import Filter, RunRow
+from enginescope.store.run_folder import DOCUMENT, artifact_paths, read_run, rewrite, write_run
+from enginescope.store.run_name import check_id, check_tag, is_id, is_tag, steps_back
+from enginescope.store.scan import DELETED, PART, read_named, run_names
+from enginescope.store.zip_file import pack, unpack
 
-if TYPE_CHECKING:
-    from enginescope.store.index import Filter, Index
-
-_PART = ".part-"
-
-
-class Broken(Record, frozen=True, kw_only=True):
-    """A run folder that cannot be read."""
-
-    name: str
-    reason: str
-
-
-class ReindexReport(Record, frozen=True, kw_only=True):
-    """What `Store.reindex` found."""
-
-    indexed: int
-    broken: tuple[Broken, ...] = ()
+_SHOWN = 8
 
 
 class Store:
@@ -46,72 +32,96 @@ class Store:
     ----------
     path : Path, optional
         Else ``$ENGINESCOPE_HOME``, else the platform's data folder. Made when first written to.
+    index_url : str, optional
+        SQLAlchemy's URL of the index; else a SQLite file in the store.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, index_url: str | None = None) -> None:
         self.path = store_folder(path)
+        self._listing = Listing(self.path, index_url)
 
     @property
     def runs_folder(self) -> Path:
         """Where the runs are."""
         return self.path / "runs"
 
-    def save(self, run: Run, *, tags: Iterable[str] = ()) -> Path:
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with the index and with runs so far: skipped, mended, set aside."""
+        return self._listing.notices
+
+    def save(self, run: Run, *, tags: Iterable[str] = (), files_from: Path | None = None) -> Path:
         """Write `run` and copies of its artefacts, and return its folder.
 
-        A reader sees the whole run or none: it is written beside its place and renamed.
+        A reader sees the whole run or none: it is written beside its place and renamed. Neither a
+        tag that cannot be one nor a broken index loses the run: notices say so.
+
+        Parameters
+        ----------
+        files_from : Path, optional
+            What relative paths of artefacts start from; else the working directory.
 
         Raises
         ------
         StoreError
-            The store cannot be written, or has a run of that id.
+            The store cannot be written, has a run of that id, or the id cannot be one.
         """
-        run = msgspec.structs.replace(run, tags=tuple(dict.fromkeys((*run.tags, *tags))))
-        folder = self.runs_folder / run.id
-        part = self.runs_folder / f"{_PART}{run.id}-{secrets.token_hex(4)}"
+        check_id(run.id)
+        run = _tagged(run, tags)
+        part = self._new_folder(PART)
         try:
-            part.mkdir(parents=True)
-            stored = write_run(run, part)
-            part.rename(folder)
+            stored = write_run(run, part, files_from=files_from)
+            return self._place(stored, part)
         except OSError as error:
-            reason = "there is a run of that id" if folder.exists() else str(error)
-            raise StoreError(f"cannot store run {run.id} in {self.path}", why=reason) from error
+            raise StoreError(f"cannot store run {run.id} in {self.path}", why=str(error)) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
-        self._index.put([row_of(stored)])
-        return folder
 
     def load(self, name: str) -> Run:
         """Return a run by the beginning of its id, a tag, ``latest``, ``latest~2``, or a folder.
 
+        Of several runs with a tag, the newest.
+
         Raises
         ------
         StoreError
-            There is none, or more than one id begins so.
+            There is none, more than one id begins so, it was deleted while it was read, or a
+            newer enginescope wrote it.
         FormatError
             It is damaged.
         """
-        return read_run(self.folder_of(name))
+        folder = self.folder_of(name)
+        return read_named(folder) if folder.parent == self.runs_folder else read_run(folder)
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder of the run that `name` means; see `load`."""
-        if name == "latest" or name.startswith("latest~"):
-            return self._latest(name)
-        ids = sorted(self._ids())
-        if name in ids:
+        """Return the folder of the run that `name` means, damaged or not; see `load`."""
+        back = steps_back(name)
+        if back is not None:
+            return self._latest(name, back)
+        if is_id(name) and (self.runs_folder / name).is_dir():
             return self.runs_folder / name
-        fitting = [one for one in ids if one.startswith(name)] if name else []
-        if len(fitting) == 1:
-            return self.runs_folder / fitting[0]
-        if len(fitting) > 1:
-            shown = ", ".join(fitting[:8])
-            raise StoreError(f"run {name!r}", why=f"{len(fitting)} runs begin so: {shown}")
-        tagged = self.rows(tag=name)
+        tagged = self.rows(tag=name, limit=1) if is_tag(name) else ()
         if tagged:
             return self.runs_folder / tagged[0].id
-        if (Path(name) / DOCUMENT).is_file() or Path(name).name == DOCUMENT:
-            return _folder_in(Path(name))
-        raise self._unknown(name, ids)
+        return self._by_prefix(name) or self._by_path(name)
+
+    def id_of(self, name: str) -> str:
+        """Return the id of the run of this store that `name` means; see `load`.
+
+        Raises
+        ------
+        StoreError
+            There is none, or it lies elsewhere.
+        """
+        folder = self.folder_of(name)
+        if folder.parent != self.runs_folder:
+            raise StoreError(f"run {name}", why=f"it is not in the store {self.path}")
+        return folder.name
+
+    def artifact_paths(self, name: str) -> tuple[Path, ...]:
+        """Return where the files stored with a run are."""
+        folder = self.folder_of(name)
+        return artifact_paths(self.load(name), folder)
 
     def rows(
         self,
@@ -122,119 +132,131 @@ class Store:
         outcome: str | None = None,
         limit: int | None = None,
     ) -> tuple[RunRow, ...]:
-        """Return the runs that fit, the newest first; read from the index."""
-        if not self.runs_folder.is_dir():
-            return ()
-        from enginescope.store.index import Filter
+        """Return the runs that fit, the newest first; what each argument means: see `Filter`.
 
-        wanted: Filter = Filter(tag=tag, model=model, backend=backend, outcome=outcome, limit=limit)
-        return self._index.rows(wanted)
+        Broken runs are skipped and named in `notices`.
+        """
+        wanted = Filter(tag=tag, model=model, backend=backend, outcome=outcome, limit=limit)
+        return self._listing.rows(wanted)
 
     def tag(self, name: str, *tags: str) -> Run:
-        """Add tags to a run."""
-        folder = self.folder_of(name)
-        run = read_run(folder)
-        return self._retag(folder, (*run.tags, *tags))
+        """Add tags to a run.
+
+        Raises
+        ------
+        StoreError
+            There is no such run in the store, or that cannot be a tag.
+        """
+        for one in tags:
+            check_tag(one)
+        return self._retag(self.id_of(name), add=tags)
 
     def untag(self, name: str, *tags: str) -> Run:
-        """Take tags off a run."""
-        folder = self.folder_of(name)
-        run = read_run(folder)
-        return self._retag(folder, tuple(tag for tag in run.tags if tag not in tags))
+        """Take tags off a run; one it does not have is no error."""
+        return self._retag(self.id_of(name), drop=tags)
 
     def delete(self, name: str) -> str:
-        """Delete a run, damaged or not, and return its id."""
-        folder = self.folder_of(name)
-        if folder.parent != self.runs_folder:
-            raise StoreError(f"run {name}", why=f"it is not in the store {self.path}")
+        """Delete a run, damaged or unfinished too, and return its id."""
+        is_unfinished = name in run_names(self.runs_folder, PART)
+        run_id = name if is_unfinished else self.id_of(name)
         # renamed first, so that nobody reads half a run
-        doomed = self.runs_folder / f"{_PART}deleted-{secrets.token_hex(4)}"
+        doomed = self.runs_folder / f"{DELETED}{secrets.token_hex(4)}"
         try:
-            folder.rename(doomed)
+            (self.runs_folder / run_id).rename(doomed)
         except OSError as error:
-            raise StoreError(f"cannot delete run {folder.name}", why=str(error)) from error
+            raise StoreError(f"cannot delete run {run_id}", why=error.strerror) from error
         shutil.rmtree(doomed, ignore_errors=True)
-        self._index.remove(folder.name)
-        return folder.name
+        self._listing.remove(run_id)
+        return run_id
 
     def export(self, name: str, destination: Path) -> Path:
-        """Write a run's folder as a zip file and return its path."""
-        folder = self.folder_of(name)
-        base = destination.with_suffix("") if destination.suffix == ".zip" else destination
+        """Write a run's folder as a zip file and return its path, which ends in ``.zip``."""
+        return pack(self.folder_of(name), destination)
+
+    def import_zip(self, file: Path) -> Run:
+        """Store the run in a file that `export` wrote, and return it.
+
+        Raises
+        ------
+        FormatError
+            It is no zip file of one run, or the run is damaged.
+        StoreError
+            The store has a run of that id, or cannot be written.
+        """
+        part = self._new_folder(PART)
         try:
-            written = shutil.make_archive(str(base), "zip", folder.parent, folder.name)
-        except OSError as error:
-            raise StoreError(f"cannot write {destination}", why=str(error)) from error
-        return Path(written)
+            unpack(file, part)
+            run = read_run(part, source=str(file))
+            check_id(run.id)
+            self._place(run, part)
+            return run
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
     def reindex(self) -> ReindexReport:
         """Make the index again from the folders; damaged runs are named and left out."""
-        rows, broken = [], []
-        for run_id in sorted(self._ids()):
-            try:
-                rows.append(row_of(read_run(self.runs_folder / run_id)))
-            except (FormatError, StoreError) as error:
-                broken.append(Broken(name=run_id, reason=str(error)))
-        self._index.clear()
-        self._index.put(rows)
-        return ReindexReport(indexed=len(rows), broken=tuple(broken))
+        for name in run_names(self.runs_folder, DELETED):  # left by a delete that was cut off
+            shutil.rmtree(self.runs_folder / name, ignore_errors=True)
+        return self._listing.rebuild()
 
-    @cached_property
-    def _index(self) -> Index:
-        """The index, made if it is not there, set aside and made again if it is damaged."""
-        from enginescope.store.index import Index
-
-        self.path.mkdir(parents=True, exist_ok=True)
-        file = self.path / "index.sqlite"
-        index = Index.in_folder(self.path)
+    def _new_folder(self, prefix: str) -> Path:
+        folder = self.runs_folder / f"{prefix}{secrets.token_hex(6)}"
         try:
-            is_fresh = index.prepare()
-        except StoreError:
-            index.close()
-            file.replace(file.with_suffix(f".damaged-{secrets.token_hex(3)}"))
-            index = Index.in_folder(self.path)
-            is_fresh = index.prepare()
-        if is_fresh:
-            index.put(self._readable_rows())
-        return index
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(f"cannot write to the store {self.path}", why=str(error)) from error
+        return folder
 
-    def _readable_rows(self) -> Iterator[RunRow]:
-        for run_id in sorted(self._ids()):
-            try:
-                yield row_of(read_run(self.runs_folder / run_id))
-            except (FormatError, StoreError):  # `reindex` names them
-                continue
+    def _place(self, run: Run, part: Path) -> Path:
+        folder = self.runs_folder / run.id
+        try:
+            part.rename(folder)
+        except OSError as error:
+            reason = "there is a run of that id" if folder.exists() else str(error)
+            raise StoreError(f"cannot store run {run.id} in {self.path}", why=reason) from error
+        self._listing.put(run)
+        return folder
 
-    def _ids(self) -> list[str]:
-        if not self.runs_folder.is_dir():
-            return []
-        return [
-            one.name
-            for one in self.runs_folder.iterdir()
-            if one.is_dir() and not one.name.startswith(".")
-        ]
-
-    def _latest(self, name: str) -> Path:
-        back = name.removeprefix("latest").removeprefix("~") or "0"
-        if not back.isdigit():
-            raise StoreError(f"run {name!r}", hint="latest, latest~1, latest~2 …")
-        rows = self.rows(limit=int(back) + 1)
-        if len(rows) <= int(back):
+    def _latest(self, name: str, back: int) -> Path:
+        rows = self.rows(limit=back + 1)
+        if len(rows) <= back:
             raise StoreError(
                 f"run {name!r}",
                 why=f"the store {self.path} has {len(rows)} runs",
                 hint="enginescope bench MODEL.onnx, or enginescope import PATH",
             )
-        return self.runs_folder / rows[int(back)].id
+        return self.runs_folder / rows[back].id
 
-    def _retag(self, folder: Path, tags: tuple[str, ...]) -> Run:
-        run = rewrite(folder, tags=tuple(dict.fromkeys(tags)))
-        if folder.parent == self.runs_folder:
-            self._index.put([row_of(run)])
+    def _by_prefix(self, name: str) -> Path | None:
+        fitting = [one for one in run_names(self.runs_folder) if name and one.startswith(name)]
+        if len(fitting) > 1:
+            more = ", …" if len(fitting) > _SHOWN else ""
+            raise StoreError(
+                f"run {name!r}",
+                why=f"{len(fitting)} runs begin so: {', '.join(fitting[:_SHOWN])}{more}",
+                hint="give more of the id",
+            )
+        return self.runs_folder / fitting[0] if fitting else None
+
+    def _by_path(self, name: str) -> Path:
+        folder = _folder_in(Path(name))
+        if not name or not (folder / DOCUMENT).is_file():
+            raise self._unknown(name)
+        return folder.resolve()
+
+    def _retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
+        folder = self.runs_folder / run_id
+        dropped = set(drop)
+        with locked(self.path):  # two that read before either writes would lose a tag
+            old = read_named(folder).tags
+            tags = tuple(one for one in dict.fromkeys((*old, *add)) if one not in dropped)
+            run = rewrite(folder, tags=tags)
+        self._listing.put(run)
         return run
 
-    def _unknown(self, name: str, ids: list[str]) -> StoreError:
-        near = closest(name, ids)
+    def _unknown(self, name: str) -> StoreError:
+        tags = {tag for row in self.rows() for tag in row.tags}
+        near = closest(name, {one[: len(name)] for one in run_names(self.runs_folder)} | tags)
         hint = f"did you mean {near}?" if near else "enginescope runs lists them"
         return StoreError(f"run {name!r}", why=f"there is none in {self.path}", hint=hint)
 
@@ -254,3 +276,14 @@ def load_path(path: Path) -> Run:
 
 def _folder_in(path: Path) -> Path:
     return path.parent if path.name == DOCUMENT else path
+
+
+def _tagged(run: Run, tags: Iterable[str]) -> Run:
+    asked = tuple(dict.fromkeys(tags))
+    refused = [tag for tag in asked if not is_tag(tag)]
+    notices = run.notices
+    if refused:
+        message = f"Not tags, and left out: {', '.join(map(repr, refused))}."
+        notices += (Notice(code="W-TAG", message=message, evidence={"tags": refused}),)
+    kept = tuple(dict.fromkeys((*run.tags, *(tag for tag in asked if is_tag(tag)))))
+    return msgspec.structs.replace(run, tags=kept, notices=notices)

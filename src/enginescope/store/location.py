@@ -16,4 +16,4 @@ def store_folder(explicit: Path | None = None) -> Path:
         return Path(os.environ[VARIABLE]).expanduser().resolve()
     import platformdirs
 
-    return Path(platformdirs.user_data_dir("enginescope", appauthor=False))
+    return Path(platformdirs.user_data_dir("enginescope", appauthor=False)).resolve()

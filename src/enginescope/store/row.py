@@ -1,6 +1,8 @@
-"""A run as one line of a listing."""
+"""A run as one line of a listing, and what a listing can ask for."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -13,8 +15,15 @@ class RunRow(Record, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    backend : str
+        The whole specification, with precision and options.
+    metric : str or None
+        The headline metric; `samples` counts its samples.
     median_ms : float or None
-        Of the headline metric, cached when the run was stored. The samples are the truth.
+        Of the headline metric, by `numpy.median`, cached when the run was stored. The samples are
+        the truth.
+    size_bytes : int or None
+        Of the run's folder when it was indexed.
     """
 
     id: str
@@ -24,6 +33,7 @@ class RunRow(Record, frozen=True, kw_only=True):
     backend: str
     outcome: str
     model_sha256: str | None = None
+    precision: str | None = None
     batch: int | None = None
     metric: str | None = None
     samples: int | None = None
@@ -31,13 +41,37 @@ class RunRow(Record, frozen=True, kw_only=True):
     host: str | None = None
     cpu: str | None = None
     gpu: str | None = None
+    size_bytes: int | None = None
     tags: tuple[str, ...] = ()
 
 
-def row_of(run: Run) -> RunRow:
+class Filter(Record, frozen=True, kw_only=True):
+    """What a listing asks for; ``None``: anything.
+
+    Attributes
+    ----------
+    tag, outcome : str or None
+        Exactly this.
+    model : str or None
+        A part of the model's name, in any case.
+    backend : str or None
+        How the backend's specification begins.
+    limit : int or None
+        At most so many, the newest.
+    """
+
+    tag: str | None = None
+    model: str | None = None
+    backend: str | None = None
+    outcome: str | None = None
+    limit: int | None = None
+
+
+def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
     """Return the line of a run."""
     headline = run.headline
     host = run.environment.host
+    median_ms = float(np.median(headline.values_ms)) if headline else math.nan
     return RunRow(
         id=run.id,
         created=run.created,
@@ -45,13 +79,31 @@ def row_of(run: Run) -> RunRow:
         model=run.job.subject.name,
         model_sha256=run.job.subject.sha256,
         backend=str(run.job.backend),
+        precision=run.job.backend.precision,
         outcome=run.outcome.kind.value,
         batch=run.job.workload.batch,
         metric=headline.metric if headline else None,
         samples=len(headline) if headline else None,
-        median_ms=float(np.median(headline.values_ms)) if headline else None,
+        median_ms=median_ms if math.isfinite(median_ms) else None,
         host=host.name,
         cpu=host.cpu_model,
         gpu=run.environment.devices[0].name if run.environment.devices else None,
-        tags=run.tags,
+        size_bytes=size_bytes,
+        tags=tuple(sorted(set(run.tags))),
+    )
+
+
+def select(rows: list[RunRow], wanted: Filter) -> tuple[RunRow, ...]:
+    """Return the rows that fit, the newest first, as the index would."""
+    fitting = sorted((row for row in rows if _fits(row, wanted)), key=lambda row: row.id)
+    fitting.sort(key=lambda row: row.created, reverse=True)
+    return tuple(fitting[: wanted.limit])
+
+
+def _fits(row: RunRow, wanted: Filter) -> bool:
+    return (
+        (wanted.tag is None or wanted.tag in row.tags)
+        and (wanted.model is None or wanted.model.lower() in row.model.lower())
+        and (wanted.backend is None or row.backend.lower().startswith(wanted.backend.lower()))
+        and (wanted.outcome is None or wanted.outcome == row.outcome)
     )

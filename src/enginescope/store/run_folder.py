@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import encode, read_bytes, write_atomic
-from enginescope.core.sidecar import load_record, save_record
+from enginescope.core.sidecar import decode_record, save_record
 from enginescope.model.notice import Notice
 from enginescope.model.run import SCHEMA_VERSION, Artifact, Run
-from enginescope.store.migrate import migrated
+from enginescope.store.migrate import Document, migrated
 
 DOCUMENT = "run.json"
 ARTIFACTS = "artifacts"
 
 
-def write_run(run: Run, folder: Path) -> Run:
+def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
     """Write `run` and copies of its artefacts into `folder`, and return it as written.
 
-    Artefacts that can no longer be read keep their old path, and the run gets a notice.
+    Artefacts that cannot be read keep their old path, and the run gets a notice.
+
+    Parameters
+    ----------
+    files_from : Path, optional
+        What relative paths of artefacts start from; else the working directory.
     """
     kept, lost = [], []
     for artifact in run.artifacts:
-        copied = _copy(artifact, folder)
+        copied = _copy(artifact, files_from or Path(), folder / ARTIFACTS)
         kept.append(copied or artifact)
         if copied is None:
             lost.append(artifact.path)
@@ -40,8 +47,13 @@ def write_run(run: Run, folder: Path) -> Run:
     return stored
 
 
-def read_run(folder: Path) -> Run:
-    """Return the run in `folder`, brought up to the current schema.
+def read_run(folder: Path, *, source: str | None = None) -> Run:
+    """Return the run in `folder`; one of an older schema is brought up, its file left as it is.
+
+    Parameters
+    ----------
+    source : str, optional
+        How errors name it; else the path of its ``run.json``.
 
     Raises
     ------
@@ -50,43 +62,108 @@ def read_run(folder: Path) -> Run:
     FormatError
         It is missing or damaged; names the file and the place.
     """
-    path = folder / DOCUMENT
-    try:
-        document = msgspec.json.decode(read_bytes(path))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FormatError(str(path), why=f"not valid JSON ({error})") from None
-    version = document.get("schema_version") if isinstance(document, dict) else None
-    if not isinstance(version, int):
-        raise FormatError(str(path), why="no schema_version", expected="a stored run")
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            str(path),
-            why=f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}",
-            hint="a newer enginescope",
-        )
-    if version < SCHEMA_VERSION:
-        write_atomic(path, encode(migrated(document, version)))
-    return load_record(Run, folder, DOCUMENT)
+    data = read_bytes(folder / DOCUMENT)
+    source = source or str(folder / DOCUMENT)
+    if not _is_current(data):
+        data = encode(migrated(_document(data, source), source=source))
+    run = decode_record(Run, data, folder, source=source)
+    for where, array in _series(run):
+        if array.ndim != 1 or array.dtype.kind not in "fiu":
+            why = f"an array of {array.ndim} dimensions of {array.dtype}"
+            raise FormatError(source, where=where, why=why, expected="one row of numbers")
+    return run
 
 
 def rewrite(folder: Path, **changes: Any) -> Run:
-    """Change fields of a stored run that holds no other arrays; arrays stay as they are."""
+    """Change fields of a stored run that hold no arrays, and return it; its arrays stay.
+
+    Raises
+    ------
+    StoreError
+        The file cannot be written, or a newer enginescope wrote it.
+    FormatError
+        It is missing or damaged.
+    """
     path = folder / DOCUMENT
-    document = msgspec.json.decode(read_bytes(path))
+    document = migrated(_document(read_bytes(path), str(path)), source=str(path))
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
-    write_atomic(path, encode(document))
+    try:
+        write_atomic(path, encode(document))
+    except OSError as error:
+        raise StoreError(f"cannot write {path}", why=error.strerror) from error
     return read_run(folder)
 
 
-def _copy(artifact: Artifact, folder: Path) -> Artifact | None:
-    source = Path(artifact.path)
-    if not source.is_file():
+def size_of(folder: Path) -> int | None:
+    """Return the bytes of all files in `folder`; ``None`` when it vanishes meanwhile."""
+    try:
+        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    except OSError:  # deleted by another process
         return None
-    target = _unused(folder / ARTIFACTS / source.name)
-    target.parent.mkdir(parents=True, exist_ok=True)
+
+
+def artifact_paths(run: Run, folder: Path) -> tuple[Path, ...]:
+    """Return where the artefacts of a stored run are; those outside its folder are left out."""
+    inside = folder.resolve()
+    found = (_resolved(inside, artifact.path) for artifact in run.artifacts)
+    return tuple(one for one in found if one is not None)
+
+
+def _resolved(folder: Path, path: str) -> Path | None:
+    try:
+        file = (folder / path).resolve()
+        return file if file.is_relative_to(folder) and file.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
+
+
+def _is_current(data: bytes) -> bool:
+    """Whether `data` is of our schema; a quick look that leaves every complaint to the others."""
+    try:
+        return msgspec.json.decode(data, type=_Head).schema_version == SCHEMA_VERSION
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+class _Head(msgspec.Struct):
+    schema_version: int | None = None
+
+
+def _document(data: bytes, source: str) -> Document:
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(source, why=f"not valid JSON ({error})") from None
+    if not isinstance(document, dict):
+        raise FormatError(source, why=f"a {type(document).__name__}", expected="an object")
+    return document
+
+
+def _series(run: Run) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    for one in run.samples:
+        for name in ("values_ms", "warmup_ms", "start_ms"):
+            array = getattr(one, name)
+            if array is not None:
+                yield f"samples of {one.metric}, {name}", array
+    if run.telemetry is not None:
+        yield "telemetry, time_ms", run.telemetry.time_ms
+        for channel in run.telemetry.channels:
+            yield f"telemetry, {channel.name}", channel.values
+
+
+def _copy(artifact: Artifact, origin: Path, folder: Path) -> Artifact | None:
+    source = origin / artifact.path
+    try:
+        if not source.is_file():
+            return None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    target = _unused(folder / source.name)
     try:
         shutil.copyfile(source, target)
     except OSError:  # the notice on the run says so
+        target.unlink(missing_ok=True)
         return None
     return msgspec.structs.replace(
         artifact,

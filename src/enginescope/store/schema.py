@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, Integer, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table
 
 METADATA = MetaData()
 
@@ -10,25 +10,27 @@ RUNS = Table(
     "runs",
     METADATA,
     Column("id", String(64), primary_key=True),
-    Column("created", String(40), nullable=False, index=True),
-    Column("origin", String(16), nullable=False),
-    Column("model", String(512), nullable=False, index=True),
-    Column("model_sha256", String(64)),
-    Column("backend", String(512), nullable=False),
-    Column("outcome", String(24), nullable=False, index=True),
-    Column("batch", Integer),
-    Column("metric", String(32)),
+    Column("created", String, nullable=False, index=True),
+    Column("origin", String, nullable=False),
+    Column("model", String, nullable=False, index=True),
+    Column("model_sha256", String),
+    Column("backend", String, nullable=False),
+    Column("precision", String),
+    Column("outcome", String, nullable=False, index=True),
+    Column("batch", BigInteger),
+    Column("metric", String),
     Column("samples", Integer),
-    # for listings; the samples in the run's folder are the truth
+    # numpy.median of the headline's samples, for listings; the samples in the folder are the truth
     Column("median_ms", Float),
-    Column("host", String(256)),
-    Column("cpu", String(256)),
-    Column("gpu", String(256)),
+    Column("host", String),
+    Column("cpu", String),
+    Column("gpu", String),
+    Column("size_bytes", BigInteger),
 )
 
 TAGS = Table(
     "tags",
     METADATA,
     Column("run_id", String(64), primary_key=True),
-    Column("tag", String(128), primary_key=True, index=True),
+    Column("tag", String, primary_key=True, index=True),
 )

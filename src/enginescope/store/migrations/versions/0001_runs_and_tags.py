@@ -14,24 +14,26 @@ def upgrade() -> None:
     op.create_table(
         "runs",
         sa.Column("id", sa.String(64), primary_key=True),
-        sa.Column("created", sa.String(40), nullable=False),
-        sa.Column("origin", sa.String(16), nullable=False),
-        sa.Column("model", sa.String(512), nullable=False),
-        sa.Column("model_sha256", sa.String(64)),
-        sa.Column("backend", sa.String(512), nullable=False),
-        sa.Column("outcome", sa.String(24), nullable=False),
-        sa.Column("batch", sa.Integer),
-        sa.Column("metric", sa.String(32)),
+        sa.Column("created", sa.String, nullable=False),
+        sa.Column("origin", sa.String, nullable=False),
+        sa.Column("model", sa.String, nullable=False),
+        sa.Column("model_sha256", sa.String),
+        sa.Column("backend", sa.String, nullable=False),
+        sa.Column("precision", sa.String),
+        sa.Column("outcome", sa.String, nullable=False),
+        sa.Column("batch", sa.BigInteger),
+        sa.Column("metric", sa.String),
         sa.Column("samples", sa.Integer),
         sa.Column("median_ms", sa.Float),
-        sa.Column("host", sa.String(256)),
-        sa.Column("cpu", sa.String(256)),
-        sa.Column("gpu", sa.String(256)),
+        sa.Column("host", sa.String),
+        sa.Column("cpu", sa.String),
+        sa.Column("gpu", sa.String),
+        sa.Column("size_bytes", sa.BigInteger),
     )
     op.create_table(
         "tags",
         sa.Column("run_id", sa.String(64), primary_key=True),
-        sa.Column("tag", sa.String(128), primary_key=True),
+        sa.Column("tag", sa.String, primary_key=True),
     )
     for column in ("created", "model", "outcome"):
         op.create_index(f"ix_runs_{column}", "runs", [column])

@@ -1,0 +1,149 @@
+"""The rows of a store: asked of the index, which is mended where the folders say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from enginescope.core.errors import StoreError
+from enginescope.core.record import Record
+from enginescope.model.notice import Notice
+from enginescope.model.run import Run
+from enginescope.store.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.row import Filter, RunRow, row_of, select
+from enginescope.store.run_folder import size_of
+from enginescope.store.scan import PART, Broken, run_names, scan
+
+if TYPE_CHECKING:
+    from enginescope.store.index import Index
+
+T = TypeVar("T")
+
+#: Its presence says that a change did not reach the index.
+_STALE = "index.stale"
+
+
+class ReindexReport(Record, frozen=True, kw_only=True):
+    """What making the index again has found."""
+
+    indexed: int
+    broken: tuple[Broken, ...] = ()
+
+
+class Listing:
+    """Rows of the runs in ``<store>/runs``.
+
+    Parameters
+    ----------
+    store : Path
+    index_url : str, optional
+        SQLAlchemy's URL of the index; else the SQLite file in the store.
+    """
+
+    def __init__(self, store: Path, index_url: str | None = None) -> None:
+        self._store = store
+        self._runs = store / "runs"
+        self._url = index_url
+        self._notices: dict[str, Notice] = {}
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with the index and with runs so far, each once."""
+        return tuple(self._notices.values())
+
+    def put(self, run: Run) -> None:
+        """Take up a run that was saved or changed; an index that cannot be written waits."""
+        row = row_of(run, size_bytes=size_of(self._runs / run.id))
+        self._change(lambda index: index.put([row]))
+
+    def remove(self, run_id: str) -> None:
+        """Forget a run that was deleted."""
+        self._change(lambda index: index.remove([run_id]))
+
+    def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the rows that fit, the newest first.
+
+        Runs that the index lacks are taken up, those that are gone are dropped. If it cannot be
+        used at all, the folders are read instead: slower, and as right.
+        """
+        names = run_names(self._runs)
+        if not names:
+            return ()
+        try:
+            return self._with_index(lambda index: self._mended(index, names).rows(wanted))
+        except StoreError as error:
+            self._say("W-INDEX", f"The index cannot be used ({error}); the folders were read.")
+            found = scan(self._runs, names)
+            self._name_broken(found.broken)
+            return select(list(found.rows), wanted)
+
+    def rebuild(self) -> ReindexReport:
+        """Make the index again from the folders; damaged runs are named and left out.
+
+        Raises
+        ------
+        StoreError
+            The index cannot be written.
+        """
+        found = scan(self._runs, run_names(self._runs))
+        unfinished = tuple(
+            Broken(name=name, reason="a save that was cut off, or is still going on")
+            for name in run_names(self._runs, PART)
+        )
+        try:
+            self._with_index(lambda index: index.replace(found.rows))
+        except NewerIndexError:  # asked for by name, so ours takes its place
+            self._index.set_aside()
+            self._with_index(lambda index: index.replace(found.rows))
+        (self._store / _STALE).unlink(missing_ok=True)
+        return ReindexReport(indexed=len(found.rows), broken=(*found.broken, *unfinished))
+
+    @cached_property
+    def _index(self) -> Index:
+        from enginescope.store.index import Index
+
+        return Index(self._url) if self._url else Index.in_folder(self._store)
+
+    def _with_index(self, action: Callable[[Index], T]) -> T:
+        try:
+            self._index.prepare()
+            return action(self._index)
+        except DamagedIndexError as error:
+            self._index.set_aside()
+            self._say("W-INDEX-DAMAGED", f"The index was damaged ({error.why}) and is made again.")
+            self._index.prepare()
+            return action(self._index)
+
+    def _mended(self, index: Index, names: tuple[str, ...]) -> Index:
+        stale = self._store / _STALE
+        if stale.exists():
+            index.replace(())
+            stale.unlink(missing_ok=True)  # before the scan: a later change marks it again
+        known = index.ids()
+        gone = known.difference(names)
+        if gone:
+            index.remove(gone)
+        found = scan(self._runs, [name for name in names if name not in known])
+        if found.rows:
+            index.put(found.rows)
+        self._name_broken(found.broken)
+        return index
+
+    def _change(self, action: Callable[[Index], None]) -> None:
+        """Change the index; the folders are written already, so it may lag behind."""
+        try:
+            self._with_index(action)
+        except StoreError as error:
+            self._say("W-INDEX", f"The index could not be written ({error}); it is made again.")
+            with suppress(OSError):  # then only changed tags lag behind, until `rebuild`
+                (self._store / _STALE).touch()
+
+    def _name_broken(self, broken: tuple[Broken, ...]) -> None:
+        for one in broken:
+            self._say("W-BROKEN-RUN", f"Run {one.name} was skipped: {one.reason}.")
+
+    def _say(self, code: str, message: str) -> None:
+        self._notices[message] = Notice(code=code, message=message)

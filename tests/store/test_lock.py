@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import fcntl
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import StoreError
+from enginescope.store.lock import locked
+
+
+def count_up(folder: Path, times: int) -> None:
+    for _ in range(times):
+        with locked(folder):
+            file = folder / "count"
+            file.write_text(str(int(file.read_text()) + 1))
+
+
+def test_one_process_at_a_time(tmp_path) -> None:
+    (tmp_path / "count").write_text("0")
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=count_up, args=(tmp_path, 50)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert (tmp_path / "count").read_text() == "150"
+
+
+def test_it_is_let_go_after_an_error(tmp_path) -> None:
+    with pytest.raises(ValueError, match="mine"), locked(tmp_path / "new"):
+        raise ValueError("mine")
+    with locked(tmp_path / "new"):
+        pass
+
+
+def test_where_there_can_be_no_lock(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot lock"), locked(tmp_path / "file"):
+        pass
+
+    def refuse(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StoreError, match="No locks available"), locked(tmp_path):
+        pass

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginescope.model.environment import Device, Environment, Host
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.samples import Samples, frozen
+from enginescope.store.index import Index
+from enginescope.store.row import Filter, RunRow, row_of, select
+from tests.store.stored_runs import a_run
+
+
+def test_a_row() -> None:
+    run = a_run(
+        job=Job(
+            subject=Subject(name="m.onnx", sha256="ab"),
+            backend=BackendSpec(name="ort-cpu", precision="fp16", options={"x": "1"}),
+        ),
+        environment=Environment(
+            host=Host(name="box", cpu_model="CPU"), devices=(Device(name="H200"),)
+        ),
+        tags=("b", "a"),
+    )
+    row = row_of(run, size_bytes=7)
+    assert (row.backend, row.precision, row.model_sha256) == ("ort-cpu:fp16?x=1", "fp16", "ab")
+    assert (row.metric, row.samples, row.median_ms) == ("latency", 11, 1.5)
+    assert (row.host, row.cpu, row.gpu, row.size_bytes) == ("box", "CPU", "H200", 7)
+    assert row.tags == ("a", "b")
+
+
+def test_what_is_not_known_is_none() -> None:
+    row = row_of(a_run(samples=()))
+    assert (row.metric, row.samples, row.median_ms, row.gpu) == (None, None, None, None)
+    unknown = Samples(metric="latency", values_ms=frozen([math.nan, 1.0]))
+    assert row_of(a_run(samples=(unknown,))).median_ms is None
+
+
+NAME = st.sampled_from(["resnet18.onnx", "ResNet50.onnx", "100%_a.onnx", "b_c.onnx"])
+ROW = st.builds(
+    RunRow,
+    id=st.from_regex(r"[0-9a-f]{1,3}", fullmatch=True),
+    created=st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03"]),
+    origin=st.just("measured"),
+    model=NAME,
+    backend=st.sampled_from(["ort-cpu", "ort-cuda:fp16", "trt:fp16"]),
+    outcome=st.sampled_from(["ok", "crashed"]),
+    tags=st.lists(st.sampled_from("abc"), unique=True).map(sorted).map(tuple),
+)
+FILTER = st.builds(
+    Filter,
+    tag=st.none() | st.sampled_from("abc"),
+    model=st.none() | st.sampled_from(["resnet", "%", "_", "RESNET18", "onnx"]),
+    backend=st.none() | st.sampled_from(["ort", "ORT-CUDA", "trt:fp16", "%"]),
+    outcome=st.none() | st.sampled_from(["ok", "crashed", "o"]),
+    limit=st.none() | st.integers(1, 4),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ROW, unique_by=lambda row: row.id, max_size=12), st.lists(FILTER, max_size=6))
+def test_the_index_and_the_folders_answer_alike(rows, filters) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        index = Index.in_folder(Path(place))
+        index.prepare()
+        index.put(rows)
+        for wanted in (Filter(), *filters):
+            assert index.rows(wanted) == select(rows, wanted), msgspec.to_builtins(wanted)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.model.environment import Device, Environment, Host
+from enginescope.model.job import BackendSpec, InputShape, Job, Subject, Workload
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Layer, Plan
+from enginescope.model.run import Artifact, Outcome, OutcomeKind, Phase, Run
+from enginescope.model.samples import Samples, frozen
+from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.timing import LayerTiming, Profile
+from enginescope.store import run_folder
+from enginescope.store.run_folder import read_run, rewrite, size_of, write_run
+from tests.store.stored_runs import DAMAGE, a_run, edit, plain
+
+TEXT = st.text(max_size=12)
+MAYBE = st.none() | TEXT
+FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+SIZE = st.integers(0, 2**53)
+PAIRS = st.dictionaries(TEXT, TEXT, max_size=3)
+JSON = st.recursive(
+    st.none() | st.booleans() | SIZE | FLOAT | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+#: Arrays hold what no JSON can: NaN, infinities, and every bit of a float.
+ARRAY = st.lists(st.floats(width=64), max_size=8).map(frozen)
+
+
+def some(strategy: st.SearchStrategy) -> st.SearchStrategy:
+    return st.lists(strategy, max_size=3).map(tuple)
+
+
+SAMPLES = st.builds(
+    Samples,
+    metric=TEXT,
+    values_ms=ARRAY,
+    warmup_ms=st.none() | ARRAY,
+    start_ms=st.none() | ARRAY,
+)
+TENSOR = st.builds(
+    Tensor,
+    name=TEXT,
+    shape=st.none() | some(st.none() | SIZE),
+    dtype=st.none() | st.sampled_from(DataType),
+)
+PLAN = st.builds(
+    Plan,
+    name=TEXT,
+    layers=some(
+        st.builds(
+            Layer,
+            index=SIZE,
+            name=TEXT,
+            inputs=some(TENSOR),
+            attributes=st.dictionaries(TEXT, JSON, max_size=3),
+        )
+    ),
+)
+PROFILE = st.builds(
+    Profile,
+    source=TEXT,
+    layers=some(st.builds(LayerTiming, index=SIZE, name=TEXT, mean_ms=st.none() | FLOAT)),
+    iterations=st.none() | SIZE,
+)
+RUN = st.builds(
+    Run,
+    id=st.from_regex(r"[0-9a-f]{6,12}", fullmatch=True),
+    created=TEXT,
+    origin=st.sampled_from(["measured", "imported"]),
+    job=st.builds(
+        Job,
+        subject=st.builds(Subject, name=TEXT, path=MAYBE, size_bytes=st.none() | SIZE),
+        backend=st.builds(BackendSpec, name=TEXT, precision=MAYBE, options=PAIRS),
+        workload=st.builds(
+            Workload,
+            batch=st.none() | SIZE,
+            shapes=some(st.builds(InputShape, name=TEXT, dims=some(SIZE))),
+        ),
+    ),
+    outcome=st.builds(Outcome, kind=st.sampled_from(OutcomeKind), message=MAYBE, detail=MAYBE),
+    environment=st.builds(
+        Environment,
+        host=st.builds(Host, name=MAYBE, load_1min=st.none() | FLOAT),
+        devices=some(st.builds(Device, name=TEXT, driver=MAYBE)),
+        versions=PAIRS,
+        variables=PAIRS,
+    ),
+    command=MAYBE,
+    phases=some(st.builds(Phase, name=TEXT, duration_ms=FLOAT)),
+    samples=some(SAMPLES),
+    profile=st.none() | PROFILE,
+    plan=st.none() | PLAN,
+    telemetry=st.none()
+    | st.builds(
+        Telemetry,
+        time_ms=ARRAY,
+        channels=some(st.builds(Channel, name=TEXT, values=ARRAY)),
+    ),
+    peak_memory_bytes=st.none() | SIZE,
+    notices=some(
+        st.builds(Notice, code=TEXT, message=TEXT, evidence=st.dictionaries(TEXT, JSON, max_size=3))
+    ),
+    tags=some(TEXT),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RUN)
+def test_what_is_written_is_read(run) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        stored, found = write_run(run, folder), read_run(folder)
+    # by repr, because no NaN equals another
+    assert repr(plain(found)) == repr(plain(stored)) == repr(plain(run))
+    arrays = [array for _, array in run_folder._series(found)]
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_artefacts_are_copied_and_never_overwrite_each_other(tmp_path) -> None:
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        paths.append(tmp_path / name / "times.json")
+        paths[-1].write_text(name)
+    run = a_run(artifacts=tuple(Artifact(kind="times", path=str(path)) for path in paths))
+    kept = write_run(run, tmp_path / "run").artifacts
+    assert [one.path for one in kept] == ["artifacts/times.json", "artifacts/times-2.json"]
+    assert [(tmp_path / "run" / one.path).read_text() for one in kept] == ["one", "two"]
+    assert kept[0].size_bytes == 3
+    assert kept[1].sha256 == "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
+
+
+@pytest.mark.parametrize("path", ["gone", "", "a" * 5000, "\0"])
+def test_a_lost_artefact_is_said(tmp_path, path) -> None:
+    run = a_run(artifacts=(Artifact(kind="times", path=path),))
+    stored = write_run(run, tmp_path / "run", files_from=tmp_path)
+    assert [one.code for one in stored.notices] == ["W-ARTIFACT-LOST"]
+    assert stored.notices[0].evidence == {"paths": [path]}
+    assert stored.artifacts == run.artifacts
+
+
+def test_an_artefact_that_cannot_be_copied_is_lost_whole(tmp_path, monkeypatch) -> None:
+    (tmp_path / "log").write_text("log")
+
+    def half(_, target):
+        target.write_text("l")
+        raise OSError("cannot read on")
+
+    monkeypatch.setattr(run_folder.shutil, "copyfile", half)
+    run = a_run(artifacts=(Artifact(kind="log", path="log"),))
+    stored = write_run(run, tmp_path / "run", files_from=tmp_path)
+    assert [one.code for one in stored.notices] == ["W-ARTIFACT-LOST"]
+    assert list((tmp_path / "run/artifacts").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", sorted(set(DAMAGE) - {"newer", "another id"}))
+def test_damage_is_a_format_error_that_names_the_file(tmp_path, damage) -> None:
+    write_run(a_run(), tmp_path)
+    DAMAGE[damage](tmp_path)
+    with pytest.raises(FormatError) as caught:
+        read_run(tmp_path)
+    assert str(tmp_path / "run.json") in str(caught.value)
+    assert caught.value.why
+
+
+def test_arrays_that_are_several(tmp_path) -> None:
+    write_run(a_run(), tmp_path)
+    np.savez(tmp_path / "many.npz", a=[1.0], b=[2.0])
+    (tmp_path / "many.npz").replace(tmp_path / "arrays/000.npy")
+    with pytest.raises(FormatError, match="not a single array"):
+        read_run(tmp_path)
+
+
+def test_rewrite_leaves_what_it_does_not_know(tmp_path) -> None:
+    write_run(a_run(), tmp_path)
+    edit(tmp_path, of_another="hand")
+    before = json.loads((tmp_path / "run.json").read_text())
+    assert rewrite(tmp_path, tags=("a", "b")).tags == ("a", "b")
+    assert json.loads((tmp_path / "run.json").read_text()) == before | {"tags": ["a", "b"]}
+    assert read_run(tmp_path).samples[0].values_ms.size == 11
+
+
+def test_rewrite_where_nothing_can_be_written(tmp_path, monkeypatch) -> None:
+    write_run(a_run(), tmp_path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "write_atomic", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        rewrite(tmp_path, tags=())
+
+
+def test_the_size_of_a_folder(tmp_path, monkeypatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one").write_bytes(b"123")
+    (tmp_path / "two").write_bytes(b"45")
+    assert size_of(tmp_path) == 5
+
+    def vanished(_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "stat", vanished)
+    assert size_of(tmp_path) is None

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.model.run import Artifact
+from enginescope.store import zip_file
+from enginescope.store.archive import Store, load_path
+from tests.store.stored_runs import DAMAGE, a_run, plain
+
+
+@pytest.fixture
+def exported(store, tmp_path) -> Path:
+    (tmp_path / "log").write_text("log")
+    store.save(a_run(id="abc", artifacts=(Artifact(kind="log", path=str(tmp_path / "log")),)))
+    return store.export("abc", tmp_path / "out.zip")
+
+
+def test_there_and_back(store, exported, tmp_path) -> None:
+    other = Store(tmp_path / "other")
+    run = other.import_zip(exported)
+    assert plain(other.load("abc")) == plain(run) == plain(store.load("abc"))
+    assert other.artifact_paths("abc")[0].read_text() == "log"
+    assert [row.id for row in other.rows()] == ["abc"]
+    with pytest.raises(StoreError, match="there is a run of that id"):
+        other.import_zip(exported)
+    assert [one.name for one in other.runs_folder.iterdir()] == ["abc"]
+
+
+def test_unpacked_by_anything_it_is_a_run(exported, tmp_path) -> None:
+    with zipfile.ZipFile(exported) as packed:
+        packed.extractall(tmp_path / "elsewhere")
+    assert load_path(tmp_path / "elsewhere/abc").id == "abc"
+
+
+def test_the_name_of_the_file(store, exported, tmp_path) -> None:
+    assert store.export("abc", tmp_path / "v1.2").name == "v1.2.zip"
+    with pytest.raises(StoreError, match="there is a file of that name"):
+        store.export("abc", exported)
+    with pytest.raises(StoreError, match="cannot write"):
+        store.export("abc", tmp_path / "none" / "out.zip")
+    assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == ".zip") == [
+        "out.zip",
+        "v1.2.zip",
+    ]
+
+
+def test_links_are_not_followed(store, exported, tmp_path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (store.folder_of("abc") / "artifacts" / "link").symlink_to(tmp_path / "secret")
+    with zipfile.ZipFile(store.export("abc", tmp_path / "two.zip")) as packed:
+        assert not [name for name in packed.namelist() if "link" in name]
+
+
+def test_a_run_that_vanishes_is_not_exported(store, exported, tmp_path) -> None:
+    folder = store.folder_of("abc")
+    store.delete("abc")
+    with pytest.raises(StoreError, match=r"it has no run\.json"):
+        zip_file.pack(folder, tmp_path / "two.zip")
+    assert not (tmp_path / "two.zip").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil", "abc/../../evil", "/tmp/evil", "abc\\..\\evil", "def/second-top", "evil", "abc/"],
+)
+def test_no_path_leads_out(exported, tmp_path, name) -> None:
+    with zipfile.ZipFile(exported, "a") as packed:
+        packed.writestr(name, "evil")
+    other = Store(tmp_path / "deep" / "deeper" / "other")
+    if name == "abc/":  # the folder itself is no harm
+        assert other.import_zip(exported).id == "abc"
+        return
+    with pytest.raises(FormatError):
+        other.import_zip(exported)
+    assert not list(tmp_path.rglob("evil"))
+    assert list(other.runs_folder.iterdir()) == []
+
+
+def test_no_link_is_made(exported, tmp_path) -> None:
+    with zipfile.ZipFile(exported, "a") as packed:
+        link = zipfile.ZipInfo("abc/link")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        packed.writestr(link, "/etc/passwd")
+    with pytest.raises(FormatError, match="abc/link: a link"):
+        Store(tmp_path / "other").import_zip(exported)
+
+
+def test_the_id_inside_cannot_lead_out(tmp_path) -> None:
+    source = Store(tmp_path / "source")
+    folder = source.save(a_run(id="abc"))
+    text = (folder / "run.json").read_text().replace('"abc"', '"../../evil"')
+    (folder / "run.json").write_text(text)
+    made = zip_file.pack(folder, tmp_path / "out.zip")
+    with pytest.raises(StoreError, match="run id"):
+        Store(tmp_path / "other").import_zip(made)
+    assert not list(tmp_path.rglob("evil"))
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def _flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[60:90] = bytes(30)
+    file.write_bytes(bytes(data))
+
+
+def _without_document(file: Path) -> None:
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("abc/other.json", "{}")
+
+
+def _twice(file: Path) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(file, "a") as packed:
+        packed.writestr("abc/run.json", "{}")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _cut,
+        _flip,
+        _without_document,
+        _twice,
+        Path.unlink,
+        lambda file: file.write_bytes(b""),
+        lambda file: zipfile.ZipFile(file, "w").close(),
+    ],
+)
+def test_damaged_files(exported, tmp_path, spoil) -> None:
+    spoil(exported)
+    other = Store(tmp_path / "other")
+    with pytest.raises(FormatError) as caught:
+        other.import_zip(exported)
+    assert "out.zip" in str(caught.value)
+    assert list(other.runs_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["half", "no array", "newer"])
+def test_a_broken_run_is_not_taken_in(store, tmp_path, damage) -> None:
+    DAMAGE[damage](store.save(a_run(id="abc")))
+    exported = store.export("abc", tmp_path / "out.zip")
+    other = Store(tmp_path / "other")
+    with pytest.raises((FormatError, StoreError), match=r"out\.zip"):
+        other.import_zip(exported)
+    assert other.rows() == ()
+
+
+def test_no_space(exported, tmp_path, monkeypatch) -> None:
+    class Full:
+        free = 10
+
+    monkeypatch.setattr(zip_file.shutil, "disk_usage", lambda _: Full)
+    with pytest.raises(StoreError, match="10 are free"):
+        Store(tmp_path / "other").import_zip(exported)
