@@ -23,6 +23,7 @@ from enginescope.model.notice import Notice
 # A string as far as it goes: unterminated ones end with the text, so that a scan stays linear.
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
 _STRINGS = re.compile(_STRING, re.DOTALL)
+_BACKSLASH = re.compile(r"\\")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _BAD_ESCAPE = re.compile(r'\\(?!\Z)(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
 _SURROGATE = re.compile(
@@ -66,7 +67,9 @@ def read_json(data: bytes, source: str) -> Document:
     """
     try:
         return Document(source=source, value=_decode(data, source))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError as error:
+        return _cut_off(data, source) if "truncated" in str(error) else _repaired(data, source)
+    except UnicodeDecodeError:
         return _repaired(data, source)
 
 
@@ -75,6 +78,16 @@ def _decode(data: bytes, source: str) -> Any:
         return msgspec.json.decode(data)
     except RecursionError:
         raise FormatError(source, why="it is nested too deeply") from None
+
+
+def _cut_off(data: bytes, source: str) -> Document:
+    """What is whole of a file that ends too early; one with further faults is repaired first."""
+    try:
+        value = _whole_elements(data, len(data), source, "it ends too early")
+    except FormatError:
+        return _repaired(data, source)
+    notice = _cut_notice(source, len(data), len(data))
+    return Document(source=source, value=value, notices=(notice,))
 
 
 def _repaired(data: bytes, source: str) -> Document:
@@ -113,8 +126,14 @@ def _offset(error: msgspec.DecodeError, data: bytes) -> int:
     return min(int(match[1]), len(data)) if match else len(data)
 
 
-def _in_strings(change: Callable[[str], tuple[str, int]]) -> Callable[[str], tuple[str, int]]:
+def _in_strings(
+    change: Callable[[str], tuple[str, int]], needs: re.Pattern[str]
+) -> Callable[[str], tuple[str, int]]:
+    """Make a repair of what stands in strings; texts without `needs` are passed over."""
+
     def repair(text: str) -> tuple[str, int]:
+        if needs.search(text) is None:
+            return text, 0
         total = 0
 
         def one(match: re.Match[str]) -> str:
@@ -191,9 +210,9 @@ def _escape_profile_names(text: str) -> tuple[str, int]:
 
 _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     "layer names that were written unescaped": _escape_profile_names,
-    "backslashes that escape nothing": _in_strings(_double_backslashes),
-    "raw control characters in strings": _in_strings(_escape_control),
-    "halves of surrogate pairs": _in_strings(_replace_surrogates),
+    "backslashes that escape nothing": _in_strings(_double_backslashes, _BACKSLASH),
+    "raw control characters in strings": _in_strings(_escape_control, _CONTROL),
+    "halves of surrogate pairs": _in_strings(_replace_surrogates, _BACKSLASH),
     "numbers that are not finite, read as not known": _null_for_non_finite,
 }
 

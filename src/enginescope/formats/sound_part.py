@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-_TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("|\\?\Z)|[\[\]{},]', re.DOTALL)
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+# A whole object without others inside is one token: most of a long file is such objects.
+_FLAT = rf'\{{[^{{}}\[\]"]*(?:{_STRING}[^{{}}\[\]"]*)*\}}'
+_UNTERMINATED = r'"[^"\\]*(?:\\.[^"\\]*)*\\?\Z'
+_TOKENS = re.compile(rf"{_FLAT}|{_STRING}|{_UNTERMINATED}|[\[\]{{}},]", re.DOTALL)
 _CLOSES = {"[": "]", "{": "}"}
 
 
@@ -29,6 +33,8 @@ def sound_part(text: str) -> str | None:
             safe.pop()
             if not stack:
                 return text[: match.end()]
+        elif not stack and mark.endswith("}"):
+            return text[: match.end()]
         elif mark == "," and stack:
             safe[-1] = match.start()
     return _closed(text, stack, safe)
