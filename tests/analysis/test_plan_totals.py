@@ -18,7 +18,7 @@ GOLDEN = [
     "resnet18-a100-fp32.engine",
     "resnet18-a100-qat-residual.engine",
 ]
-#: trex does not see the kernel of a ConvActPool layer: 9,408 int8 weights (trex.md, section 6).
+#: trex does not see the kernel of a ConvActPool layer: 9,408 int8 weights.
 MISSED_BY_TREX = {"resnet18-a100-qat-residual.engine": 9408}
 
 
@@ -134,7 +134,7 @@ def test_goldens(shared, name: str) -> None:
 def test_weights_of_gemm_layers_are_no_activations(
     shared, name: str, weights_mib: float, activations_mib: float
 ) -> None:
-    """AlexNet without gemm fusion has 116.5 and 3.1 MiB; trex says 4.7 and 114.9 (section 6)."""
+    """AlexNet without gemm fusion has 116.5 and 3.1 MiB; trex says 4.7 and 114.9."""
     plan, _ = parse_plan((shared / "trt10-rtx3060" / name).read_bytes(), name)
     totals = plan_totals(plan)
     assert totals.weights_bytes is not None
