@@ -1,45 +1,43 @@
-"""``enginescope runs``: list, show, tag, export and delete stored runs."""
+"""``enginescope runs``: list, show, tag, export, import and delete stored runs."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from enginescope.cli.options import json_option, note, store_option
 
 if TYPE_CHECKING:
+    from enginescope.model.run import Run
     from enginescope.store.archive import Store
     from enginescope.store.row import RunRow
+
+_SHORT_ID = 6
+
+
+class Given(NamedTuple):
+    """The options that stood before the sub-command."""
+
+    store_folder: Path | None
+    as_json: bool
 
 
 @click.group("runs", invoke_without_command=True)
 @store_option
+@json_option
 @click.pass_context
-def command(ctx: click.Context, store_folder: Path | None) -> None:
-    """List, show, tag, export and delete stored runs. Alone, it lists the latest twenty.
+def command(ctx: click.Context, store_folder: Path | None, as_json: bool) -> None:
+    """List, show, tag, export, import and delete stored runs. Alone, it lists the latest twenty.
 
     A RUN is the beginning of an id, a tag, `latest`, `latest~2`, or a run's folder.
     """
-    ctx.obj = store_folder
+    ctx.obj = Given(store_folder, as_json)
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_runs)
-
-
-def _store(explicit: Path | None = None) -> Store:
-    from enginescope.store.archive import Store
-
-    return Store(explicit or click.get_current_context().find_object(Path))
-
-
-def _json(value: Any) -> None:
-    from enginescope.core.jsonio import encode
-
-    sys.stdout.buffer.write(encode(value))
-    sys.stdout.flush()
 
 
 @command.command("list")
@@ -54,35 +52,19 @@ def list_runs(
     store_folder: Path | None = None, as_json: bool = False, limit: int = 20, **wanted: str | None
 ) -> None:
     """List runs, the newest first."""
-    rows = _store(store_folder).rows(limit=limit, **wanted)
-    if as_json:
+    _check_outcome(wanted.get("outcome"))
+    store = _store(store_folder)
+    found = store.rows(limit=limit + 1, **wanted)
+    rows = found[:limit]
+    _say_notices(store)
+    if _wants_json(as_json):
         _json(rows)
-        return
-    if not rows:
-        note("no runs; enginescope bench MODEL.onnx makes one")
-        return
-    from enginescope.render.text import show, table
-
-    headers = ("run", "made", "model", "backend", "outcome", "median ms", "tags")
-    # what 80 columns leave for names when the other columns are at their usual width
-    spare = max(0, shutil.get_terminal_size().columns - 80)
-    cells = [_cells(row, 18 + spare // 2, 8 + spare // 2) for row in rows]
-    show(table(headers, cells, right=("median ms",)))
-
-
-def _cells(row: RunRow, model_width: int, backend_width: int) -> tuple[str, ...]:
-    from enginescope.core.units import format_significant
-    from enginescope.render.phrases import shorten
-
-    return (
-        row.id[:6],
-        row.created[5:16].replace("T", " "),
-        shorten(row.model, model_width),
-        shorten(row.backend, backend_width),
-        row.outcome,
-        format_significant(row.median_ms, 4) if row.median_ms is not None else "",
-        " ".join(row.tags),
-    )
+    elif rows:
+        _print_table(rows)
+    else:
+        note("no such runs" if any(wanted.values()) else "no runs; enginescope bench makes one")
+    if len(found) > limit:
+        note(f"there are more than {limit}; --limit shows them")
 
 
 @command.command("show")
@@ -94,77 +76,194 @@ def show_run(run: str, store_folder: Path | None, as_json: bool) -> None:
     from enginescope.cli.run_output import present
 
     store = _store(store_folder)
-    found = store.load(run)
-    present([found], as_json=as_json)
-    if as_json:
+    folder = store.folder_of(run)
+    found = store.load(str(folder))
+    if _wants_json(as_json):
+        from enginescope.analysis.run_view import RunView
+        from enginescope.render.export import report_json
+
+        sys.stdout.buffer.write(report_json([RunView(found)]))
+        sys.stdout.flush()
         return
-    print(f"made     {found.created}")
-    print(f"command  {found.command or 'not known'}")
-    if found.stop:
-        print(f"stopped  by {found.stop.rule} after {found.stop.duration_ms / 1e3:.1f} s")
-    for phase in found.phases:
-        print(f"phase    {phase.name.replace('_', ' ')}: {phase.duration_ms:,.1f} ms")
-    if found.tags:
-        print(f"tags     {' '.join(found.tags)}")
-    print(f"folder   {store.folder_of(run)}")
-    for artifact in found.artifacts:
-        print(f"file     {artifact.path} ({artifact.kind})")
+    present([found], as_json=False)
+    _print_facts(found, folder)
 
 
 @command.command("tag")
 @click.argument("run")
 @click.argument("tags", nargs=-1, required=True)
 @store_option
-def tag_run(run: str, tags: tuple[str, ...], store_folder: Path | None) -> None:
+@json_option
+def tag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_json: bool) -> None:
     """Give RUN one or more TAGS."""
-    found = _store(store_folder).tag(run, *tags)
-    print(f"{found.id[:6]}: {' '.join(found.tags)}")
+    _tell_tags(_store(store_folder).tag(run, *tags), as_json=as_json)
 
 
 @command.command("untag")
 @click.argument("run")
 @click.argument("tags", nargs=-1, required=True)
 @store_option
-def untag_run(run: str, tags: tuple[str, ...], store_folder: Path | None) -> None:
+@json_option
+def untag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_json: bool) -> None:
     """Take TAGS off RUN."""
-    found = _store(store_folder).untag(run, *tags)
-    print(f"{found.id[:6]}: {' '.join(found.tags) or 'no tags'}")
+    _tell_tags(_store(store_folder).untag(run, *tags), as_json=as_json)
 
 
 @command.command("export")
 @click.argument("run")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @store_option
-def export_run(run: str, file: Path, store_folder: Path | None) -> None:
+@json_option
+def export_run(run: str, file: Path, store_folder: Path | None, as_json: bool) -> None:
     """Write RUN's folder to FILE as zip."""
-    print(_store(store_folder).export(run, file))
+    written = str(_store(store_folder).export(run, file))
+    _json(written) if _wants_json(as_json) else print(written)
+
+
+@command.command("import-zip")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@store_option
+@json_option
+def import_zip(files: tuple[Path, ...], store_folder: Path | None, as_json: bool) -> None:
+    """Store the runs in FILES that `export` wrote."""
+    store = _store(store_folder)
+    ids = [store.import_zip(file).id for file in files]
+    if _wants_json(as_json):
+        _json(ids)
+        return
+    for run_id in ids:
+        print(f"stored {run_id}")
 
 
 @command.command("delete")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_option
-def delete_runs(runs: tuple[str, ...], yes: bool, store_folder: Path | None) -> None:
+@json_option
+def delete_runs(runs: tuple[str, ...], yes: bool, store_folder: Path | None, as_json: bool) -> None:
     """Delete RUNS with all their files."""
     store = _store(store_folder)
-    folders = [store.folder_of(name) for name in runs]
+    ids = list(dict.fromkeys(store.id_to_delete(name) for name in runs))
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("deleting without a terminal to ask on needs --yes")
-        click.confirm(f"delete {', '.join(one.name[:6] for one in folders)}?", abort=True)
-    for folder in folders:
-        print(f"deleted {store.delete(folder.name)}")
+        click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
+    deleted = [store.delete(run_id) for run_id in ids]
+    if _wants_json(as_json):
+        _json(deleted)
+        return
+    for run_id in deleted:
+        print(f"deleted {run_id}")
 
 
 @command.command("reindex")
 @store_option
 @json_option
 def reindex(store_folder: Path | None, as_json: bool) -> None:
-    """Make the index again from the folders of the runs."""
+    """Make the index again from the folders of the runs, and name those that cannot be read."""
     report = _store(store_folder).reindex()
-    if as_json:
+    if _wants_json(as_json):
         _json(report)
         return
-    print(f"{report.indexed} runs indexed")
+    print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
     for broken in report.broken:
         note(f"skipped {broken.name}: {broken.reason}")
+
+
+def _given() -> Given:
+    return click.get_current_context().find_object(Given) or Given(None, as_json=False)
+
+
+def _store(explicit: Path | None) -> Store:
+    from enginescope.store.archive import Store
+
+    return Store(explicit or _given().store_folder)
+
+
+def _wants_json(here: bool) -> bool:
+    return here or _given().as_json
+
+
+def _json(value: Any) -> None:
+    from enginescope.core.jsonio import encode
+
+    sys.stdout.buffer.write(encode(value))
+    sys.stdout.flush()
+
+
+def _say_notices(store: Store) -> None:
+    for one in store.notices:
+        note(f"{one.message} ({one.code})")
+
+
+def _check_outcome(outcome: str | None) -> None:
+    from enginescope.core.errors import UsageError
+    from enginescope.core.suggest import did_you_mean
+    from enginescope.model.run import OutcomeKind
+
+    known = [one.value for one in OutcomeKind]
+    if outcome is not None and outcome not in known:
+        raise UsageError(f"there is no outcome {outcome!r}", hint=did_you_mean(outcome, known))
+
+
+def _tell_tags(run: Run, *, as_json: bool) -> None:
+    if _wants_json(as_json):
+        _json({"run": run.id, "tags": run.tags})
+        return
+    print(f"{run.id[:_SHORT_ID]}: {' '.join(run.tags) or 'no tags'}")
+
+
+def _print_table(rows: tuple[RunRow, ...]) -> None:
+    from enginescope.render.text import show, table
+
+    headers = ("run", "made", "model", "backend", "outcome", "median ms", "tags")
+    model_width, backend_width = _name_widths(rows, shutil.get_terminal_size().columns)
+    cells = [_cells(row, model_width, backend_width) for row in rows]
+    show(table(headers, cells, right=("median ms",)))
+
+
+def _name_widths(rows: tuple[RunRow, ...], columns: int) -> tuple[int, int]:
+    """Return the columns that model and backend may take, when the others have what they need."""
+    outcome = max(7, *(len(row.outcome) for row in rows))
+    tags = min(16, max(4, *(len(" ".join(row.tags)) for row in rows)))
+    left = columns - (_SHORT_ID + len("01-01 00:00") + outcome + len("median ms") + tags + 6 * 2)
+    model = max(len(row.model) for row in rows)
+    backend = min(max(len(row.backend) for row in rows), max(8, left * 2 // 5, left - model))
+    return max(10, left - backend), max(7, backend)
+
+
+def _cells(row: RunRow, model_width: int, backend_width: int) -> tuple[str, ...]:
+    from enginescope.core.units import format_significant
+    from enginescope.render.phrases import shorten
+
+    return (
+        row.id[:_SHORT_ID],
+        row.created[5:16].replace("T", " "),
+        shorten(row.model, model_width),
+        shorten(row.backend, backend_width),
+        row.outcome,
+        format_significant(row.median_ms, 4) if row.median_ms is not None else "",
+        " ".join(row.tags),
+    )
+
+
+def _print_facts(run: Run, folder: Path) -> None:
+    from enginescope.core.units import format_bytes
+    from enginescope.render.facts import machine_facts, method_facts, phase_facts
+    from enginescope.render.text import show, table
+
+    files = [
+        ("file", f"{one.path} ({one.kind}, {format_bytes(one.size_bytes)})")
+        for one in run.artifacts
+    ]
+    tags = [("tags", " ".join(run.tags))] if run.tags else []
+    here = [*tags, ("folder", str(folder)), *files]
+    for title, facts in (
+        ("how", method_facts(run)),
+        ("where", machine_facts(run)),
+        ("phases", phase_facts(run)),
+        ("stored", here),
+    ):
+        if facts:
+            print()
+            show(table((title, ""), facts))

@@ -155,10 +155,13 @@ class Store:
         """Take tags off a run; one it does not have is no error."""
         return self._retag(self.id_of(name), drop=tags)
 
+    def id_to_delete(self, name: str) -> str:
+        """Return what `delete` would delete: a run, damaged or not, or an unfinished save."""
+        return name if name in run_names(self.runs_folder, PART) else self.id_of(name)
+
     def delete(self, name: str) -> str:
         """Delete a run, damaged or unfinished too, and return its id."""
-        is_unfinished = name in run_names(self.runs_folder, PART)
-        run_id = name if is_unfinished else self.id_of(name)
+        run_id = self.id_to_delete(name)
         # renamed first, so that nobody reads half a run
         doomed = self.runs_folder / f"{DELETED}{secrets.token_hex(4)}"
         try:
