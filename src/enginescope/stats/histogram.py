@@ -10,7 +10,7 @@ import numpy as np
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.samples import Array
-from enginescope.stats.outliers import LIMIT
+from enginescope.stats.outliers import LIMIT, outlier_scores
 from enginescope.stats.quantum import quantum
 from enginescope.stats.series import as_series
 
@@ -76,10 +76,9 @@ def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
 
 def _shown_range(series: Array) -> tuple[float, float]:
     """Return the least and the greatest value shown."""
-    middle = float(np.median(series))
-    reach = LIMIT * float(np.median(np.abs(series - middle)))
     first, last = np.quantile(series, [_FOLDED, 1 - _FOLDED])
-    inside = series[(series >= min(middle - reach, first)) & (series <= max(middle + reach, last))]
+    near = np.abs(outlier_scores(series)) <= LIMIT
+    inside = series[near | ((series >= first) & (series <= last))]
     return float(inside.min()), float(inside.max())
 
 

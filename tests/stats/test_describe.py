@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginescope.core.errors import UsageError
+from enginescope.model.samples import Samples, frozen
+from enginescope.stats.describe import describe, describe_values
+from enginescope.stats.percentile import percentile
+from tests.stats.draws import ar1
+
+VALUES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=80)
+
+
+def latency(values) -> Samples:
+    return Samples(metric="latency", values_ms=frozen(values), warmup_ms=frozen([900.0]))
+
+
+@given(VALUES)
+def test_figures_are_numpys(values: list[float]) -> None:
+    found = describe(latency(values))
+    assert found.metric == "latency"
+    assert found.n == len(values)
+    assert (found.min_ms, found.max_ms) == (min(values), max(values))
+    assert found.mean_ms == pytest.approx(np.mean(values))
+    assert found.median_ms == np.median(values)
+    assert found.std_ms == pytest.approx(np.std(values), abs=1e-12)
+    assert found.cv_pct == pytest.approx(100 * np.std(values) / np.mean(values), abs=1e-9)
+    assert [(one.p, one.value_ms) for one in found.percentiles] == [
+        (p, percentile(values, p)) for p in (90, 95, 99)
+    ]
+    assert 1 <= found.effective_n <= found.n
+
+
+@given(VALUES)
+def test_intervals_hold_their_estimates(values: list[float]) -> None:
+    found = describe_values(values * 4)
+    stated = [(found.median_interval, found.median_ms)]
+    stated += [(one.interval, one.value_ms) for one in found.percentiles]
+    for interval, value in stated:
+        assert interval is None or interval.low <= value <= interval.high
+
+
+def test_throughput_is_the_batch_over_the_mean() -> None:
+    samples = latency([4.0, 6.0])
+    assert describe(samples).throughput_per_s == 200.0
+    assert describe(samples, batch=8).throughput_per_s == 1600.0
+    assert describe(samples, batch=8, one_in_flight=False).throughput_per_s is None
+
+
+def test_a_metric_that_is_nothing_has_no_rate_and_no_relative_spread() -> None:
+    found = describe(Samples(metric="h2d", values_ms=frozen(np.zeros(200))))
+    assert found.throughput_per_s is None
+    assert found.cv_pct is None
+    assert (found.median_interval.low, found.median_interval.high) == (0.0, 0.0)
+
+
+def test_independent_samples_count_whole_and_dependent_ones_do_not() -> None:
+    rng = np.random.default_rng(1)
+    assert describe_values(rng.lognormal(size=2000)).effective_n > 1700
+    assert describe_values(5 + ar1(rng, 2000, 0.9)).effective_n < 250
+
+
+def test_percentiles_say_whether_they_are_supported() -> None:
+    rng = np.random.default_rng(2)
+    few, many = (describe_values(rng.lognormal(size=n)) for n in (100, 2000))
+    assert [one.is_supported for one in few.percentiles] == [True, True, False]
+    assert few.percentile(99).interval is None
+    assert all(one.is_supported for one in many.percentiles)
+    assert all(one.interval for one in many.percentiles)
+
+
+def test_a_percentile_is_not_supported_by_samples_that_depend() -> None:
+    """600 samples would do for p99 if they were independent; slow periods make them few."""
+    rng = np.random.default_rng(3)
+    slow = np.repeat(rng.random(12) < 0.1, 50)
+    found = describe_values(1 + slow + 0.01 * rng.standard_normal(600), percentiles=(80, 90))
+    assert found.percentile(90).effective_n < found.percentile(90).needed_n
+
+
+def test_percentiles_may_be_chosen() -> None:
+    found = describe(latency(np.arange(1.0, 101.0)), percentiles=(50, 99.9))
+    assert [one.p for one in found.percentiles] == [50, 99.9]
+    assert found.p90_ms is None
+    assert found.percentile(99.9).needed_n == 4603
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_handful_of_samples_is_described_without_intervals(n: int) -> None:
+    found = describe(latency(np.arange(1.0, n + 1)))
+    assert found.effective_n == n
+    assert found.median_interval is None
+    assert [one.effective_n for one in found.percentiles] == [n] * 3
+    assert not any(one.is_supported or one.interval for one in found.percentiles)
+
+
+def test_no_samples_are_an_error_that_names_the_metric() -> None:
+    with pytest.raises(UsageError, match="samples of gpu_compute: 0 values"):
+        describe(Samples(metric="gpu_compute", values_ms=frozen([])))
+
+
+def test_a_sample_that_is_not_finite_is_an_error() -> None:
+    with pytest.raises(UsageError, match="sample 1 is nan"):
+        describe_values([1.0, float("nan")])
+
+
+def test_a_percentile_without_an_answer_is_an_error() -> None:
+    with pytest.raises(UsageError, match="percentile 100"):
+        describe_values([1.0, 2.0], percentiles=(100,))
