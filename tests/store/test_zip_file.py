@@ -43,6 +43,8 @@ def test_the_name_of_the_file(store, exported, tmp_path) -> None:
         store.export("abc", exported)
     with pytest.raises(StoreError, match="cannot write"):
         store.export("abc", tmp_path / "none" / "out.zip")
+    with pytest.raises(StoreError, match="cannot write"):
+        store.export("abc", exported / "in-a-file.zip")
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == ".zip") == [
         "out.zip",
         "v1.2.zip",
