@@ -28,13 +28,18 @@ def test_one_model_one_screen(tmp_path, convnet) -> None:
     ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine")
     assert ended.returncode == 0, ended.stderr
     assert "small_convnet.onnx" in ended.stdout
-    assert "95 % CI" in ended.stdout
+    assert " ms median" in ended.stdout
     assert "W-DYNAMIC-SHAPE" in ended.stdout
     (run,) = stored(tmp_path)
     assert run["job"]["subject"]["sha256"]
     assert run["tags"] == ["mine"]
     assert "--iterations 200" in run["command"]
     assert run["profile"]["layers"]
+
+
+def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), "--on", "fake", "--iterations", "300")
+    assert "median   95 % CI 0." in ended.stdout
 
 
 def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
