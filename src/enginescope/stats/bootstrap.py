@@ -9,8 +9,8 @@ interval is the quantile's rank ± so many of these standard errors, read off th
 (Woodruff 1952), with the factor that Kiefer and Vogelsang (2005, *A new asymptotic theory for
 heteroskedasticity-autocorrelation robust tests*) give for blocks that are a fixed share of the
 series. In simulation the interval covers as it should from some 15 effective samples up, where
-drawing blocks and taking percentiles needs 50, and it costs the sorting of the samples:
-``docs/statistics.md`` has the tables.
+drawing blocks and taking percentiles needs ten times as many, and it costs little more than
+sorting: ``docs/statistics.md`` has the tables.
 """
 
 from __future__ import annotations
