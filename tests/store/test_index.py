@@ -75,7 +75,7 @@ def test_preparing_twice_changes_nothing(index, monkeypatch) -> None:
 
 
 def test_nothing_is_left_of_the_making(index, tmp_path) -> None:
-    assert sorted(one.name for one in tmp_path.iterdir()) == [".lock", FILE]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
 
 
 def test_many_make_it_at_once(tmp_path) -> None:
@@ -107,6 +107,12 @@ def test_a_row_replaces_the_row_of_its_id(index) -> None:
     index.remove(["one", "none"])
     assert index.rows() == ()
     assert index.rows(Filter(tag="c")) == ()
+
+
+def test_a_row_is_added_only_where_there_is_none(index) -> None:
+    index.put([row_of(a_run(id="one", tags=("newer",)))])
+    index.add([row_of(a_run(id="one")), row_of(a_run(id="two"))])
+    assert {row.id: row.tags for row in index.rows()} == {"one": ("newer",), "two": ()}
 
 
 def test_all_rows_are_replaced_or_none(index) -> None:

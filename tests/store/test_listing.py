@@ -7,6 +7,7 @@ import pytest
 
 from enginescope.core.errors import StoreError
 from enginescope.store import index as index_module
+from enginescope.store import listing as listing_module
 from enginescope.store.archive import Store
 from enginescope.store.index import FILE
 from enginescope.store.listing import Listing
@@ -87,6 +88,22 @@ def test_a_broken_run_is_named_once(store) -> None:
     assert codes(again) == ["W-BROKEN-RUN"]
 
 
+def test_a_tag_given_while_the_run_is_taken_up_stays(store, monkeypatch) -> None:
+    store.save(a_run(id="aaa"))
+    (store.path / FILE).unlink()
+    scan = listing_module.scan
+
+    def scan_then_tag(*arguments):
+        found = scan(*arguments)
+        Store(store.path).tag("aaa", "new")
+        return found
+
+    monkeypatch.setattr(listing_module, "scan", scan_then_tag)
+    store.rows()
+    monkeypatch.undo()
+    assert ids(store, tag="new") == ["aaa"]
+
+
 @pytest.mark.usefixtures("impatient")
 def test_a_locked_index_hides_nothing(store, lock) -> None:
     again = Store(store.path)
@@ -125,7 +142,7 @@ def test_a_mark_that_cannot_be_made_loses_no_run(store, monkeypatch) -> None:
         raise StoreError("the index of runs", why="database is locked")
 
     (store.path / "index.stale").mkdir()  # touching it is fine, unlinking it is not
-    monkeypatch.setattr(index_module.Index, "put", refuse)
+    monkeypatch.setattr(index_module.Index, "add", refuse)
     monkeypatch.setattr("pathlib.Path.touch", lambda _: (_ for _ in ()).throw(OSError))
     store.save(a_run(id="bbb"))
     assert sorted(one.name for one in store.runs_folder.iterdir()) == ["aaa", "bbb"]

@@ -12,7 +12,7 @@ from enginescope.store.lock import locked
 
 def count_up(folder: Path, times: int) -> None:
     for _ in range(times):
-        with locked(folder):
+        with locked(folder, "runs"):
             file = folder / "count"
             file.write_text(str(int(file.read_text()) + 1))
 
@@ -29,20 +29,25 @@ def test_one_process_at_a_time(tmp_path) -> None:
 
 
 def test_it_is_let_go_after_an_error(tmp_path) -> None:
-    with pytest.raises(ValueError, match="mine"), locked(tmp_path / "new"):
+    with pytest.raises(ValueError, match="mine"), locked(tmp_path / "new", "runs"):
         raise ValueError("mine")
-    with locked(tmp_path / "new"):
+    with locked(tmp_path / "new", "runs"):
         pass
+
+
+def test_locks_on_different_things_do_not_meet(tmp_path) -> None:
+    with locked(tmp_path, "runs"), locked(tmp_path, "index"):
+        assert {one.name for one in tmp_path.iterdir()} == {".runs.lock", ".index.lock"}
 
 
 def test_where_there_can_be_no_lock(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot lock"), locked(tmp_path / "file"):
+    with pytest.raises(StoreError, match="cannot lock"), locked(tmp_path / "file", "runs"):
         pass
 
     def refuse(*_):
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(StoreError, match="No locks available"), locked(tmp_path):
+    with pytest.raises(StoreError, match="No locks available"), locked(tmp_path, "runs"):
         pass

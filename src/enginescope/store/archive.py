@@ -200,7 +200,8 @@ class Store:
         """Make the index again from the folders; damaged runs are named and left out."""
         for name in run_names(self.runs_folder, DELETED):  # left by a delete that was cut off
             shutil.rmtree(self.runs_folder / name, ignore_errors=True)
-        return self._listing.rebuild()
+        with locked(self.path, "runs"):
+            return self._listing.rebuild()
 
     def _new_folder(self, prefix: str) -> Path:
         folder = self.runs_folder / f"{prefix}{secrets.token_hex(6)}"
@@ -217,7 +218,7 @@ class Store:
         except OSError as error:
             reason = "there is a run of that id" if folder.exists() else str(error)
             raise StoreError(f"cannot store run {run.id} in {self.path}", why=reason) from error
-        self._listing.put(run)
+        self._listing.add(run)
         return folder
 
     def _latest(self, name: str, back: int) -> Path:
@@ -250,11 +251,11 @@ class Store:
     def _retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
         folder = self.runs_folder / run_id
         dropped = set(drop)
-        with locked(self.path):  # two that read before either writes would lose a tag
+        with locked(self.path, "runs"):  # two that read before either writes would lose a tag
             old = read_named(folder).tags
             tags = tuple(one for one in dict.fromkeys((*old, *add)) if one not in dropped)
             run = rewrite(folder, tags=tags)
-        self._listing.put(run)
+            self._listing.put(run)
         return run
 
     def _unknown(self, name: str) -> StoreError:

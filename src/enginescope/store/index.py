@@ -69,7 +69,7 @@ class Index:
         if self._file is None:
             self._migrate()
             return
-        with locked(self._file.parent):
+        with locked(self._file.parent, "index"):
             if self._is_current():  # another process was first
                 return
             if is_there(self._file):
@@ -84,9 +84,15 @@ class Index:
         """
         if self._file is None:
             return
-        with locked(self._file.parent):
+        with locked(self._file.parent, "index"):
             if not self._is_sound():
                 move_away(self._file)
+
+    def add(self, rows: Iterable[RunRow]) -> None:
+        """Insert the rows of runs that have none; one that is there may be newer, and stays."""
+        with self._write() as connection:
+            known = set(connection.execute(sa.select(RUNS.c.id)).scalars())
+            _put(connection, [row for row in rows if row.id not in known])
 
     def put(self, rows: Iterable[RunRow]) -> None:
         """Insert or replace rows."""

@@ -54,9 +54,14 @@ class Listing:
         """What was wrong with the index and with runs so far, each once."""
         return tuple(self._notices.values())
 
+    def add(self, run: Run) -> None:
+        """Take up a run that was saved; an index that cannot be written waits."""
+        row = self._row(run)
+        self._change(lambda index: index.add([row]))
+
     def put(self, run: Run) -> None:
-        """Take up a run that was saved or changed; an index that cannot be written waits."""
-        row = row_of(run, size_bytes=size_of(self._runs / run.id))
+        """Take up a run that was changed, while the lock on ``runs`` is held."""
+        row = self._row(run)
         self._change(lambda index: index.put([row]))
 
     def remove(self, run_id: str) -> None:
@@ -83,6 +88,8 @@ class Listing:
     def rebuild(self) -> ReindexReport:
         """Make the index again from the folders; damaged runs are named and left out.
 
+        The lock on ``runs`` is held by the caller.
+
         Raises
         ------
         StoreError
@@ -107,6 +114,9 @@ class Listing:
 
         return Index(self._url) if self._url else Index.in_folder(self._store)
 
+    def _row(self, run: Run) -> RunRow:
+        return row_of(run, size_bytes=size_of(self._runs / run.id))
+
     def _with_index(self, action: Callable[[Index], T]) -> T:
         try:
             self._index.prepare()
@@ -128,7 +138,7 @@ class Listing:
             index.remove(gone)
         found = scan(self._runs, [name for name in names if name not in known])
         if found.rows:
-            index.put(found.rows)
+            index.add(found.rows)
         self._name_broken(found.broken)
         return index
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from enginescope.core.errors import StoreError
 
-_FILE = ".lock"
-
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of the store in `folder`, waiting for it as long as another has it.
+def locked(folder: Path, what: str) -> Iterator[None]:
+    """Hold the lock on `what` in a store's `folder`, waiting as long as another has it.
 
-    The system lets go of it when a process dies. Not reentrant.
+    The system lets go of it when a process dies. Not reentrant. Who holds ``"runs"`` may ask for
+    ``"index"``, never the other way round.
 
     Raises
     ------
@@ -26,7 +25,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / _FILE).open("w")
+        file = (folder / f".{what}.lock").open("w")
     except OSError as error:
         raise StoreError(f"cannot lock the store {folder}", why=error.strerror) from error
     with file:
