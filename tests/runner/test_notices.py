@@ -51,5 +51,5 @@ def test_a_failed_run_has_no_conditions() -> None:
 
 def test_the_sentence_has_the_figures() -> None:
     (notice,) = notices_of_run(msgspec.structs.replace(CALM, other_load_cores=0.84))
-    assert notice.message == "Other load on this machine: 0.8 of 2 cores busy."
+    assert notice.message == "other load on this machine: 0.8 of 2 cores busy"
     assert notice.evidence == {"other_cores": 0.84, "cores": 2}

@@ -105,7 +105,7 @@ class FakeSession:
 
     def notices(self) -> tuple[Notice, ...]:
         """Say that this is not a measurement of anything."""
-        return (Notice(code="I-FAKE", message="The fake backend measures nothing.", level="info"),)
+        return (Notice(code="I-FAKE", message="the fake backend measures nothing", level="info"),)
 
 
 def _profile(job: Job, arrays: Arrays) -> tuple[Profile, tuple[Notice, ...]]:

@@ -15,7 +15,7 @@ class Notice(Record, frozen=True, kw_only=True):
     code : str
         Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
     message : str
-        One plain sentence.
+        One plain sentence, begun small and without a full stop: it stands beside its code.
     evidence : dict
         The figures behind it.
     level : {"info", "warning"}

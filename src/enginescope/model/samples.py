@@ -92,7 +92,7 @@ class Summary(Record, frozen=True, kw_only=True):
     cv_pct : float or None
         `std_ms` / `mean_ms`, in percent; ``None`` at a mean of 0.
     median_interval : Interval or None
-        95 %, block bootstrap; ``None`` with fewer than two effective samples.
+        95 %, block bootstrap; ``None`` with fewer than 10 effective samples.
     percentiles : tuple of Percentile
     throughput_per_s : float or None
         Batch ÷ mean latency, for one request in flight.

@@ -202,7 +202,7 @@ def _data_set_notice(workload: Workload) -> Notice:
     folder = Path(workload.data_set or "")
     return Notice(
         code="I-DATA-SET",
-        message=f"Inputs come from {folder.name} beside the model; --data none gives random ones.",
+        message=f"inputs come from {folder.name} beside the model; --data none gives random ones",
         evidence={"folder": str(folder)},
         level="info",
     )
@@ -217,8 +217,8 @@ def _assumed_notice(
     return (
         Notice(
             code="W-DYNAMIC-SHAPE",
-            message=f"Input {spec.name} is dynamic in {', '.join(assumed)}, taken as 1: {text}. "
-            f"Fix it with --shape {spec.name}:…",
+            message=f"input {spec.name} is dynamic in {', '.join(assumed)}, taken as 1: {text}; "
+            f"fix it with --shape {spec.name}:…",
             evidence={"input": spec.name, "dimensions": assumed, "shape": list(shape)},
         ),
     )

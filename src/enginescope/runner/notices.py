@@ -25,7 +25,7 @@ def _governor(run: Run) -> Notice | None:
         return None
     return Notice(
         code="W-GOVERNOR",
-        message=f"The CPU frequency governor is {governor}, not performance.",
+        message=f"the CPU frequency governor is {governor}, not performance",
         evidence={"governor": governor},
     )
 
@@ -37,7 +37,7 @@ def _load(run: Run) -> Notice | None:
     of = f" of {cores}" if cores else ""
     return Notice(
         code="W-LOAD",
-        message=f"Other load on this machine: {other:.1f}{of} cores busy.",
+        message=f"other load on this machine: {other:.1f}{of} cores busy",
         evidence={"other_cores": other, "cores": cores},
     )
 
@@ -47,8 +47,8 @@ def _warm_up(run: Run) -> Notice | None:
         return None
     return Notice(
         code="W-WARMUP",
-        message=f"Still not steady after {run.warmup.iterations:,} warm-up iterations "
-        f"({run.warmup.duration_ms / 1e3:.1f} s).",
+        message=f"still not steady after {run.warmup.iterations:,} warm-up iterations "
+        f"({run.warmup.duration_ms / 1e3:.1f} s)",
         evidence={
             "iterations": run.warmup.iterations,
             "duration_ms": run.warmup.duration_ms,
@@ -62,8 +62,8 @@ def _stopped_short(run: Run) -> Notice | None:
     rule = run.job.workload.stop
     return Notice(
         code="W-STOPPED-SHORT",
-        message=f"Only {run.stop.iterations} of at least {rule.min_samples} samples in "
-        f"{run.stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more.",
+        message=f"only {run.stop.iterations} of at least {rule.min_samples} samples in "
+        f"{run.stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more",
         evidence={"samples": run.stop.iterations, "wanted": rule.min_samples},
     )
 

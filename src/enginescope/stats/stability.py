@@ -153,15 +153,16 @@ def _outliers(facts: _Facts) -> Notice | None:
     share = float(np.mean(beyond))
     if share < OUTLIER_SHARE:
         return None
+    many = share >= MANY_OUTLIERS_SHARE
     farthest = float(facts.values[np.argmax(np.abs(facts.scores))])
     count = int(np.count_nonzero(beyond))
     return Notice(
-        code="W-OUTLIERS",
+        code="W-OUTLIERS" if many else "I-OUTLIERS",
         message=f"{count:,} of {facts.values.size:,} samples "
         f"({format_significant(100 * share, 2)} %) lie far from the median, "
         f"one at {format_ms(farthest)}",
         evidence={"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
-        level="warning" if share >= MANY_OUTLIERS_SHARE else "info",
+        level="warning" if many else "info",
     )
 
 

@@ -40,7 +40,7 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
             lost.append(artifact.path)
     notices = run.notices
     if lost:
-        message = f"Artefacts could not be copied into the store: {', '.join(lost)}."
+        message = f"artefacts could not be copied into the store: {', '.join(lost)}"
         notices += (Notice(code="W-ARTIFACT-LOST", message=message, evidence={"paths": lost}),)
     stored = msgspec.structs.replace(run, artifacts=tuple(kept), notices=notices)
     save_record(stored, folder, DOCUMENT)

@@ -87,7 +87,7 @@ class BoundRequest:
         return (
             Notice(
                 code="I-OUTPUT-ALLOCATED",
-                message=f"Outputs that are not plain tensors are allocated in every run: {names}.",
+                message=f"outputs that are not plain tensors are allocated in every run: {names}",
                 evidence={"outputs": list(self._unbound)},
                 level="info",
             ),
@@ -123,8 +123,8 @@ class PlainRequest:
         return (
             Notice(
                 code="I-NOT-BOUND",
-                message="Strings cannot be bound: every run converts its inputs and allocates "
-                "its outputs.",
+                message="strings cannot be bound: every run converts its inputs and allocates "
+                "its outputs",
                 evidence={},
                 level="info",
             ),
