@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -137,3 +138,10 @@ def test_polars_and_arrow_agree_with_pandas() -> None:
     assert polars.columns == arrow.column_names
     assert polars["value_ms"].to_list() == arrow["value_ms"].to_pylist()
     assert polars["start_ms"].null_count() == arrow["start_ms"].null_count == 400
+
+
+def test_the_clock_that_took_the_samples_is_judged() -> None:
+    fine = measured_run()
+    coarse = msgspec.structs.replace(fine, timer_resolution_ms=100.0)
+    assert "W-TIMER" not in {one.code for one in RunView(fine).notices}
+    assert "W-TIMER" in {one.code for one in RunView(coarse).notices}

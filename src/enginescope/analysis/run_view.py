@@ -87,7 +87,11 @@ class RunView:
         stored = {(one.code, one.message): one for one in self.run.notices}
         codes = {one.code for one in self.run.notices}
         headline = self.run.headline
-        derived = notices_of(headline, timer_resolution_ms=None) if headline else ()
+        derived = (
+            notices_of(headline, timer_resolution_ms=self.run.timer_resolution_ms)
+            if headline
+            else ()
+        )
         every = (*stored.values(), *(one for one in derived if one.code not in codes))
         return tuple(sorted(every, key=lambda one: one.level != "warning"))
 
