@@ -29,7 +29,7 @@ def test_one_model_one_screen(tmp_path, convnet) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "small_convnet.onnx" in ended.stdout
     assert " ms median" in ended.stdout
-    assert "W-DYNAMIC-SHAPE" in ended.stdout
+    assert "I-DYNAMIC-SHAPE" in ended.stdout
     (run,) = stored(tmp_path)
     assert run["job"]["subject"]["sha256"]
     assert run["tags"] == ["mine"]

@@ -90,8 +90,14 @@ def test_unspecified_dimensions_become_one_and_say_so() -> None:
     feeds = make_feeds((IMAGE,), Workload())
     assert feeds.arrays["image"].shape == (1, 3, 8, 8)
     (notice,) = feeds.notices
-    assert notice.code == "W-DYNAMIC-SHAPE"
+    assert (notice.code, notice.level) == ("I-DYNAMIC-SHAPE", "info")
     assert notice.evidence == {"input": "image", "dimensions": ["batch"], "shape": [1, 3, 8, 8]}
+
+
+def test_more_than_a_batch_taken_as_one_is_a_warning() -> None:
+    (notice,) = make_feeds((IDS,), Workload()).notices
+    assert (notice.code, notice.level) == ("W-DYNAMIC-SHAPE", "warning")
+    assert notice.evidence["dimensions"] == ["batch", "n"]
 
 
 def test_batch_fills_the_first_dimension() -> None:

@@ -28,5 +28,7 @@ def present(runs: Sequence[Run], *, as_json: bool) -> None:
         show(runs_table(views))
         return
     width = shutil.get_terminal_size().columns
-    for view in views:
+    for number, view in enumerate(views):
+        if number:
+            sys.stdout.write("\n")
         show(summary(view, width=width))

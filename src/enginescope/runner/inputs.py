@@ -94,7 +94,7 @@ def resolve_shape(
         _check_shape(spec, given)
         return given, ()
     shape: list[int] = []
-    assumed: list[str] = []
+    assumed: dict[int, str] = {}
     for axis, dim in enumerate(spec.shape):
         if isinstance(dim, int) and dim >= 0:
             shape.append(dim)
@@ -102,7 +102,7 @@ def resolve_shape(
             shape.append(workload.batch)
         else:
             shape.append(1)
-            assumed.append(str(dim) if isinstance(dim, str) else f"axis {axis}")
+            assumed[axis] = dim if isinstance(dim, str) else f"axis {axis}"
     if workload.batch is not None and spec.shape and shape[0] != workload.batch:
         raise UsageError(
             f"batch {workload.batch}",
@@ -209,17 +209,24 @@ def _data_set_notice(workload: Workload) -> Notice:
 
 
 def _assumed_notice(
-    spec: InputSpec, assumed: list[str], shape: tuple[int, ...]
+    spec: InputSpec, assumed: dict[int, str], shape: tuple[int, ...]
 ) -> tuple[Notice, ...]:
+    """Say which dimensions were taken as 1: a remark on a batch alone, else a warning."""
     if not assumed:
         return ()
+    batch_alone = set(assumed) == {0}
     text = "x".join(map(str, shape))
     return (
         Notice(
-            code="W-DYNAMIC-SHAPE",
-            message=f"input {spec.name} is dynamic in {', '.join(assumed)}, taken as 1: {text}; "
+            code="I-DYNAMIC-SHAPE" if batch_alone else "W-DYNAMIC-SHAPE",
+            message=f"input {spec.name} is dynamic in {', '.join(assumed.values())}, taken as 1: {text}; "
             f"fix it with --shape {spec.name}:…",
-            evidence={"input": spec.name, "dimensions": assumed, "shape": list(shape)},
+            evidence={
+                "input": spec.name,
+                "dimensions": list(assumed.values()),
+                "shape": list(shape),
+            },
+            level="info" if batch_alone else "warning",
         ),
     )
 
