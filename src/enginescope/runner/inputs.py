@@ -219,8 +219,8 @@ def _assumed_notice(
     return (
         Notice(
             code="I-DYNAMIC-SHAPE" if batch_alone else "W-DYNAMIC-SHAPE",
-            message=f"input {spec.name} is dynamic in {', '.join(assumed.values())}, taken as 1: {text}; "
-            f"fix it with --shape {spec.name}:…",
+            message=f"input {spec.name} is dynamic in {', '.join(assumed.values())}, "
+            f"taken as 1: {text}; fix it with --shape {spec.name}:…",
             evidence={
                 "input": spec.name,
                 "dimensions": list(assumed.values()),
