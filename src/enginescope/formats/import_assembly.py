@@ -195,7 +195,7 @@ def _identity() -> dict[str, Any]:
     now = datetime.now(timezone.utc)
     return {
         "id": secrets.token_hex(6),
-        "created": now.isoformat(timespec="seconds"),
+        "created": now.isoformat(timespec="microseconds"),
         "origin": "imported",
     }
 

@@ -135,7 +135,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     id : str
         Hexadecimal, unique in a store; any unambiguous beginning names the run.
     created : str
-        UTC, ISO 8601.
+        UTC, ISO 8601, to the microsecond: runs made within a second keep their order.
     origin : {"measured", "imported"}
     command : str or None
         The exact command line that made it.

@@ -31,6 +31,12 @@ def backend_text(spec: BackendSpec) -> str:
     return f"{name}?{options}" if options else name
 
 
+def made_text(run: Run) -> str:
+    """Return when a run was made, to the second: ``2026-11-21 11:17:09 UTC``."""
+    zone = " UTC" if run.created.endswith(("+00:00", "Z")) else ""
+    return f"{run.created[:19].replace('T', ' ')}{zone}"
+
+
 def shape_text(shape: tuple[int | None, ...] | None) -> str:
     """Return ``1×3×224×224``; ``?`` for a dimension that is not known."""
     if shape is None:
@@ -131,7 +137,7 @@ def method_facts(run: Run) -> Facts:
         ("Warm-up", warm_up_sentence(run.warmup) if run.warmup else None),
         ("Stopped because", stop_sentence(run.stop) if run.stop else None),
         ("Seed of the feeds", str(workload.seed) if run.origin == "measured" else None),
-        ("Made", f"{run.created} ({run.origin})"),
+        ("Made", f"{made_text(run)} ({run.origin})"),
         ("Run", run.id),
         *((f"Version of {name}", text) for name, text in run.environment.versions.items()),
     )

@@ -22,7 +22,7 @@ from enginescope.render.export_csv import (
     per_layer_times_csv,
     summary_csv,
 )
-from enginescope.render.facts import place_line, subject_line
+from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.headline import Headline, headline
 from enginescope.render.sections.every import sections_of
@@ -42,7 +42,8 @@ class PageRun(Record, frozen=True, kw_only=True):
     view : RunView
     prefix : str
         Before every anchor of this run: empty when it is the only one.
-    title, place : str, str or None
+    title, made : str
+    place : str or None
     headline : Headline
     picture : Chart or None
         The one picture that matters.
@@ -52,6 +53,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     view: Any
     prefix: str
     title: str
+    made: str
     place: str | None
     headline: Headline
     picture: Chart | None
@@ -112,6 +114,7 @@ def _page_run(view: RunView, index: int, count: int, topk: int) -> PageRun:
         prefix="" if count == 1 else f"run-{index}-",
         title=subject_line(view.run),
         place=place_line(view.run),
+        made=made_text(view.run),
         headline=headline(view),
         picture=latency_distribution(view) or layer_bars(view, topk),
         sections=sections_of(view, topk),

@@ -62,7 +62,7 @@ def run_jobs(
         watch.started(index, job)
         folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
         try:
-            created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
             ended = run_isolated(job, folder, partial(watch.progressed, index))
             run = _assemble(job, ended, folder, created=created, command=command)
             sink(run)
