@@ -125,7 +125,7 @@ def test_show(store, tmp_path, capsys) -> None:
     for fact in (
         "m.onnx · ort-cpu",
         "enginescope bench m.onnx",
-        "2026-01-01T00:00:00+00:00 (measured)",
+        "2026-01-01 00:00:00 UTC (measured)",
         "12.5 ms",
         "shown",
         "artifacts/worker.log (worker_log, 3.00 B)",

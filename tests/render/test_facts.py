@@ -80,7 +80,7 @@ def test_what_is_not_known_is_left_out() -> None:
         "Subject": "x",
         "Backend": "trtexec",
         "Requests": "1 in flight",
-        "Made": "2025-11-21T09:40:12Z (imported)",
+        "Made": "2025-11-21 09:40:12 UTC (imported)",
         "Run": "1",
     }
 
