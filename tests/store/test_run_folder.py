@@ -208,8 +208,10 @@ def test_the_size_of_a_folder(tmp_path, monkeypatch) -> None:
     (tmp_path / "two").write_bytes(b"45")
     assert size_of(tmp_path) == 5
 
-    def vanished(_):
+    def vanished(*_, **__):
         raise FileNotFoundError
 
-    monkeypatch.setattr(Path, "stat", vanished)
-    assert size_of(tmp_path) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", vanished)
+        size = size_of(tmp_path)
+    assert size is None
