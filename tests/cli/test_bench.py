@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 QUICK = ["--iterations", "20", "--warmup", "1", "--no-layers"]
@@ -109,18 +110,39 @@ def test_an_input_that_the_model_lacks_is_the_runs_failure(tmp_path, convnet) ->
     assert "did you mean image?" in ended.stdout
 
 
-def test_ctrl_c_keeps_what_is_done_and_ends_the_children(tmp_path, convnet) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_keeps_what_is_done_and_ends_the_children(
+    tmp_path, convnet, number, status
+) -> None:
     command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
     command += [str(convnet), *QUICK, "--on", "ort-cpu", "--on", "fake?fault=hang"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    env = {**os.environ, "TMPDIR": str(tmp_path)}  # so that the workers' arguments hold it
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    ) as process:
         while not (tmp_path / "runs").is_dir() or not stored(tmp_path):
             assert process.poll() is None
             time.sleep(0.05)
         time.sleep(1.0)  # the second job is under way
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, number)
         _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert b"1 of 2 runs are stored" in errors
     assert [run["outcome"]["kind"] for run in stored(tmp_path)] == ["ok"]
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert f"{tmp_path}" not in listing
+    assert list(tmp_path.glob("enginescope-*")) == []
+
+
+def test_the_worker_dies_with_a_killed_parent(tmp_path, convnet) -> None:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
+    command += [str(convnet), *QUICK, "--on", "fake?fault=hang"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while not (workers := psutil.Process(process.pid).children()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(1.0)  # it hangs by now
+        process.kill()
+    assert psutil.wait_procs(workers, timeout=20)[1] == []

@@ -78,6 +78,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     """
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
+    from enginescope.cli.termination import ending_in_order
     from enginescope.runner.jobs import make_jobs
     from enginescope.runner.session import run_jobs
     from enginescope.store.archive import Store
@@ -92,7 +93,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
         data=options["data"],
     )
     runs = []
-    with JobProgress(jobs, quiet=options["as_json"]) as progress:
+    with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
 
         def keep(run: Any) -> None:
             store.save(run, tags=options["tags"])
@@ -101,7 +102,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
 
         try:
             run_jobs(jobs, keep, command=command_line(), watcher=progress.watcher)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             note(f"enginescope: interrupted; {len(runs)} of {len(jobs)} runs are stored")
             raise
     present([store.load(run.id) for run in runs], as_json=options["as_json"])

@@ -72,8 +72,8 @@ def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]
     kills_before = oom_kills()
     with (folder / LOG).open("wb") as log:
         process = _spawn(job_file, folder, log.fileno())
-        watch = _Watch(process, job, folder, on_progress)
         try:
+            watch = _Watch(process, job, folder, on_progress)
             verdict = watch.until_end()
         finally:
             kill_tree(process)
@@ -86,7 +86,7 @@ def _spawn(job_file: Path, folder: Path, log: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
-        [*command, str(time.monotonic_ns())],
+        [*command, str(time.monotonic_ns()), str(os.getpid())],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -160,10 +160,12 @@ class _Watch:
 def kill_tree(process: subprocess.Popen[bytes]) -> None:
     """Kill a worker with everything it has started, and wait for it."""
     members: list[psutil.Process] = []
-    with contextlib.suppress(psutil.Error):
-        members = psutil.Process(process.pid).children(recursive=True)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        with contextlib.suppress(psutil.Error):
+            members = psutil.Process(process.pid).children(recursive=True)
+    finally:  # a second Ctrl-C may have come meanwhile
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
     for member in members:  # those that left the group
         with contextlib.suppress(psutil.Error):
             member.kill()

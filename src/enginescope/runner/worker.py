@@ -1,6 +1,6 @@
 """The child process: reads a job, measures it, writes a result folder.
 
-``python -m enginescope.runner.worker JOB.json OUTDIR --spawned-ns N``
+``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID``
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.runner.inputs import make_feeds
+from enginescope.runner.lifeline import die_with
 
 RESULT = "result.json"
 PROGRESS = "progress.json"
@@ -52,6 +53,7 @@ class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
 def main(arguments: list[str]) -> int:
     """Run the worker; the exit status is 0 whenever a result was written."""
     entered_ns = time.monotonic_ns()
+    die_with(int(arguments[3]))
     faulthandler.enable()  # a crash leaves a trace in the log
     job_path, folder, spawned_ns = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
     job = decode(read_bytes(job_path), Job, source=str(job_path))

@@ -1,0 +1,35 @@
+"""Being told to end by a signal other than Ctrl-C's."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+#: Sent by ``timeout``, by CI and by service managers; and by a terminal that is closed.
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """In this block, end by `SystemExit` with 128 + the signal's number, not on the spot.
+
+    So that children are ended and temporary files removed. A signal that is ignored, as ``nohup``
+    has it, stays so.
+    """
+    taken = {}
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)  # not all on every platform
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            taken[number] = signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
