@@ -70,11 +70,11 @@ class JobProgress:
         if not self._live and not self._quiet:
             self._line(f"{self._place(index)}{_what(job)} …")
         elif self._live:
-            self._live.update(Text(f"{self._place(index)}{_what(job)}  starting"))
+            self._live.update(Text(f"{self._place(index)}{_what(job)}\n  starting"))
 
     def _progressed(self, index: int, progress: Progress) -> None:
         if self._live:
-            text = f"{self._place(index)}{_what(self._jobs[index])}  {describe(progress)}"
+            text = f"{self._place(index)}{_what(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
     def _place(self, index: int) -> str:

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.base import Progress
+from enginescope.cli.progress import JobProgress, describe
+from tests.runner.test_session import job
+
+
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (Progress(phase="load"), "loading the model"),
+        (
+            Progress(phase="warm_up", samples=9, median_ms=1.0, elapsed_ms=500, limit_ms=2_000),
+            "warming up · at most 2 s left",
+        ),
+        (
+            Progress(
+                phase="steady_state",
+                samples=1_827,
+                median_ms=2.413,
+                half_width_pct=0.4321,
+                elapsed_ms=4_000,
+                limit_ms=10_000,
+            ),
+            "measuring · 1,827 samples · median 2.413 ms ± 0.43 % · at most 6 s left",
+        ),
+        (
+            Progress(phase="steady_state", samples=5, median_ms=2.0, elapsed_ms=11, limit_ms=10),
+            "measuring · 5 samples · median 2.000 ms · at most 0 s left",
+        ),
+        (Progress(phase="something new"), "something new"),
+    ],
+)
+def test_a_state_in_words(progress, text) -> None:
+    assert describe(progress) == text
+    assert len(describe(progress)) <= 78
+
+
+def test_plain_lines_where_there_is_no_terminal(capsys) -> None:
+    with JobProgress((job(), job(seed="1"))) as progress:
+        progress.watcher.started(1, job(seed="1"))
+        progress.watcher.progressed(1, Progress(phase="load"))
+    shown = capsys.readouterr()
+    assert shown.err == "[2/2] nothing · fake?seed=1 …\n"
+    assert shown.out == ""
+
+
+def test_nothing_when_quiet(capsys) -> None:
+    with JobProgress((job(),), quiet=True) as progress:
+        progress.watcher.started(0, job())
+        progress.watcher.progressed(0, Progress(phase="load"))
+    assert capsys.readouterr() == ("", "")
