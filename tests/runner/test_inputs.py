@@ -178,3 +178,70 @@ def test_the_users_batch_goes_before_a_data_set(tmp_path) -> None:
     write_data_set(tmp_path / "test_data_set_0", np.zeros((1, 3, 8, 8), np.float32))
     workload = Workload(data_set=str(tmp_path / "test_data_set_0"), batch=5)
     assert make_feeds((IMAGE,), workload).arrays["image"].shape == (5, 3, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        (DataType.UINT8, 0, 300),
+        (DataType.INT64, 0, 2**63),
+        (DataType.FP16, 0, 70_000),
+        (DataType.FP32, 0, 10**400),
+        (DataType.BF16, 0, 10**39),
+        (DataType.BOOL, 0, 2),
+        (DataType.STRING, 0, 1),
+    ],
+)
+def test_bounds_that_the_type_cannot_hold(dtype, low, high) -> None:
+    bounds = InputRange(name="x", low=low, high=high)
+    with pytest.raises(UsageError, match="for input x"):
+        random_array(spec(dtype, 4), (4,), 0, bounds)
+
+
+@pytest.mark.parametrize("dtype", [DataType.UINT8, DataType.INT64, DataType.FP64, DataType.BOOL])
+def test_bounds_that_the_type_just_holds(dtype) -> None:
+    bounds = InputRange(name="x", low=1, high=1)
+    assert set(random_array(spec(dtype, 4), (4,), 0, bounds).tolist()) == {1}
+
+
+def test_bfloat16_takes_a_range_too() -> None:
+    bounds = InputRange(name="x", low=5, high=6)
+    bits = random_array(spec(DataType.BF16, 100), (100,), 0, bounds)
+    values = (bits.astype(np.uint32) << 16).view(np.float32)
+    assert 5 <= values.min() <= values.max() <= 6
+
+
+def image_file(tmp_path, batch: int = 1) -> tuple[InputFile, ...]:
+    np.save(tmp_path / "image.npy", np.zeros((batch, 3, 8, 8), np.float32))
+    return (InputFile(name="image", path=str(tmp_path / "image.npy")),)
+
+
+def test_a_batch_that_is_not_fed_is_refused(tmp_path) -> None:
+    workload = Workload(batch=8, files=image_file(tmp_path))
+    with pytest.raises(UsageError, match="batch 8: input image is fed 1x3x8x8"):
+        make_feeds((IMAGE,), workload)
+    workload = Workload(batch=8, shapes=(InputShape(name="image", dims=(2, 3, 8, 8)),))
+    with pytest.raises(UsageError, match="batch 8: input image is fed 2x3x8x8"):
+        make_feeds((IMAGE,), workload)
+
+
+def test_a_batch_that_is_fed_may_be_named(tmp_path) -> None:
+    scale = spec(DataType.FP32, 2, name="scale")
+    workload = Workload(
+        batch=8,
+        files=image_file(tmp_path, batch=8),
+        shapes=(InputShape(name="scale", dims=(2,)),),
+    )
+    assert make_feeds((IMAGE, scale), workload).batch == 8
+
+
+def test_a_file_against_a_given_shape(tmp_path) -> None:
+    shapes = (InputShape(name="image", dims=(2, 3, 8, 8)),)
+    with pytest.raises(UsageError, match="its file holds 1x3x8x8"):
+        make_feeds((IMAGE,), Workload(shapes=shapes, files=image_file(tmp_path)))
+
+
+def test_a_range_for_values_from_a_file(tmp_path) -> None:
+    ranges = (InputRange(name="image", low=0, high=1),)
+    with pytest.raises(UsageError, match="a range and a file"):
+        make_feeds((IMAGE,), Workload(ranges=ranges, files=image_file(tmp_path)))

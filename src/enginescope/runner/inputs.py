@@ -61,7 +61,9 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
     for spec in specs:
         shape, remarks = resolve_shape(spec, workload)
         if spec.name in files:
+            _check_alone(spec, ranges)
             arrays[spec.name] = _from_file(spec, files[spec.name], shape)
+            _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = from_set[spec.name]
         else:
@@ -69,6 +71,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             notices += remarks
             if _is_wide_integer(spec) and spec.name not in ranges:
                 unbounded.append(spec.name)
+    _check_batch(specs, arrays, workload)
     if from_set:
         notices.append(_data_set_notice(workload))
     return Feeds(
@@ -119,32 +122,93 @@ def random_array(
 
     Raises
     ------
+    UsageError
+        The type cannot hold the bounds.
     UnsupportedError
         The type has no random values here.
     """
+    if bounds is not None:
+        _check_bounds(spec, bounds)
+    low, high = (bounds.low, bounds.high) if bounds is not None else (-1, 1)
     generator = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
     dtype = spec.dtype
     if dtype is DataType.STRING:
         return np.full(shape, "enginescope", dtype=object)
     if dtype is DataType.BF16:  # the upper half of a float32 is a bfloat16
-        wide = generator.uniform(-1, 1, shape).astype(np.float32)
+        wide = generator.uniform(low, high, shape).astype(np.float32)
         return (wide.view(np.uint32) >> 16).astype(np.uint16)
     if dtype is None or dtype not in _NUMPY_TYPES:
         raise UnsupportedError(
             f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
         )
     kind = np.dtype(_NUMPY_TYPES[dtype])
-    if bounds is not None and kind.kind in "iu":
-        return generator.integers(bounds.low, bounds.high, shape, kind, endpoint=True)
-    if bounds is not None:
-        return generator.uniform(bounds.low, bounds.high, shape).astype(kind)
+    if bounds is not None and kind.kind in "iub":
+        return generator.integers(low, high, shape, kind, endpoint=True)
     if kind.kind == "b":
         return generator.integers(0, 2, shape).astype(kind)
     if kind.kind == "u":
         return generator.integers(0, 255, shape, endpoint=True).astype(kind)
     if kind.kind == "i":
         return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
-    return generator.uniform(-1, 1, shape).astype(kind)
+    return generator.uniform(low, high, shape).astype(kind)
+
+
+def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:
+    """Raise `UsageError` unless the input's type holds both bounds."""
+    low, high = -np.inf, np.inf
+    if spec.dtype is DataType.STRING:
+        raise UsageError(f"a range for input {spec.name}", why="it holds strings")
+    if spec.dtype is DataType.BOOL:
+        low, high = 0, 1
+    elif spec.dtype in _NUMPY_TYPES:
+        kind: Any = np.dtype(_NUMPY_TYPES[spec.dtype])
+        info = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+        # as Python's own numbers, which compare exactly, however large
+        low, high = int(info.min), int(info.max)
+    elif spec.dtype is DataType.BF16:
+        high = int(np.finfo(np.float32).max) >> 1
+        low = -high
+    if not low <= bounds.low <= bounds.high <= high:
+        raise UsageError(
+            f"range {bounds.low}:{bounds.high} for input {spec.name}",
+            why=f"{spec.type_text} holds no such values",
+        )
+
+
+def _check_alone(spec: InputSpec, ranges: dict[str, InputRange]) -> None:
+    if spec.name in ranges:
+        raise UsageError(
+            f"input {spec.name} has a range and a file",
+            why="a range bounds random values, and its values come from the file",
+            hint="leave one of --range and --input out",
+        )
+
+
+def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) -> None:
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
+    if given is not None and given != shape:
+        raise UsageError(
+            f"shape {'x'.join(map(str, given))} for input {spec.name}",
+            why=f"its file holds {'x'.join(map(str, shape)) or 'a scalar'}",
+            hint="leave --shape out, or give a file of that shape",
+        )
+
+
+def _check_batch(specs: tuple[InputSpec, ...], arrays: dict[str, Any], workload: Workload) -> None:
+    """Raise `UsageError` where a dynamic first dimension is not the batch the user named.
+
+    Throughput is batch ÷ mean latency: a batch that was not fed makes it wrong.
+    """
+    for spec in specs:
+        shape = arrays[spec.name].shape
+        if workload.batch is None or not shape or isinstance(spec.shape[0], int):
+            continue
+        if shape[0] != workload.batch:
+            raise UsageError(
+                f"batch {workload.batch}",
+                why=f"input {spec.name} is fed {'x'.join(map(str, shape))}",
+                hint="leave --batch out: it is read off the inputs",
+            )
 
 
 def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
