@@ -93,6 +93,15 @@ def test_no_model_measures_the_samples(tmp_path) -> None:
         (["--warmup", "long"], "not a duration"),
         (["--data", "absent"], "there is no such folder"),
         (["--shape", "image:3,224"], "not NAME:DIMS"),
+        (["--batch", "99999999999999999999"], "not in the range"),
+        (["--seed", "-1"], "not in the range"),
+        (["--timeout", "0s"], "'0s' is nothing"),
+        (["--input", "image:absent.npy"], "there is no file absent.npy"),
+        (["x" * 300 + ".onnx"], "File name too long"),
+        (["caf\udce9.onnx"], "not UTF-8"),
+        (["--tag", "caf\udce9"], "not UTF-8"),
+        (["--store", "/dev/null/store"], "cannot write to the store"),
+        (["--on", "ort-cpu?intra_op_num_threads=²"], "not a number of threads"),
     ],
 )
 def test_user_errors(tmp_path, arguments, message) -> None:
@@ -101,6 +110,14 @@ def test_user_errors(tmp_path, arguments, message) -> None:
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
+
+
+def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, convnet) -> None:
+    ended = bench(Path("/dev/null/store"), str(convnet), *QUICK)
+    assert ended.returncode == 2
+    assert "cannot write to the store" in ended.stderr
+    assert "--store DIR" in ended.stderr
+    assert "ort-cpu …" not in ended.stderr  # no job was begun
 
 
 def test_an_input_that_the_model_lacks_is_the_runs_failure(tmp_path, convnet) -> None:

@@ -6,8 +6,10 @@ from enginescope.cli.bench import warm_up_of
 from enginescope.cli.options import (
     parse_count_or_duration,
     parse_input,
+    parse_memory,
     parse_range,
     parse_shape,
+    parse_span_ms,
 )
 from enginescope.core.errors import UsageError
 
@@ -18,7 +20,9 @@ def test_shapes() -> None:
     assert parse_shape("'Input:0':1X3").name == "Input:0"
 
 
-@pytest.mark.parametrize("text", ["image", "image:", ":1x3", "image:1x", "image:axb", "image:-1x3"])
+@pytest.mark.parametrize(
+    "text", ["image", "image:", ":1x3", "image:1x", "image:axb", "image:-1x3", "image:4000000000"]
+)
 def test_not_shapes(text) -> None:
     with pytest.raises(UsageError, match="not NAME:DIMS"):
         parse_shape(text)
@@ -42,8 +46,20 @@ def test_a_range_upside_down() -> None:
 
 
 def test_inputs(tmp_path) -> None:
+    (tmp_path / "cat.npy").touch()
     found = parse_input(f"image:{tmp_path / 'cat.npy'}")
     assert (found.name, found.path) == ("image", str((tmp_path / "cat.npy").resolve()))
+
+
+def test_an_inputs_name_may_hold_a_colon(tmp_path) -> None:
+    (tmp_path / "cat.npy").touch()
+    assert parse_input(f"input:0:{tmp_path / 'cat.npy'}").name == "input:0"
+
+
+@pytest.mark.parametrize("file", ["absent.npy", "~nobody-of-that-name/cat.npy", "x" * 300])
+def test_a_file_that_is_not_there(file) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        parse_input(f"image:{file}")
 
 
 @pytest.mark.parametrize("text", ["cat.npy", ":cat.npy", "image:"])
@@ -56,6 +72,21 @@ def test_counts_and_durations() -> None:
     assert parse_count_or_duration("50") == 50
     assert isinstance(parse_count_or_duration("50"), int)
     assert parse_count_or_duration("200ms") == 200.0
+    for text in ("²", "1e400s"):
+        with pytest.raises(UsageError):
+            parse_count_or_duration(text)
+
+
+def test_a_limit_is_neither_nothing_nor_endless() -> None:
+    assert (parse_span_ms("2s"), parse_memory("1KiB")) == (2000.0, 1024)
+    for parse, text in (
+        (parse_span_ms, "0s"),
+        (parse_span_ms, "1e400s"),
+        (parse_memory, "0"),
+        (parse_memory, "1e400"),
+    ):
+        with pytest.raises(UsageError, match=r"is nothing|too large"):
+            parse(text)
 
 
 def test_warm_up_takes_a_time_a_count_or_both() -> None:

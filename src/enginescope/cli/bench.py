@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,7 @@ from enginescope.cli.options import (
     COUNT_OR_DURATION,
     DURATION_MS,
     INPUT,
+    MOST_ITEMS,
     RANGE,
     SHAPE,
     SIZE,
@@ -20,8 +22,11 @@ from enginescope.cli.options import (
     note,
     store_option,
 )
-from enginescope.core.errors import UsageError
-from enginescope.model.job import Limits, StopRule, WarmUp, Workload
+from enginescope.core.errors import StoreError, UsageError
+from enginescope.model.job import StopRule, WarmUp, Workload
+
+if TYPE_CHECKING:
+    from enginescope.store.archive import Store
 
 EXIT_RUN_FAILED = 3
 
@@ -37,7 +42,9 @@ EXIT_RUN_FAILED = 3
     help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.",
 )
 @click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
-@click.option("--batch", type=click.IntRange(1), help="Size of dynamic first dimensions.")
+@click.option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+)
 @click.option("--input", "files", multiple=True, type=INPUT, help="npy, npz, raw or ONNX .pb.")
 @click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
 @click.option(
@@ -46,7 +53,9 @@ EXIT_RUN_FAILED = 3
     show_default=True,
     help="Data set folder with input_*.pb; auto: test_data_set_* beside the model; none.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of random inputs.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs."
+)
 @click.option(
     "--warmup",
     multiple=True,
@@ -65,7 +74,9 @@ EXIT_RUN_FAILED = 3
 @click.option("--max-time", type=DURATION_MS, help="Stop short of that after  [default: 10s]")
 @click.option("--min-samples", type=click.IntRange(2), default=100, show_default=True)
 @click.option("--layers/--no-layers", default=True, help="Per-layer times, in a pass of their own.")
-@click.option("--timeout", type=DURATION_MS, help="Of one job.  [default: 10min]")
+@click.option(
+    "--timeout", type=DURATION_MS, help="Of one job.  [default: 10min, or what the timing needs]"
+)
 @click.option("--memory-limit", type=SIZE, help="Of one job.  [default: 90 % of free memory]")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @store_option
@@ -79,16 +90,21 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order
-    from enginescope.runner.jobs import make_jobs
+    from enginescope.runner.jobs import limits_for, make_jobs
     from enginescope.runner.session import run_jobs
     from enginescope.store.archive import Store
 
-    store = Store(options["store_folder"])
+    typed, workload = command_line(), workload_of(options)
+    store = writable(Store(options["store_folder"]))
     jobs = make_jobs(
         models or _samples(store.path),
         backends,
-        workload_of(options),
-        limits=limits_of(options),
+        workload,
+        limits=limits_for(
+            workload,
+            timeout_s=options["timeout"] and options["timeout"] / 1e3,
+            memory_bytes=options["memory_limit"],
+        ),
         layer_profile=options["layers"],
         data=options["data"],
     )
@@ -101,7 +117,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
             progress.ended(run)
 
         try:
-            run_jobs(jobs, keep, command=command_line(), watcher=progress.watcher)
+            run_jobs(jobs, keep, command=typed, watcher=progress.watcher)
         except (KeyboardInterrupt, SystemExit):
             note(f"enginescope: interrupted; {len(runs)} of {len(jobs)} runs are stored")
             raise
@@ -151,18 +167,41 @@ def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
     )
 
 
-def limits_of(options: dict[str, Any]) -> Limits:
-    """Return the limits of a worker."""
-    timeout = options["timeout"]
-    return Limits(
-        timeout_s=timeout / 1e3 if timeout else Limits().timeout_s,
-        memory_bytes=options["memory_limit"],
-    )
-
-
 def command_line() -> str:
-    """Return the command line as it was typed, for repeating it."""
-    return shlex.join(["enginescope", *sys.argv[1:]])
+    """Return the command line as it was typed, for repeating it.
+
+    Raises
+    ------
+    UsageError
+        A part of it is not UTF-8, so that no run could hold it.
+    """
+    typed = shlex.join(["enginescope", *sys.argv[1:]])
+    try:
+        typed.encode()
+    except UnicodeEncodeError as error:
+        what = f"the command line {typed!a}"
+        raise UsageError(what, why="it is not UTF-8", hint="rename the file") from error
+    return typed
+
+
+def writable(store: Store) -> Store:
+    """Return `store` if a run can be kept in it: better known before measuring than after.
+
+    Raises
+    ------
+    StoreError
+        Its folder cannot be made or written.
+    """
+    try:
+        store.runs_folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=store.runs_folder):
+            return store
+    except OSError as error:
+        raise StoreError(
+            f"cannot write to the store {store.path}",
+            why=error.strerror or str(error),
+            hint="--store DIR, or set ENGINESCOPE_HOME",
+        ) from error
 
 
 def _samples(folder: Path) -> tuple[Path, ...]:

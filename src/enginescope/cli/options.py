@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,10 @@ from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.model.job import InputFile, InputRange, InputShape
 
 F = TypeVar("F", bound=Callable[..., Any])
+N = TypeVar("N", int, float)
+
+#: Neither a dimension nor a batch beyond this fits any runtime.
+MOST_ITEMS = 2**31 - 1
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
@@ -41,17 +47,23 @@ def parse_shape(text: str) -> InputShape:
         sizes = tuple(int(part) for part in dims.lower().split("x"))
     except ValueError:
         sizes = ()
-    if not colon or not name or not sizes or min(sizes) < 0:
+    if not colon or not name or not sizes or min(sizes) < 0 or max(sizes) > MOST_ITEMS:
         raise UsageError(f"{text!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
     return InputShape(name=name.strip("'"), dims=sizes)
 
 
 def parse_input(text: str) -> InputFile:
-    """Return ``NAME:FILE``; the first colon splits."""
-    name, colon, path = text.partition(":")
-    if not colon or not name or not path:
+    """Return ``NAME:FILE``; the first colon with a file behind it splits: names may hold some."""
+    parts = text.split(":")
+    splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts))]
+    pairs = [(name, file) for name, file in splits if name and file]
+    if not pairs:
         raise UsageError(f"{text!r} is not NAME:FILE", hint="as in image:cat.npy")
-    return InputFile(name=name, path=str(Path(path).expanduser().resolve()))
+    for name, file in pairs:
+        path = os.path.expanduser(file)  # noqa: PTH111 - Path's raises where there is no such user
+        if os.path.isfile(path):  # noqa: PTH113 - Path's raises where the name is too long
+            return InputFile(name=name, path=str(Path(path).resolve()))
+    raise UsageError(f"input {text!r}", why=f"there is no file {pairs[0][1]}")
 
 
 def parse_range(text: str) -> InputRange:
@@ -68,15 +80,40 @@ def parse_range(text: str) -> InputRange:
 
 def parse_count_or_duration(text: str) -> int | float:
     """Return an int for ``50``, milliseconds as a float for ``200ms``."""
-    return int(text) if text.strip().isdigit() else parse_duration_ms(text)
+    return int(text) if text.strip().isdecimal() else _finite(text, parse_duration_ms(text))
+
+
+def parse_span_ms(text: str) -> float:
+    """Return a duration in milliseconds that is neither nothing nor endless."""
+    return _positive(text, _finite(text, parse_duration_ms(text)))
+
+
+def parse_memory(text: str) -> int:
+    """Return a number of bytes that is neither nothing nor endless."""
+    try:
+        return _positive(text, parse_bytes(text))
+    except OverflowError:
+        raise UsageError(f"{text!r} is too large") from None
+
+
+def _finite(text: str, value: float) -> float:
+    if math.isinf(value):
+        raise UsageError(f"{text!r} is too large")
+    return value
+
+
+def _positive(text: str, value: N) -> N:
+    if value <= 0:
+        raise UsageError(f"{text!r} is nothing", hint="leave the option out for its default")
+    return value
 
 
 SHAPE = Parsed("NAME:DIMS", parse_shape)
 INPUT = Parsed("NAME:FILE", parse_input)
 RANGE = Parsed("NAME:LOW:HIGH", parse_range)
-DURATION_MS = Parsed("DURATION", parse_duration_ms)
+DURATION_MS = Parsed("DURATION", parse_span_ms)
 COUNT_OR_DURATION = Parsed("TIME|COUNT", parse_count_or_duration)
-SIZE = Parsed("SIZE", parse_bytes)
+SIZE = Parsed("SIZE", parse_memory)
 
 
 def store_option(function: F) -> F:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.model.job import Job, Limits, Subject, Workload
+
+#: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
+BESIDE_TIMING_S = 300.0
 
 #: Endings of serialised TensorRT engines; everything else is taken for an ONNX model.
 ENGINE_SUFFIXES = frozenset({".engine", ".plan", ".trt"})
@@ -32,9 +36,11 @@ def make_jobs(
     ----------
     backends : sequence of str
         Specifications such as ``ort-cpu?intra_op_num_threads=1``.
+    limits : Limits, optional
+        By default those of `limits_for`.
     data : str
-        ``auto``: a ``test_data_set_*`` folder beside the model, if there is one; ``none``; or a
-        folder.
+        ``auto``: the workload's own, else a ``test_data_set_*`` folder beside the model, if there
+        is one; ``none``; or a folder.
 
     Raises
     ------
@@ -45,18 +51,30 @@ def make_jobs(
     jobs = []
     for model in models:
         subject = subject_of(model)
-        fed = msgspec.structs.replace(workload, data_set=_data_set(model, data))
+        fed = msgspec.structs.replace(workload, data_set=_data_set(model, data, workload))
         jobs += [
             Job(
                 subject=subject,
                 backend=spec,
                 workload=fed,
                 layer_profile=layer_profile,
-                limits=limits or Limits(),
+                limits=limits or limits_for(workload),
             )
             for spec in specs
         ]
     return tuple(jobs)
+
+
+def limits_for(
+    workload: Workload, *, timeout_s: float | None = None, memory_bytes: int | None = None
+) -> Limits:
+    """Return the limits of a worker; without a timeout, one that leaves `workload` its time."""
+    if timeout_s is None:
+        stop, warmup = workload.stop, workload.warmup
+        timed_ms = stop.duration_ms or (0.0 if stop.iterations else stop.hard_limit_ms)
+        asked_ms = timed_ms + max(warmup.time_ms, warmup.limit_ms)
+        timeout_s = max(Limits().timeout_s, asked_ms / 1e3 + BESIDE_TIMING_S)
+    return Limits(timeout_s=timeout_s, memory_bytes=memory_bytes)
 
 
 def subject_of(path: Path) -> Subject:
@@ -67,14 +85,22 @@ def subject_of(path: Path) -> Subject:
     UsageError
         It is not a file that can be read.
     """
-    if not path.is_file():
-        raise UsageError(f"model {path}", why=_absence(path), hint=_neighbour(path))
+    try:
+        if not path.is_file():
+            raise UsageError(f"model {path}", why=_absence(path), hint=_neighbour(path))
+        whole, digest, size = str(path.resolve()), sha256_of(path), path.stat().st_size
+        whole.encode()
+    except OSError as error:  # not ours to read, or a name too long
+        raise UsageError(f"model {path}", why=error.strerror or str(error)) from error
+    except UnicodeEncodeError as error:
+        what = f"model {str(path)!a}"
+        raise UsageError(what, why="its path is not UTF-8", hint="rename it") from error
     return Subject(
         name=_name(path),
         kind="engine" if path.suffix.lower() in ENGINE_SUFFIXES else "onnx",
-        path=str(path.resolve()),
-        sha256=sha256_of(path),
-        size_bytes=path.stat().st_size,
+        path=whole,
+        sha256=digest,
+        size_bytes=size,
     )
 
 
@@ -98,15 +124,23 @@ def _neighbour(path: Path) -> str | None:
     return None
 
 
-def _data_set(model: Path, data: str) -> str | None:
+def _data_set(model: Path, data: str, workload: Workload) -> str | None:
     if data == "none":
         return None
+    if data == "auto" and workload.data_set is not None:
+        return workload.data_set
     if data == "auto":
         found = sorted(
             one for one in model.resolve().parent.glob("test_data_set_*") if one.is_dir()
         )
         return str(found[0]) if found else None
-    folder = Path(data).expanduser()
+    folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises where there is no such user
     if not folder.is_dir():
         raise UsageError(f"data set {data}", why="there is no such folder")
+    if not any(folder.glob("input_*.pb")):
+        raise UsageError(
+            f"data set {data}",
+            why="it holds no input_*.pb",
+            hint="a folder such as test_data_set_0, or --input NAME:FILE for each input",
+        )
     return str(folder.resolve())

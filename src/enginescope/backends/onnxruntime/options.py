@@ -10,6 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 
 _COUNTS = ("intra_op_num_threads", "inter_op_num_threads")
+_MOST_THREADS = 65_536
 _SWITCHES = ("enable_mem_pattern", "enable_mem_reuse", "enable_cpu_mem_arena")
 _ENUMS = {
     "graph_optimization_level": {
@@ -35,7 +36,7 @@ def is_session_option(key: str) -> bool:
 def check_options(backend: str, options: Mapping[str, str], *, provider_options: bool) -> None:
     """Raise `UsageError` for a value that cannot be, or a key that no part would take."""
     for key, value in options.items():
-        if key in _COUNTS and not (value.isdigit() and int(value) >= 0):
+        if key in _COUNTS and not (value.isdecimal() and int(value) <= _MOST_THREADS):
             raise UsageError(f"{backend}: {key}={value}", why="not a number of threads")
         if key in _SWITCHES and value not in ("0", "1"):
             raise UsageError(f"{backend}: {key}={value}", hint="0 or 1")
