@@ -9,10 +9,21 @@ from pathlib import Path
 import psutil
 
 _CGROUP = Path("/sys/fs/cgroup")
+_STATUS = Path("/proc/self/status")
+_VMSTAT = Path("/proc/vmstat")
+#: In ``memory.stat``: pages of files, which the kernel gives up before it kills.
+_RECLAIMABLE = ("inactive_file", "active_file")
 
 
-def peak_rss_bytes() -> int | None:
-    """Return this process's peak resident memory (``ru_maxrss``), in bytes."""
+def peak_rss_bytes(status: Path = _STATUS) -> int | None:
+    """Return this process's peak resident memory, in bytes: ``VmHWM``, else ``ru_maxrss``.
+
+    On Linux ``ru_maxrss`` also holds the peak of the process that started this one, as it was at
+    that moment: a worker started from a notebook with gigabytes of data would show those.
+    """
+    peak_kib = _counts(status, ":").get("VmHWM", "").removesuffix("kB").strip()
+    if peak_kib.isdigit():
+        return int(peak_kib) * 1024
     try:
         import resource  # not on every platform
     except ImportError:
@@ -57,7 +68,7 @@ class TreeMemory:
 def available_bytes(cgroup: Path = _CGROUP) -> int:
     """Return memory a new process can take without swapping, in bytes.
 
-    The container's limit counts where there is one.
+    The container's limit counts where there is one; files it has in memory do not count as used.
     """
     free = int(psutil.virtual_memory().available)
     try:
@@ -65,14 +76,27 @@ def available_bytes(cgroup: Path = _CGROUP) -> int:
         used = (cgroup / "memory.current").read_text().strip()
     except OSError:  # no cgroup v2 here
         return free
-    return min(free, int(limit) - int(used)) if limit.isdigit() and used.isdigit() else free
+    if not (limit.isdigit() and used.isdigit()):
+        return free
+    stat = _counts(cgroup / "memory.stat", " ")
+    cached = sum(int(stat[key]) for key in _RECLAIMABLE if stat.get(key, "").isdigit())
+    return max(0, min(free, int(limit) - int(used) + cached))
 
 
-def oom_kills(cgroup: Path = _CGROUP) -> int | None:
-    """Return how many processes the kernel has killed for memory in this container."""
+def oom_kills(cgroup: Path = _CGROUP, vmstat: Path = _VMSTAT) -> int | None:
+    """Return how many processes the kernel killed for memory: in this container, else at all."""
+    for path in (cgroup / "memory.events", vmstat):
+        found = _counts(path, " ").get("oom_kill", "")
+        if found.isdigit():
+            return int(found)
+    return None
+
+
+def _counts(path: Path, separator: str) -> dict[str, str]:
+    """Return the lines of a kernel's table by their first word; empty where there is none."""
     try:
-        lines = (cgroup / "memory.events").read_text().splitlines()
-    except OSError:
-        return None
-    counts = dict(line.split(" ", 1) for line in lines if " " in line)
-    return int(counts["oom_kill"]) if counts.get("oom_kill", "").isdigit() else None
+        lines = path.read_text().splitlines()
+    except OSError:  # not on this platform
+        return {}
+    parts = (line.partition(separator) for line in lines)
+    return {key: value.strip() for key, _, value in parts}
