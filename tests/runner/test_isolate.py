@@ -179,3 +179,28 @@ def test_an_interrupt_ends_the_worker(tmp_path, monkeypatch) -> None:
         run(fake_job(), tmp_path)
     thread.join()
     assert not is_running(int((tmp_path / "child").read_text()))
+
+
+FLOOD = """
+import sys, time
+print('the beginning', flush=True)
+end = time.monotonic() + 2.0
+while time.monotonic() < end:
+    sys.stdout.write('again and again\\n' * 10_000)
+    time.sleep(0.01)
+print('the end', flush=True)
+"""
+
+
+def test_a_log_does_not_grow_without_bound(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(isolate, "LOG_LIMIT_BYTES", 1_000_000)
+    monkeypatch.setattr(isolate, "LOG_KEPT_BYTES", 1_000)
+    stand_in(monkeypatch, FLOOD)
+    ended = run(fake_job(), tmp_path)
+    log = (tmp_path / isolate.LOG).read_bytes()
+    assert log.startswith(b"the beginning")
+    assert log.rstrip().endswith(b"the end")
+    assert b"a part is left out here" in log
+    assert b"\0" not in log
+    assert len(log) < 8_000_000  # it wrote some 30 MB
+    assert (ended.outcome.detail or "").endswith("the end")

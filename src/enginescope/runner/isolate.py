@@ -27,6 +27,11 @@ from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
 from enginescope.runner.worker import PROGRESS, RESULT, WorkerResult
 
 LOG = "worker.log"
+#: A log that has grown to this is cut down to its two ends: a backend that repeats itself would fill
+#: the disk, and the store after it.
+LOG_LIMIT_BYTES = 16 << 20
+LOG_KEPT_BYTES = 1 << 20
+_LOG_CUT = b"\n[enginescope: the log had grown too long; a part is left out here]\n"
 #: Between two looks at a worker. A look costs some 0.1 ms of a core.
 POLL_S = 0.1
 #: Share of the free memory that a worker may take when no limit is given: beyond it the machine
@@ -70,13 +75,14 @@ def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]
     job_file = folder / "job.json"
     write_atomic(job_file, encode(job))
     kills_before = oom_kills()
-    with (folder / LOG).open("wb") as log:
+    with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
         process = _spawn(job_file, folder, log.fileno())
         try:
             watch = _Watch(process, job, folder, on_progress)
             verdict = watch.until_end()
         finally:
             kill_tree(process)
+    _cut(folder / LOG)
     killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
     outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
     return Ended(outcome=outcome, result=result, memory=watch.memory())
@@ -111,6 +117,7 @@ class _Watch:
             DEFAULT_MEMORY_SHARE * available_bytes()
         )
         self._progress_file = folder / PROGRESS
+        self._log = folder / LOG
         self._on_progress = on_progress
         self._begin = time.monotonic()
         self._times_ms: list[float] = []
@@ -140,6 +147,7 @@ class _Watch:
             self._times_ms.append(elapsed * 1e3)
             self._rss.append(float(rss))
         self._report_progress()
+        _cut(self._log)
         if rss is not None and rss > self._memory_limit:
             return _over_memory(rss, self._memory_limit)
         if elapsed > self._limits.timeout_s:
@@ -241,6 +249,19 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
         signal=number,
         detail=tail,
     )
+
+
+def _cut(log: Path) -> None:
+    """Take the middle out of a log that has grown too long; the worker goes on at its end."""
+    size = log.stat().st_size
+    if size <= LOG_LIMIT_BYTES:
+        return
+    with log.open("r+b") as file:
+        file.seek(size - LOG_KEPT_BYTES)
+        end = file.read(LOG_KEPT_BYTES)
+        file.truncate(LOG_KEPT_BYTES)
+    with log.open("ab") as file:
+        file.write(_LOG_CUT + end)
 
 
 def _tail(path: Path) -> str | None:
