@@ -84,7 +84,13 @@ ProgressSink: TypeAlias = Callable[[Progress], None]
 
 
 class Measured(Record, frozen=True, kw_only=True, eq=False):
-    """What a backend hands back: raw samples and what qualifies them."""
+    """What a backend hands back: raw samples and what qualifies them.
+
+    Attributes
+    ----------
+    peak_memory_bytes : int or None
+        Of the process when the timed loop had ended; later passes need memory of their own.
+    """
 
     phases: tuple[Phase, ...] = ()
     inputs: tuple[Tensor, ...] = ()
@@ -94,6 +100,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     warmup: WarmUpReport | None = None
     stop: StopReport | None = None
     profile: Profile | None = None
+    peak_memory_bytes: int | None = None
     other_load_cores: float | None = None
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()

@@ -6,8 +6,9 @@ The passes of a job, each on its own: load, first inference, warm-up, timed loop
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,13 +21,14 @@ from enginescope.backends.base import (
     ProgressSink,
 )
 from enginescope.backends.loop import Step, timed_loop, warm_up
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.run import Phase, ProviderShare
 from enginescope.model.tensor import Tensor
 from enginescope.model.timing import Profile
 from enginescope.probe.load import LoadMeter
+from enginescope.probe.memory import peak_rss_bytes
 
 T = TypeVar("T")
 
@@ -63,7 +65,8 @@ class Session(Protocol):
         """Return what the session has to say about itself."""
 
 
-ProfilePass = Callable[[Job, Arrays], tuple[Profile, tuple[Notice, ...]]]
+_Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
+ProfilePass: TypeAlias = Callable[[Job, Arrays], _Profiled]
 
 
 def measure(
@@ -79,7 +82,7 @@ def measure(
     fed = feeds(session.input_specs)
     session.bind(fed.arrays)
     progress(Progress(phase="first_inference"))
-    _, first_ms = _timed(lambda: _first_step(session, fed.random_integers))
+    _, first_ms = _timed(partial(_first_step, session, fed.random_integers))
     session.settle()
 
     warmup_report, warmup_ms = warm_up(session.step, job.workload.warmup, progress)
@@ -88,32 +91,48 @@ def measure(
     stop, samples = timed_loop(session.step, job.workload.stop, progress)
     other_load = meter.other_cores()
     inputs, outputs = session.tensors()
-    phases = [
-        Phase(name="load", duration_ms=load_ms),
-        Phase(name="first_inference", duration_ms=first_ms),
-        Phase(name="warm_up", duration_ms=warmup_report.duration_ms),
-        Phase(name="steady_state", duration_ms=stop.duration_ms),
-    ]
-    notices = [*fed.notices, *session.notices()]
-    profile = None
-    if profile_pass is not None and job.layer_profile:
-        progress(Progress(phase="layer_profile"))
-        (profile, remarks), profile_ms = _timed(lambda: profile_pass(job, fed.arrays))
-        phases.append(Phase(name="layer_profile", duration_ms=profile_ms))
-        notices += remarks
-    return Measured(
-        phases=tuple(phases),
+    measured = Measured(
+        phases=(
+            Phase(name="load", duration_ms=load_ms),
+            Phase(name="first_inference", duration_ms=first_ms),
+            Phase(name="warm_up", duration_ms=warmup_report.duration_ms),
+            Phase(name="steady_state", duration_ms=stop.duration_ms),
+        ),
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
         samples=(msgspec.structs.replace(samples, warmup_ms=warmup_ms),),
         warmup=warmup_report,
         stop=stop,
-        profile=profile,
+        peak_memory_bytes=peak_rss_bytes(),
         other_load_cores=other_load,
         providers=session.providers,
         placement=session.placement,
-        notices=tuple(notices),
+        notices=(*fed.notices, *session.notices()),
+    )
+    if profile_pass is None or not job.layer_profile:
+        return measured
+    del session  # the pass opens one of its own: two at a time may be more than fits
+    progress(Progress(phase="layer_profile"))
+    return _with_layers(measured, lambda: profile_pass(job, fed.arrays))
+
+
+def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measured:
+    """Add what a profile pass gives; if it fails, say so and keep what is measured."""
+    try:
+        (profile, remarks), duration_ms = _timed(run_pass)
+    except (EnginescopeError, MemoryError) as error:
+        failure = Notice(
+            code="W-NO-LAYERS",
+            message=f"the pass that times the layers failed: {error}",
+            evidence={"error": type(error).__name__},
+        )
+        return msgspec.structs.replace(measured, notices=(*measured.notices, failure))
+    return msgspec.structs.replace(
+        measured,
+        profile=profile,
+        phases=(*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms)),
+        notices=(*measured.notices, *remarks),
     )
 
 

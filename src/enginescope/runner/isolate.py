@@ -27,8 +27,8 @@ from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
 from enginescope.runner.worker import PROGRESS, RESULT, WorkerResult
 
 LOG = "worker.log"
-#: A log that has grown to this is cut down to its two ends: a backend that repeats itself would fill
-#: the disk, and the store after it.
+#: A log that has grown to this is cut down to its two ends: a backend that repeats itself would
+#: fill the disk, and the store after it.
 LOG_LIMIT_BYTES = 16 << 20
 LOG_KEPT_BYTES = 1 << 20
 _LOG_CUT = b"\n[enginescope: the log had grown too long; a part is left out here]\n"

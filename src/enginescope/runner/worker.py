@@ -59,9 +59,8 @@ def main(arguments: list[str]) -> int:
     job = decode(read_bytes(job_path), Job, source=str(job_path))
     start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
     result = execute(job, folder)
-    result = msgspec.structs.replace(
-        result, phases=(start, *result.phases), peak_memory_bytes=peak_rss_bytes()
-    )
+    peak = result.measured.peak_memory_bytes or peak_rss_bytes()
+    result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
     save_record(result, folder, RESULT)
     return 0
 

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from enginescope.backends.base import Arrays
+from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.jsonio import read_bytes
 from enginescope.formats.ort_profile import parse_ort_profile
@@ -33,7 +34,10 @@ def profile_nodes(
 
     One run more than is used: the parser drops the first.
     """
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
+    with (
+        translated("profiling"),
+        tempfile.TemporaryDirectory(prefix="enginescope-") as folder,
+    ):
         prefix = str(Path(folder) / "profile")
         session = OrtSession(ort, job, provider, profile_prefix=prefix)
         session.bind(arrays)
