@@ -151,3 +151,18 @@ def test_no_warm_up(monkeypatch) -> None:
     clock = steady(monkeypatch)
     report, times = warm_up(clock.step, WarmUp(time_ms=0, iterations=0), ignore)
     assert (report.iterations, report.ended_by, clock.calls, times.size) == (0, "fixed", 0, 0)
+
+
+def test_between_chunks_only_the_last_samples_are_looked_at(monkeypatch) -> None:
+    seen = []
+    real = loop._Series.times_ms
+
+    def spy(series, last=None):
+        seen.append(real(series, last).size)
+        return real(series, last)
+
+    monkeypatch.setattr(loop._Series, "times_ms", spy)
+    _, samples = timed_loop(steady(monkeypatch, 0.02).step, StopRule(duration_ms=1_000), ignore)
+    assert len(samples) > 40_000
+    assert max(seen[:-1]) <= 20_000
+    assert seen[-1] == len(samples)

@@ -43,8 +43,10 @@ class _Series:
     def __len__(self) -> int:
         return len(self.times)
 
-    def times_ms(self) -> np.ndarray:
-        return np.frombuffer(self.times, dtype=np.int64) / 1e6
+    def times_ms(self, last: int | None = None) -> np.ndarray:
+        """Return the durations, or the last so many: between chunks only these are cheap."""
+        times = np.frombuffer(self.times, dtype=np.int64)
+        return (times if last is None else times[-last:]) / 1e6
 
     def extend(self, step: Step, count: int) -> None:
         """Time `count` calls of `step`."""
@@ -188,7 +190,7 @@ def _chunk(series: _Series, remaining: int | None) -> int:
     if len(series) == 0:
         count = 1
     else:
-        typical_ms = float(np.median(series.times_ms()[-200:]))
+        typical_ms = float(np.median(series.times_ms(200)))
         count = int(CHUNK_MS / max(typical_ms, 1e-4))
         count = max(1, min(count, 4 * len(series)))
     return count if remaining is None else max(0, min(count, remaining))
@@ -201,7 +203,7 @@ def _state(
     limit_ms: float | None,
     half_width_pct: float | None = None,
 ) -> Progress:
-    recent = series.times_ms()[-20_000:]  # enough for a display, cheap for millions of samples
+    recent = series.times_ms(20_000)  # enough for a display, cheap for millions of samples
     return Progress(
         phase=phase,
         samples=len(series),
