@@ -43,6 +43,13 @@ def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
     assert "median   95 % CI 0." in ended.stdout
 
 
+def test_plain_lines_where_there_is_no_terminal_even_with_forced_colour(tmp_path, convnet) -> None:
+    env = {**os.environ, "FORCE_COLOR": "1"}
+    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", env=env)
+    assert "fake …" in ended.stderr
+    assert "\x1b" not in ended.stderr
+
+
 def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
     ended = bench(tmp_path, str(convnet), *QUICK, "--json")
     assert ended.returncode == 0

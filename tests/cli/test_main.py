@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import errno
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
 import click
 import pytest
 
 from enginescope.cli import main as main_module
-from enginescope.cli.main import VERBS, main
+from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main
 from enginescope.core.errors import UsageError
 
 
@@ -74,3 +81,41 @@ def test_an_interrupt(monkeypatch, capsys) -> None:
 def test_a_verbs_number_is_the_exit_code(monkeypatch) -> None:
     replace_verb(monkeypatch, lambda: 3)
     assert main(["doctor"]) == 3
+
+
+def doctor(tail: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ``enginescope doctor --json`` in a shell, which says where its output goes."""
+    command = f"{shlex.quote(sys.executable)} -m enginescope doctor {tail}"
+    env = {**os.environ, **variables}
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, env=env, timeout=120, check=False
+    )
+
+
+def test_a_reader_that_goes_away_is_neither_a_bug_nor_a_bad_answer() -> None:
+    ended = doctor("| true; exit ${PIPESTATUS[0]}")
+    assert ended.returncode == EXIT_PIPE_CLOSED
+    assert ended.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_device_is_said_in_a_line() -> None:
+    ended = doctor("> /dev/full")
+    assert ended.returncode == 2
+    assert b"No space left on device" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+def test_a_terminal_without_our_signs_still_gets_the_rest() -> None:
+    ended = doctor("", PYTHONIOENCODING="ascii")
+    assert ended.returncode == 0, ended.stderr
+    assert b"ort-cpu" in ended.stdout
+
+
+def test_an_error_that_is_not_of_the_output_is_a_bug(monkeypatch, capsys) -> None:
+    def fail() -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    replace_verb(monkeypatch, fail)
+    assert main(["doctor"]) == 4
+    assert "Input/output error" in capsys.readouterr().err

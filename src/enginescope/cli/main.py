@@ -5,13 +5,18 @@ Verbs are imported when they are called. ``--help`` imports click and nothing el
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from enginescope._version import __version__
-from enginescope.core.errors import EnginescopeError
+from enginescope.core.errors import EnginescopeError, UsageError
 
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
 VERBS = {
@@ -23,6 +28,7 @@ VERBS = {
 }
 
 EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141  # as a program ends that a closed pipe kills
 EXIT_BUG = 4
 
 
@@ -52,6 +58,22 @@ class VerbGroup(click.Group):
             raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; where its output cannot go is no bug, nor a bad answer."""
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout is not None:  # closed by the caller
+                sys.stdout.flush()  # at exit it would be too late to say that it failed
+        except BrokenPipeError:  # the reader went away, as `| head` does
+            _drop_output()
+            return EXIT_PIPE_CLOSED
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            _drop_output()
+            raise UsageError("cannot write", why=str(error), hint="make space") from error
+        return result
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, importing none."""
         del ctx
@@ -73,8 +95,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0 fine · 1 the answer is bad · 2 user error · 3 a run failed · 4 a bug of ours ·
-    130 interrupted.
+    130 interrupted · 141 the reader of the output went away.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a sign that it cannot encode is no failure
+            stream.reconfigure(errors="replace")
     try:
         status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
     except click.exceptions.Exit as leave:
@@ -88,9 +113,6 @@ def main(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         print("enginescope: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader went away; nothing is left to say to it
-        return 0
     except Exception:  # noqa: BLE001 - the last border: a bug is shown whole, with its exit code
         import traceback
 
@@ -98,6 +120,14 @@ def main(arguments: list[str] | None = None) -> int:
         print("enginescope: this is a bug of enginescope; please report it", file=sys.stderr)
         return EXIT_BUG
     return status if isinstance(status, int) else 0
+
+
+def _drop_output() -> None:
+    """Send the rest of standard output nowhere: flushed at exit, it would fail once more."""
+    with contextlib.suppress(OSError, AttributeError):  # it has no file of its own, or is closed
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _say(error: EnginescopeError) -> None:

@@ -34,9 +34,15 @@ class JobProgress:
         self._quiet = quiet
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
-        if self._console.is_terminal and not quiet:
+        if not quiet and self._can_take_back():
             self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._begin = time.monotonic()
+
+    def _can_take_back(self) -> bool:
+        """Whether a line can be taken back: on a terminal, and not on a dumb one."""
+        # rich also takes FORCE_COLOR, which CI sets, for a terminal
+        is_terminal = sys.stderr is not None and sys.stderr.isatty() and self._console.is_terminal
+        return is_terminal and not self._console.is_dumb_terminal
 
     def __enter__(self) -> JobProgress:
         """Start the live line."""
