@@ -204,3 +204,13 @@ def test_a_log_does_not_grow_without_bound(tmp_path, monkeypatch) -> None:
     assert b"\0" not in log
     assert len(log) < 8_000_000  # it wrote some 30 MB
     assert (ended.outcome.detail or "").endswith("the end")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no -P")
+def test_a_file_in_the_working_directory_hides_no_package(tmp_path, monkeypatch) -> None:
+    (tmp_path / "msgspec.py").write_text("raise RuntimeError('not the real one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.OK
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # asked for: as in this process
+    assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.CRASHED

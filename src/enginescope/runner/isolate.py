@@ -89,7 +89,7 @@ def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]
 
 
 def _spawn(job_file: Path, folder: Path, log: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "enginescope.runner.worker", str(job_file), str(folder)]
+    command = [*_python(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
         [*command, str(time.monotonic_ns()), str(os.getpid())],
@@ -98,6 +98,16 @@ def _spawn(job_file: Path, folder: Path, log: int) -> subprocess.Popen[bytes]:
         stderr=log,
         start_new_session=True,
     )
+
+
+def _python() -> list[str]:
+    """Return how to start an interpreter that finds the modules this one finds.
+
+    ``-m`` would put the working directory first, where an ``onnxruntime`` folder or a script called
+    ``onnx.py`` hides the installed package. Python 3.10 has no switch against it.
+    """
+    from_here = not {"", str(Path.cwd())}.isdisjoint(sys.path)
+    return [sys.executable, *([] if from_here or sys.version_info < (3, 11) else ["-P"])]
 
 
 class _Watch:
