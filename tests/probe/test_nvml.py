@@ -49,3 +49,14 @@ def test_no_driver_means_no_devices(monkeypatch) -> None:
 def test_no_package_means_no_devices(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert probe_devices() == ()
+
+
+def test_a_gpu_that_is_lost_is_left_out(monkeypatch) -> None:
+    def handle(index):
+        if index == 0:
+            raise FakeNVMLError
+        return index
+
+    two = fake_nvml(nvmlDeviceGetCount=lambda: 2, nvmlDeviceGetHandleByIndex=handle)
+    monkeypatch.setitem(sys.modules, "pynvml", two)
+    assert len(probe_devices()) == 1

@@ -22,13 +22,16 @@ def probe_devices() -> tuple[Device, ...]:
     try:
         driver = _query(nvml, nvml.nvmlSystemGetDriverVersion)
         count = _query(nvml, nvml.nvmlDeviceGetCount) or 0
-        return tuple(_device(nvml, index, driver) for index in range(count))
+        found = (_device(nvml, index, driver) for index in range(count))
+        return tuple(device for device in found if device is not None)
     finally:
         nvml.nvmlShutdown()
 
 
-def _device(nvml: Any, index: int, driver: str | None) -> Device:
-    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+def _device(nvml: Any, index: int, driver: str | None) -> Device | None:
+    handle = _query(nvml, nvml.nvmlDeviceGetHandleByIndex, index)
+    if handle is None:  # lost, or not ours to see
+        return None
     capability = _query(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
     memory = _query(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
     return Device(

@@ -26,7 +26,12 @@ def probe_failure(provider: str) -> str | None:
     command = [sys.executable, "-m", __name__, provider]
     try:
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # libraries of several makers write to it
+            timeout=_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"starting it took more than {_TIMEOUT_S} s"
