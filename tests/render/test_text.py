@@ -110,10 +110,10 @@ def test_several_runs_are_a_row_each() -> None:
         RunView(measured_run(id="cafe0123", samples=(few,))),
     ]
     text = as_text(runs_table(views), width=120)
-    rows = {line[:8]: line for line in text.splitlines()}
-    assert re.search(r"4\.\d+ +4\.\d+ … 4\.\d+", rows["7f3ac019"])
-    assert "crashed" in rows["deadbeef"]
-    assert " *" in rows["cafe0123"]
+    rows = {line[:6]: line for line in text.splitlines()}
+    assert re.search(r"4\.\d+ +4\.\d+ … 4\.\d+", rows["7f3ac0"])
+    assert "crashed" in rows["deadbe"]
+    assert " *" in rows["cafe01"]
     assert "* too few samples to state it" in text
 
 

@@ -28,6 +28,9 @@ _RuleName = Literal["iterations", "duration", "precision", "max_time", "hard_lim
 #: A chunk of the loop lasts about this long: short enough for a live display and for a time limit,
 #: long enough that what happens between chunks is rare.
 CHUNK_MS = 100.0
+#: Untimed calls after a pause, and the stretch from which on they cost less than 4 %.
+AFTER_PAUSE = 2
+LONG_STRETCH = 50
 #: The precision rule looks again only when the samples have grown by this factor: fewer looks
 #: bias it less, and the cost of looking stays small beside the cost of measuring.
 LOOK_AGAIN = 1.25
@@ -49,7 +52,13 @@ class _Series:
         return (times if last is None else times[-last:]) / 1e6
 
     def extend(self, step: Step, count: int) -> None:
-        """Time `count` calls of `step`."""
+        """Time `count` calls of `step`.
+
+        Before a long stretch a few calls go untimed: the pause since the last one has let other
+        work into the caches, and the first calls after it would be slow by our own doing.
+        """
+        for _ in range(AFTER_PAUSE if count >= LONG_STRETCH else 0):
+            step()
         starts = array("q", bytes(8 * count))
         times = array("q", bytes(8 * count))
         clock = perf_counter_ns

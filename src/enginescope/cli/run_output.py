@@ -24,10 +24,10 @@ def present(runs: Sequence[Run], *, as_json: bool) -> None:
         return
     from enginescope.render.text import runs_table, show, summary
 
-    if len(views) > SCREENS:
-        show(runs_table(views))
-        return
     width = shutil.get_terminal_size().columns
+    if len(views) > SCREENS:
+        show(runs_table(views, width=width))
+        return
     for number, view in enumerate(views):
         if number:
             sys.stdout.write("\n")

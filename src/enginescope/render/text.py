@@ -34,7 +34,9 @@ _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_COLUMNS = 32
 _LABEL = 11
 _LOG_LINES = 12
-_RUN_NUMBERS = ("batch", "median ms", "95 % CI ms", "p99 ms", "n")
+#: Columns that the figures of a row and the gaps take.
+_FIGURE_COLUMNS = 57
+_RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
 def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
@@ -64,10 +66,12 @@ def summary(view: RunView, *, width: int = 80) -> RenderableType:
     return Group(*lines)
 
 
-def runs_table(views: Sequence[RunView]) -> RenderableType:
+def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     """Return several runs as a compact table, one row each."""
-    headers = ("run", "subject", "backend", "batch", "median ms", "95 % CI ms", "p99 ms", "n")
-    made = table(headers, [_run_row(view) for view in views], right=_RUN_NUMBERS)
+    headers = ("run", "subject", "backend", "median ms", "95 % CI ms", "p99 ms", "n")
+    spare = max(20, width - _FIGURE_COLUMNS)
+    names = (spare * 3 // 5, spare - spare * 3 // 5)
+    made = table(headers, [_run_row(view, *names) for view in views], right=_RUN_NUMBERS)
     weak = [p99 for view in views if (p99 := _p99(view)) and not p99.is_supported]
     return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
 
@@ -237,10 +241,11 @@ def _failure(run: Run) -> list[RenderableType]:
     return lines
 
 
-def _run_row(view: RunView) -> tuple[str, ...]:
+def _run_row(view: RunView, subject: int, backend: int) -> tuple[str, ...]:
+    """Return a row whose subject and backend take at most so many columns."""
     job = view.run.job
-    batch = "" if job.workload.batch is None else str(job.workload.batch)
-    named = (view.id[:8], shorten(job.subject.name, 40), backend_text(job.backend), batch)
+    name = shorten(job.subject.name, subject)
+    named = (view.id[:6], name, shorten(backend_text(job.backend), backend))
     latency = view.latency
     if latency is None:
         kind = view.run.outcome.kind

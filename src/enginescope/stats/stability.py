@@ -6,6 +6,7 @@ and its line in `_RULES`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 
@@ -89,7 +90,7 @@ def _few_samples(facts: _Facts) -> Notice | None:
     n, effective = facts.values.size, facts.effective_n
     if n >= ENOUGH_SAMPLES and effective >= ENOUGH_EFFECTIVE:
         return None
-    worth = f"{n:,} samples are worth {format_significant(effective, 2)} independent ones"
+    worth = f"{n:,} samples are worth {math.floor(effective):,} independent ones"
     count = f"{n:,} samples" if n != 1 else "one sample"
     return Notice(
         code="W-FEW-SAMPLES",
