@@ -4,7 +4,8 @@ import pytest
 
 from enginescope.analysis.run_view import RunView
 from enginescope.model.notice import Notice
-from enginescope.model.samples import Samples, frozen
+from enginescope.model.samples import ReportedSummary, Samples, frozen
+from enginescope.model.tool_report import ToolReport
 from tests.render.runs import failed_run, imported_run, measured_run
 
 
@@ -145,3 +146,16 @@ def test_the_clock_that_took_the_samples_is_judged() -> None:
     coarse = msgspec.structs.replace(fine, timer_resolution_ms=100.0)
     assert "W-TIMER" not in {one.code for one in RunView(fine).notices}
     assert "W-TIMER" in {one.code for one in RunView(coarse).notices}
+
+
+def test_series_that_carry_no_statistics_have_none() -> None:
+    series = {tag: Samples(metric=tag, values_ms=frozen([0.01] * 50)) for tag in ("enqueue", "h2d")}
+    none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
+    run = msgspec.structs.replace(imported_run(), samples=(*series.values(), none), tool=None)
+    assert {one.metric for one in RunView(run).summaries} == {"enqueue", "h2d"}
+    printed = ToolReport(
+        tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
+    )
+    told = msgspec.structs.replace(run, tool=printed)
+    assert {one.metric for one in RunView(told).summaries} == {"h2d"}
+    assert len(told.samples) == 3

@@ -214,3 +214,8 @@ def test_a_file_in_the_working_directory_hides_no_package(tmp_path, monkeypatch)
     assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.OK
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # asked for: as in this process
     assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.CRASHED
+
+
+def test_colours_of_a_log_do_not_reach_the_outcome(tmp_path, monkeypatch) -> None:
+    stand_in(monkeypatch, "print('\\x1b[1;31mno library\\x1b[m'); print()")
+    assert run(fake_job(), tmp_path).outcome.detail == "no library"

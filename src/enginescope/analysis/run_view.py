@@ -48,8 +48,12 @@ class RunView:
 
     @cached_property
     def summaries(self) -> tuple[Summary, ...]:
-        """Statistics of every metric that has samples, milliseconds, in the run's order."""
-        return tuple(self._describe(one) for one in self.run.samples if len(one))
+        """Statistics of every metric whose samples can carry some, in the run's order.
+
+        Copies of a run without transfers, all 0, have none. Nor have enqueue times that trtexec
+        printed statistics of: its file holds them to 10 µs only, as differences of long stamps.
+        """
+        return tuple(self._describe(one) for one in self.run.samples if self._is_sound(one))
 
     @cached_property
     def latency(self) -> Summary | None:
@@ -176,6 +180,13 @@ class RunView:
             pandas is not installed.
         """
         return frames.to_pandas(layer_columns(self.layers))
+
+    def _is_sound(self, samples: Samples) -> bool:
+        if samples.metric in ("h2d", "d2h") and not samples.values_ms.any():
+            return False
+        tool = self.run.tool
+        printed = {one.metric for one in tool.summaries} if tool else set()
+        return bool(len(samples)) and not (samples.metric == "enqueue" and "enqueue" in printed)
 
     def _describe(self, samples: Samples) -> Summary:
         workload = self.run.job.workload

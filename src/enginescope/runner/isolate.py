@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ POLL_S = 0.1
 DEFAULT_MEMORY_SHARE = 0.9
 _TAIL_LINES = 12
 _FATAL = "Fatal Python error"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Ended(Record, frozen=True, kw_only=True, eq=False):
@@ -277,9 +279,10 @@ def _cut(log: Path) -> None:
 def _tail(path: Path) -> str | None:
     """Return the end of a worker's log; from a fatal error's first line, where there is one."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
+    lines = [line for line in _COLOUR.sub("", text).splitlines() if line.strip()]
     fatal = [number for number, line in enumerate(lines) if line.startswith(_FATAL)]
     shown = lines[fatal[-1] :][:_TAIL_LINES] if fatal else lines[-_TAIL_LINES:]
     return "\n".join(shown) or None

@@ -56,7 +56,7 @@ class OrtBackend:
             return Availability(
                 usable=False,
                 detail=f"onnxruntime {ort.__version__} was built without it",
-                hint=f"pip install {self.install}",
+                hint=f"pip uninstall onnxruntime; pip install {self.install}",
             )
         failure = None if self.provider == "CPUExecutionProvider" else probe_failure(self.provider)
         if failure:
