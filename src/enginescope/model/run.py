@@ -143,7 +143,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         As they were fed and received, dynamic dimensions resolved.
     samples : tuple of Samples
     peak_memory_bytes : int or None
-        Peak resident memory of the worker (``ru_maxrss``).
+        Peak resident memory of the worker until the timed loop had ended.
     timer_resolution_ms : float or None
         Smallest step of the clock that took the samples.
     other_load_cores : float or None

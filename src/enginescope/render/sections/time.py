@@ -52,8 +52,8 @@ def where_the_time_goes(view: RunView, topk: int) -> Section:
 
 
 _NO_PROFILE = (
-    "No layer profile: layers cannot be timed. Measure again without --no-layers, or import the "
-    "tool's profile together with its times."
+    "No layer profile: layers cannot be timed. Measure with layer times, which is the default, "
+    "or import the tool's profile together with its times."
 )
 
 
