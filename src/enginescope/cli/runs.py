@@ -64,7 +64,7 @@ def list_runs(
     else:
         note("no such runs" if any(wanted.values()) else "no runs; enginescope bench makes one")
     if len(found) > limit:
-        note(f"there are more than {limit}; --limit shows them")
+        note(f"there are more than {limit}; enginescope runs list --limit N shows them")
 
 
 @command.command("show")
