@@ -62,7 +62,7 @@ def test_a_longer_list_is_hinted_at(store, capsys) -> None:
     assert main(["runs", "list", "--limit", "1"]) == 0
     shown = capsys.readouterr()
     assert "abc111" not in shown.out
-    assert "more than 1; --limit" in shown.err
+    assert "more than 1; enginescope runs list --limit N" in shown.err
     assert main(["runs", "list", "--limit", "2"]) == 0
     assert capsys.readouterr().err == ""
 
