@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from enginescope.core.errors import UsageError
 from enginescope.store.location import VARIABLE, store_folder
 
 
@@ -19,3 +22,8 @@ def test_else_the_platforms_data_folder(tmp_path, monkeypatch) -> None:
 
 def test_home_is_expanded() -> None:
     assert store_folder(Path("~/runs")) == Path.home() / "runs"
+
+
+def test_an_unknown_home_is_a_user_error() -> None:
+    with pytest.raises(UsageError, match="no_such_user"):
+        store_folder(Path("~no_such_user_here/x"))

@@ -66,7 +66,7 @@ def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T
 
     def read_array(wanted: type, value: Any) -> Any:
         if wanted is not np.ndarray:
-            raise NotImplementedError(wanted)
+            raise NotImplementedError(wanted)  # what msgspec asks of a hook for other types
         return _load_array(folder, value)
 
     try:
