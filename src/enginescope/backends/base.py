@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.job import BackendSpec, Job
+from enginescope.model.build import BuildReport, DeviceMemory
+from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+from enginescope.model.query_trace import QueryTrace
 from enginescope.model.run import Phase, ProviderShare, StopReport, WarmUpReport
 from enginescope.model.samples import Samples
 from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.tensor_values import TensorValues
 from enginescope.model.timing import Profile
+from enginescope.model.tool_report import ToolReport
 
 Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]
 
@@ -69,6 +74,10 @@ class Progress(Record, frozen=True, kw_only=True):
         Of what is measured so far.
     elapsed_ms, limit_ms : float or None
         Of the phase, and the most it can take.
+    detail : str or None
+        What the phase is at: a step of a build.
+    fraction : float or None
+        How much of it is done, 0…1.
     """
 
     phase: str
@@ -77,6 +86,8 @@ class Progress(Record, frozen=True, kw_only=True):
     half_width_pct: float | None = None
     elapsed_ms: float | None = None
     limit_ms: float | None = None
+    detail: str | None = None
+    fraction: float | None = None
 
 
 FeedSource: TypeAlias = Callable[[tuple[InputSpec, ...]], Feeds]
@@ -90,6 +101,14 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     ----------
     peak_memory_bytes : int or None
         Of the process when the timed loop had ended; later passes need memory of their own.
+    mode : Mode or None
+        How requests were issued, where it can differ from what was asked for.
+    wall_ms, trace, build, device_memory, tool, plan
+        As in `Run`.
+    answers : tuple of TensorValues
+        Outputs of the last request, if the job asks for them.
+    files : dict of str to str
+        Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
     """
 
     phases: tuple[Phase, ...] = ()
@@ -105,6 +124,15 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()
     notices: tuple[Notice, ...] = ()
+    mode: Mode | None = None
+    wall_ms: float | None = None
+    trace: QueryTrace | None = None
+    build: BuildReport | None = None
+    device_memory: DeviceMemory | None = None
+    tool: ToolReport | None = None
+    plan: Plan | None = None
+    answers: tuple[TensorValues, ...] = ()
+    files: dict[str, str] = {}
 
 
 class Availability(Record, frozen=True, kw_only=True):
@@ -154,6 +182,32 @@ class Backend(Protocol):
         ------
         UnsupportedError
             This machine, build or model cannot be measured with it.
+        BackendError
+            It failed.
+        """
+
+
+@runtime_checkable
+class Builder(Protocol):
+    """A backend that turns the model into an engine before it can measure.
+
+    The build is a job of its own, in a process of its own: it heats and fills the GPU, and none of
+    that belongs into the process that measures.
+    """
+
+    def engine_for(self, job: Job) -> BuildReport | None:
+        """Return the engine to measure if it is there already, without touching the GPU."""
+
+    def needs_build(self, job: Job) -> bool:
+        """Whether `job` has a model that must be built; ``False`` for an engine."""
+
+    def build(self, job: Job, progress: ProgressSink) -> Measured:
+        """Build the engine in this process; `Measured.build` says where it lies.
+
+        Raises
+        ------
+        UnsupportedError
+            This TensorRT, GPU or model cannot be built as asked.
         BackendError
             It failed.
         """

@@ -125,21 +125,38 @@ class StopRule(Record, frozen=True, kw_only=True):
 class Mode(Record, frozen=True, kw_only=True):
     """How requests are issued; ``None`` where it is not known or does not apply.
 
+    In a job it is what was asked for, and ``None`` leaves the choice to the backend; in a run it is
+    what was done.
+
     Attributes
     ----------
+    kind : {"latency", "throughput"} or None
+        ``latency``: one request at a time, timed from call to answer. ``throughput``: queries are
+        enqueued ahead, as trtexec does.
     in_flight : int or None
-        Requests at a time.
+        Requests at a time, of one stream.
     transfers : bool or None
         Host-device copies inside the timed span.
     cuda_graph, spin_wait : bool or None
     streams : int or None
+        Inference streams, each with a context of its own.
+    idle_ms : float or None
+        Pause of the host between two queries.
+    cold : bool or None
+        The L2 cache is flushed before each timed query.
+    rotate : int or None
+        Sets of input buffers, taken in turn.
     """
 
+    kind: Literal["latency", "throughput"] | None = None
     in_flight: int | None = 1
     transfers: bool | None = None
     cuda_graph: bool | None = None
     spin_wait: bool | None = None
     streams: int | None = None
+    idle_ms: float | None = None
+    cold: bool | None = None
+    rotate: int | None = None
 
 
 class Workload(Record, frozen=True, kw_only=True):
@@ -183,10 +200,26 @@ class Limits(Record, frozen=True, kw_only=True):
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """One measurement to make."""
+    """One measurement to make.
+
+    Attributes
+    ----------
+    engine : str or None
+        The engine that was built for it, where the backend needs one.
+    engine_cache : str or None
+        Folder of built engines and timing caches; ``None``: nothing is kept.
+    rebuild : bool
+        Build even if the cache has the engine.
+    keep_outputs : bool
+        Keep the values of the outputs with the run.
+    """
 
     subject: Subject
     backend: BackendSpec
     workload: Workload = Workload()
     layer_profile: bool = True
     limits: Limits = Limits()
+    engine: str | None = None
+    engine_cache: str | None = None
+    rebuild: bool = False
+    keep_outputs: bool = False

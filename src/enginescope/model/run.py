@@ -6,13 +6,16 @@ from enum import Enum
 from typing import Literal
 
 from enginescope.core.record import Record
+from enginescope.model.build import BuildReport, DeviceMemory
 from enginescope.model.environment import Environment
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
+from enginescope.model.query_trace import QueryTrace
 from enginescope.model.samples import Samples
 from enginescope.model.telemetry import Telemetry
 from enginescope.model.tensor import Tensor
+from enginescope.model.tensor_values import TensorValues
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
 
@@ -58,7 +61,7 @@ class Outcome(Record, frozen=True, kw_only=True):
 class Phase(Record, frozen=True, kw_only=True):
     """A named stretch of a job, measured on its own.
 
-    Names used: ``process_start``, ``imports``, ``load``, ``first_inference``, ``warm_up``,
+    Names used: ``process_start``, ``imports``, ``parse``, ``build``, ``load``, ``first_inference``, ``warm_up``,
     ``steady_state``, ``layer_profile``.
     """
 
@@ -154,6 +157,15 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         Providers of the session, in order.
     tool : ToolReport or None
         What the tool that made an imported run says of it.
+    wall_ms : float or None
+        Time the timed queries span on the GPU's clock, our own pauses left out: what throughput is
+        divided by where queries overlap.
+    trace : QueryTrace or None
+        Stamps of each query, where they were asked for.
+    build : BuildReport or None
+    device_memory : DeviceMemory or None
+    answers : tuple of TensorValues
+        Values of the outputs, where they were asked for.
     """
 
     id: str
@@ -178,6 +190,11 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()
     tool: ToolReport | None = None
+    wall_ms: float | None = None
+    trace: QueryTrace | None = None
+    build: BuildReport | None = None
+    device_memory: DeviceMemory | None = None
+    answers: tuple[TensorValues, ...] = ()
     notices: tuple[Notice, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     tags: tuple[str, ...] = ()

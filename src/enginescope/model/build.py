@@ -1,0 +1,78 @@
+"""How an engine came to be, and the device memory it takes."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+
+
+class BuildReport(Record, frozen=True, kw_only=True):
+    """The build of an engine.
+
+    Attributes
+    ----------
+    engine : str
+        Path of the file.
+    engine_bytes : int
+    engine_sha256 : str or None
+    key : str or None
+        Digest of all that decides what is built: model, options, TensorRT, GPU, driver.
+    from_cache : bool
+        It was built earlier for the same key; the times are of that build.
+    precision : str or None
+        As asked for; ``None``: the builder's default.
+    options : dict of str to str
+        As asked for.
+    tensorrt : str or None
+        Version that built it.
+    device : str or None
+    command : str or None
+    parse_ms, build_ms : float or None
+        `build_ms` is of the builder alone, parsing left out.
+    layers : int or None
+        Of the network, before fusion.
+    peak_host_bytes, peak_device_bytes : int or None
+        Of the building process; the device's by NVML, sampled.
+    """
+
+    engine: str
+    engine_bytes: int
+    engine_sha256: str | None = None
+    key: str | None = None
+    from_cache: bool = False
+    precision: str | None = None
+    options: dict[str, str] = {}
+    tensorrt: str | None = None
+    device: str | None = None
+    command: str | None = None
+    parse_ms: float | None = None
+    build_ms: float | None = None
+    layers: int | None = None
+    peak_host_bytes: int | None = None
+    peak_device_bytes: int | None = None
+
+
+class DeviceMemory(Record, frozen=True, kw_only=True):
+    """Device memory of a run.
+
+    Attributes
+    ----------
+    engine_bytes : int or None
+        What loading the engine took: weights and code, free memory before less after.
+    context_bytes : int or None
+        What the execution contexts took, activations included, measured likewise.
+    activation_bytes : int or None
+        Scratch and activations of one context, as TensorRT states it.
+    buffer_bytes : int or None
+        Inputs and outputs.
+    process_bytes : int or None
+        The whole process while it measured, by NVML: the CUDA context included.
+    streamable_weights_bytes : int or None
+        Weights that may stay on the host (weight streaming).
+    """
+
+    engine_bytes: int | None = None
+    context_bytes: int | None = None
+    activation_bytes: int | None = None
+    buffer_bytes: int | None = None
+    process_bytes: int | None = None
+    streamable_weights_bytes: int | None = None
