@@ -6,10 +6,12 @@ import itertools
 import numpy as np
 import pytest
 
-from enginescope.backends import loop
-from enginescope.backends.base import Progress
-from enginescope.backends.loop import timed_loop, warm_up
+from enginescope.backends import loop, recorder
+from enginescope.backends.base import Progress, ProgressSink
+from enginescope.backends.recorder import Step, StepRecorder
 from enginescope.model.job import StopRule, WarmUp
+from enginescope.model.run import StopReport, WarmUpReport
+from enginescope.model.samples import Samples
 
 
 class Clock:
@@ -19,7 +21,8 @@ class Clock:
         self.now_ns = 0
         self.calls = 0
         self._durations = durations_ms
-        monkeypatch.setattr(loop, "perf_counter_ns", lambda: self.now_ns)
+        for module in (loop, recorder):
+            monkeypatch.setattr(module, "perf_counter_ns", lambda: self.now_ns)
 
     def step(self) -> None:
         self.calls += 1
@@ -31,6 +34,17 @@ def steady(monkeypatch, ms: float = 1.0) -> Clock:
     return Clock(monkeypatch, itertools.cycle(float(one) for one in ms * noise))
 
 
+def timed_loop(step: Step, rule: StopRule, sink: ProgressSink) -> tuple[StopReport, Samples]:
+    series = StepRecorder(step)
+    report = loop.timed_loop(series, rule, sink)
+    return report, series.samples()[0]
+
+
+def warm_up(step: Step, rule: WarmUp, sink: ProgressSink) -> tuple[WarmUpReport, np.ndarray]:
+    series = StepRecorder(step)
+    return loop.warm_up(series, rule, sink), series.samples()[0].values_ms
+
+
 def ignore(_: Progress) -> None:
     pass
 
@@ -40,7 +54,7 @@ def test_exactly_so_many_iterations(monkeypatch) -> None:
     report, samples = timed_loop(clock.step, StopRule(iterations=137), ignore)
     assert report.rule == "iterations"
     assert len(samples) == report.iterations == 137
-    assert 137 <= clock.calls <= 137 + 3 * loop.AFTER_PAUSE
+    assert 137 <= clock.calls <= 137 + 3 * recorder.AFTER_PAUSE
 
 
 def test_each_sample_is_one_step_and_nothing_else(monkeypatch) -> None:
@@ -56,6 +70,13 @@ def test_duration(monkeypatch) -> None:
     assert report.rule == "duration"
     assert 2_000 <= report.duration_ms < 2_000 + 2 * loop.CHUNK_MS
     assert len(samples) == pytest.approx(report.duration_ms, rel=0.04)  # less untimed calls
+
+
+def test_duration_waits_for_a_count(monkeypatch) -> None:
+    rule = StopRule(duration_ms=100, min_iterations=50)
+    report, samples = timed_loop(steady(monkeypatch, 10.0).step, rule, ignore)
+    assert report.rule == "duration"
+    assert len(samples) >= 50
 
 
 def test_precision_waits_for_count_and_time(monkeypatch) -> None:
@@ -156,16 +177,16 @@ def test_no_warm_up(monkeypatch) -> None:
 
 def test_between_chunks_only_the_last_samples_are_looked_at(monkeypatch) -> None:
     seen = []
-    real = loop._Series.times_ms
+    real = StepRecorder.times_ms
 
     def spy(series, last=None):
         seen.append(real(series, last).size)
         return real(series, last)
 
-    monkeypatch.setattr(loop._Series, "times_ms", spy)
+    monkeypatch.setattr(StepRecorder, "times_ms", spy)
     _, samples = timed_loop(steady(monkeypatch, 0.02).step, StopRule(duration_ms=1_000), ignore)
     assert len(samples) > 40_000
-    assert max(seen[:-1]) <= 20_000
+    assert max(seen[:-2]) <= 20_000
     assert seen[-1] == len(samples)
 
 

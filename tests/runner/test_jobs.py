@@ -98,6 +98,7 @@ def test_the_timeout_leaves_the_timing_its_time() -> None:
     assert limits_for(long).timeout_s > 3_600 + 60
     assert limits_for(Workload(stop=StopRule(max_time_ms=600_000))).timeout_s > 6 * 600 + 60
     assert limits_for(Workload(warmup=WarmUp(time_ms=6e5, limit_ms=6e6))).timeout_s > 6_060
-    assert limits_for(long, timeout_s=5, memory_bytes=7) == Limits(timeout_s=5, memory_bytes=7)
+    wanted = Limits(timeout_s=5, build_timeout_s=5, memory_bytes=7)
+    assert limits_for(long, timeout_s=5, memory_bytes=7) == wanted
     (tiny,) = make_jobs([Path(__file__)], ["fake"], long)
     assert tiny.limits == limits_for(long)

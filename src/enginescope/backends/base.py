@@ -132,7 +132,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     tool: ToolReport | None = None
     plan: Plan | None = None
     answers: tuple[TensorValues, ...] = ()
-    files: dict[str, str] = {}
+    files: Mapping[str, str] = {}
 
 
 class Availability(Record, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
+from enginescope.backends.recorder import StepRecorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
@@ -96,6 +97,10 @@ class FakeSession:
         self._count += 1
         while perf_counter_ns() < until:
             pass
+
+    def recorder(self) -> StepRecorder:
+        """Return a recorder of the waiting."""
+        return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return one input and one output of the same shape."""

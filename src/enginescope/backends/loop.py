@@ -1,14 +1,13 @@
 """The measurement loop: warm-up, timed loop, stop rule.
 
-Between two readings of the clock there is one call of the step and nothing else. Statistics,
-progress and the stop rule run between chunks of the loop, never inside one.
+A recorder takes the samples, a chunk at a time. Statistics, progress and the stop rule run between
+chunks of the loop, never inside one.
 """
 
 from __future__ import annotations
 
 import gc
-from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Literal
@@ -16,60 +15,20 @@ from typing import Literal
 import numpy as np
 
 from enginescope.backends.base import Progress, ProgressSink
+from enginescope.backends.recorder import Recorder
 from enginescope.model.job import StopRule, WarmUp
 from enginescope.model.run import StopReport, WarmUpReport
-from enginescope.model.samples import Samples, frozen
 from enginescope.stats.bootstrap import quantile_interval
 from enginescope.stats.warmup import is_steady
 
-Step = Callable[[], object]
 _RuleName = Literal["iterations", "duration", "precision", "max_time", "hard_limit"]
 
 #: A chunk of the loop lasts about this long: short enough for a live display and for a time limit,
 #: long enough that what happens between chunks is rare.
 CHUNK_MS = 100.0
-#: Untimed calls after a pause, and the stretch from which on they cost less than 4 %.
-AFTER_PAUSE = 2
-LONG_STRETCH = 50
 #: The precision rule looks again only when the samples have grown by this factor: fewer looks
 #: bias it less, and the cost of looking stays small beside the cost of measuring.
 LOOK_AGAIN = 1.25
-
-
-class _Series:
-    """Start and duration of every iteration so far, nanoseconds."""
-
-    def __init__(self) -> None:
-        self.starts = array("q")
-        self.times = array("q")
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def times_ms(self, last: int | None = None) -> np.ndarray:
-        """Return the durations, or the last so many: between chunks only these are cheap."""
-        times = np.frombuffer(self.times, dtype=np.int64)
-        return (times if last is None else times[-last:]) / 1e6
-
-    def extend(self, step: Step, count: int) -> None:
-        """Time `count` calls of `step`.
-
-        Before a long stretch a few calls go untimed: the pause since the last one has let other
-        work into the caches, and the first calls after it would be slow by our own doing.
-        """
-        for _ in range(AFTER_PAUSE if count >= LONG_STRETCH else 0):
-            step()
-        starts = array("q", bytes(8 * count))
-        times = array("q", bytes(8 * count))
-        clock = perf_counter_ns
-        for i in range(count):
-            begin = clock()
-            step()
-            end = clock()
-            starts[i] = begin
-            times[i] = end - begin
-        self.starts.extend(starts)
-        self.times.extend(times)
 
 
 @contextmanager
@@ -85,23 +44,18 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def warm_up(step: Step, rule: WarmUp, progress: ProgressSink) -> tuple[WarmUpReport, np.ndarray]:
-    """Run `step` until `rule`'s time and count are reached and the times are steady.
+def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpReport:
+    """Run until `rule`'s time and count are reached and the times are steady.
 
-    Returns
-    -------
-    report : WarmUpReport
-    times_ms : numpy.ndarray, shape (n,)
-        What was timed meanwhile; kept, never mixed with the samples.
+    What `series` takes meanwhile is kept, and never mixed with the samples.
     """
     if rule.time_ms == 0 and rule.iterations == 0:
-        return WarmUpReport(iterations=0, duration_ms=0.0, ended_by="fixed"), frozen([])
-    series = _Series()
+        return WarmUpReport(iterations=0, duration_ms=0.0, ended_by="fixed")
     begin = perf_counter_ns()
     ended_by: Literal["steady", "limit"] = "steady"
     with _no_garbage_collection():
         while True:
-            series.extend(step, _chunk(series, remaining=None))
+            series.run(_chunk(series, remaining=None))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             limit_ms = max(rule.limit_ms, rule.time_ms)
             progress(_state("warm_up", series, elapsed_ms, limit_ms))
@@ -112,47 +66,28 @@ def warm_up(step: Step, rule: WarmUp, progress: ProgressSink) -> tuple[WarmUpRep
             if elapsed_ms >= limit_ms:
                 ended_by = "limit"
                 break
-    report = WarmUpReport(
-        iterations=len(series),
-        duration_ms=elapsed_ms,
-        ended_by=ended_by,
-    )
-    return report, frozen(series.times_ms())
+    return WarmUpReport(iterations=len(series), duration_ms=elapsed_ms, ended_by=ended_by)
 
 
-def timed_loop(step: Step, rule: StopRule, progress: ProgressSink) -> tuple[StopReport, Samples]:
-    """Time `step` until `rule` says enough.
-
-    Returns
-    -------
-    report : StopReport
-    samples : Samples
-        Metric ``latency``; milliseconds, with the start of each iteration.
-    """
-    series = _Series()
+def timed_loop(series: Recorder, rule: StopRule, progress: ProgressSink) -> StopReport:
+    """Take samples until `rule` says enough."""
     watch = _StopWatch(rule)
     begin = perf_counter_ns()
     with _no_garbage_collection():
         stopped_by: _RuleName | None = None
         while stopped_by is None:
-            series.extend(step, _chunk(series, remaining=watch.remaining(len(series))))
+            series.run(_chunk(series, remaining=watch.remaining(len(series))))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             stopped_by = watch.verdict(series, elapsed_ms)
             limits = (watch.limit_ms, watch.half_width_pct)
             progress(_state("steady_state", series, elapsed_ms, *limits))
-    times = series.times_ms()
-    starts = np.frombuffer(series.starts, dtype=np.int64)
-    samples = Samples(
-        metric="latency", values_ms=frozen(times), start_ms=frozen((starts - starts[0]) / 1e6)
-    )
-    interval = quantile_interval(times, 0.5)
-    report = StopReport(
+    interval = quantile_interval(series.times_ms(), 0.5)
+    return StopReport(
         rule=stopped_by,
         iterations=len(series),
         duration_ms=elapsed_ms,
         half_width_pct=interval.half_width_pct if interval else None,
     )
-    return report, samples
 
 
 class _StopWatch:
@@ -172,12 +107,13 @@ class _StopWatch:
     def remaining(self, done: int) -> int | None:
         return None if self.rule.iterations is None else self.rule.iterations - done
 
-    def verdict(self, series: _Series, elapsed_ms: float) -> _RuleName | None:
+    def verdict(self, series: Recorder, elapsed_ms: float) -> _RuleName | None:
         rule, done = self.rule, len(series)
         if rule.iterations is not None:
             return "iterations" if done >= rule.iterations else None
         if rule.duration_ms is not None:
-            return "duration" if elapsed_ms >= rule.duration_ms else None
+            enough = elapsed_ms >= rule.duration_ms and done >= rule.min_iterations
+            return "duration" if enough else None
         if done >= self._next_look and elapsed_ms >= rule.min_time_ms:
             self._next_look = int(done * LOOK_AGAIN) + 1
             if self._is_precise(series):
@@ -186,7 +122,7 @@ class _StopWatch:
             return "max_time"
         return "hard_limit" if elapsed_ms >= rule.hard_limit_ms else None
 
-    def _is_precise(self, series: _Series) -> bool:
+    def _is_precise(self, series: Recorder) -> bool:
         if self.rule.precision_pct is None:
             return False
         interval = quantile_interval(series.times_ms(), 0.5)
@@ -194,7 +130,7 @@ class _StopWatch:
         return self.half_width_pct is not None and self.half_width_pct <= self.rule.precision_pct
 
 
-def _chunk(series: _Series, remaining: int | None) -> int:
+def _chunk(series: Recorder, remaining: int | None) -> int:
     """Return how many iterations to run before looking up again."""
     if len(series) == 0:
         count = 1
@@ -207,7 +143,7 @@ def _chunk(series: _Series, remaining: int | None) -> int:
 
 def _state(
     phase: str,
-    series: _Series,
+    series: Recorder,
     elapsed_ms: float,
     limit_ms: float | None,
     half_width_pct: float | None = None,

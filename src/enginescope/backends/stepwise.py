@@ -20,11 +20,13 @@ from enginescope.backends.base import (
     Progress,
     ProgressSink,
 )
-from enginescope.backends.loop import Step, timed_loop, warm_up
+from enginescope.backends.loop import timed_loop, warm_up
+from enginescope.backends.recorder import Recorder, Step
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.run import Phase, ProviderShare
+from enginescope.model.samples import Samples
 from enginescope.model.tensor import Tensor
 from enginescope.model.timing import Profile
 from enginescope.probe.load import LoadMeter
@@ -58,6 +60,9 @@ class Session(Protocol):
     def step(self) -> Step:
         """One request, input to answer. Called in the timed loop with nothing around it."""
 
+    def recorder(self) -> Recorder:
+        """Return a new recorder of the step; asked for after `settle`."""
+
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as they are fed and received."""
 
@@ -85,10 +90,12 @@ def measure(
     _, first_ms = _timed(partial(_first_step, session, fed.random_integers))
     session.settle()
 
-    warmup_report, warmup_ms = warm_up(session.step, job.workload.warmup, progress)
+    warming = session.recorder()
+    warmup_report = warm_up(warming, job.workload.warmup, progress)
     meter = LoadMeter()
     meter.start()
-    stop, samples = timed_loop(session.step, job.workload.stop, progress)
+    recorder = session.recorder()
+    stop = timed_loop(recorder, job.workload.stop, progress)
     other_load = meter.other_cores()
     inputs, outputs = session.tensors()
     measured = Measured(
@@ -101,7 +108,7 @@ def measure(
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
-        samples=(msgspec.structs.replace(samples, warmup_ms=warmup_ms),),
+        samples=with_warm_up(recorder, warming),
         warmup=warmup_report,
         stop=stop,
         peak_memory_bytes=peak_rss_bytes(),
@@ -115,6 +122,14 @@ def measure(
     del session  # the pass opens one of its own: two at a time may be more than fits
     progress(Progress(phase="layer_profile"))
     return _with_layers(measured, lambda: profile_pass(job, fed.arrays))
+
+
+def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:
+    """Return the samples of `recorder`, each with what `warming` took of the same metric."""
+    before = {one.metric: one.values_ms for one in warming.samples()}
+    return tuple(
+        msgspec.structs.replace(one, warmup_ms=before.get(one.metric)) for one in recorder.samples()
+    )
 
 
 def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measured:

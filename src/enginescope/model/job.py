@@ -98,7 +98,9 @@ class StopRule(Record, frozen=True, kw_only=True):
     iterations : int or None
         Exactly so many.
     duration_ms : float or None
-        When so much time is over.
+        When so much time is over, and `min_iterations` are done.
+    min_iterations : int
+        The duration waits for these, as trtexec's does.
     precision_pct : float or None
         When the median's 95 % interval is within ± this, and `min_samples` are taken.
     max_time_ms : float
@@ -111,6 +113,7 @@ class StopRule(Record, frozen=True, kw_only=True):
 
     iterations: int | None = None
     duration_ms: float | None = None
+    min_iterations: int = 0
     precision_pct: float | None = 0.5
     max_time_ms: float = 10_000.0
     min_samples: int = 100
@@ -191,11 +194,14 @@ class Limits(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     timeout_s : float
+    build_timeout_s : float
+        Of a process that builds an engine.
     memory_bytes : int or None
         Resident memory of its process tree; ``None``: most of what is free when it starts.
     """
 
     timeout_s: float = 600.0
+    build_timeout_s: float = 7_200.0
     memory_bytes: int | None = None
 
 

@@ -61,8 +61,8 @@ class Outcome(Record, frozen=True, kw_only=True):
 class Phase(Record, frozen=True, kw_only=True):
     """A named stretch of a job, measured on its own.
 
-    Names used: ``process_start``, ``imports``, ``parse``, ``build``, ``load``, ``first_inference``, ``warm_up``,
-    ``steady_state``, ``layer_profile``.
+    Names used: ``process_start``, ``imports``, ``parse``, ``build``, ``load``,
+    ``first_inference``, ``warm_up``, ``steady_state``, ``layer_profile``.
     """
 
     name: str

@@ -20,12 +20,12 @@ from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record
-from enginescope.model.job import Job
+from enginescope.model.job import Job, Limits
 from enginescope.model.run import Outcome, OutcomeKind
 from enginescope.model.samples import frozen
 from enginescope.model.telemetry import Channel, Telemetry
 from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
-from enginescope.runner.worker import PROGRESS, RESULT, WorkerResult
+from enginescope.runner.worker import PROGRESS, RESULT, Task, WorkerResult
 
 LOG = "worker.log"
 #: A log that has grown to this is cut down to its two ends: a backend that repeats itself would
@@ -59,8 +59,10 @@ class Ended(Record, frozen=True, kw_only=True, eq=False):
     memory: Telemetry
 
 
-def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Ended:
-    """Run `job` in a fresh interpreter and wait for its end.
+def run_isolated(
+    job: Job, folder: Path, on_progress: Callable[[Progress], None], task: Task = "measure"
+) -> Ended:
+    """Do `task` of `job` in a fresh interpreter and wait for its end.
 
     Parameters
     ----------
@@ -78,9 +80,9 @@ def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]
     write_atomic(job_file, encode(job))
     kills_before = oom_kills()
     with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
-        process = _spawn(job_file, folder, log.fileno())
+        process = _spawn(job_file, folder, log.fileno(), task)
         try:
-            watch = _Watch(process, job, folder, on_progress)
+            watch = _Watch(process, _limits_of(job, task), folder, on_progress)
             verdict = watch.until_end()
         finally:
             kill_tree(process)
@@ -90,11 +92,16 @@ def run_isolated(job: Job, folder: Path, on_progress: Callable[[Progress], None]
     return Ended(outcome=outcome, result=result, memory=watch.memory())
 
 
-def _spawn(job_file: Path, folder: Path, log: int) -> subprocess.Popen[bytes]:
+def _limits_of(job: Job, task: Task) -> Limits:
+    seconds = job.limits.build_timeout_s if task == "build" else job.limits.timeout_s
+    return msgspec.structs.replace(job.limits, timeout_s=seconds)
+
+
+def _spawn(job_file: Path, folder: Path, log: int, task: Task) -> subprocess.Popen[bytes]:
     command = [*_python(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
-        [*command, str(time.monotonic_ns()), str(os.getpid())],
+        [*command, str(time.monotonic_ns()), str(os.getpid()), task],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -118,16 +125,14 @@ class _Watch:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        job: Job,
+        limits: Limits,
         folder: Path,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._process = process
         self._tree = TreeMemory(process.pid) if process.poll() is None else None
-        self._limits = job.limits
-        self._memory_limit = job.limits.memory_bytes or int(
-            DEFAULT_MEMORY_SHARE * available_bytes()
-        )
+        self._limits = limits
+        self._memory_limit = limits.memory_bytes or int(DEFAULT_MEMORY_SHARE * available_bytes())
         self._progress_file = folder / PROGRESS
         self._log = folder / LOG
         self._on_progress = on_progress

@@ -29,6 +29,8 @@ def make_jobs(
     limits: Limits | None = None,
     layer_profile: bool = True,
     data: str = "auto",
+    engine_cache: Path | None = None,
+    rebuild: bool = False,
 ) -> tuple[Job, ...]:
     """Return one job for each model and backend, models outermost.
 
@@ -41,6 +43,10 @@ def make_jobs(
     data : str
         ``auto``: the workload's own, else a ``test_data_set_*`` folder beside the model, if there
         is one; ``none``; or a folder.
+    engine_cache : Path, optional
+        Where built engines are kept.
+    rebuild : bool
+        Build them anew.
 
     Raises
     ------
@@ -59,6 +65,8 @@ def make_jobs(
                 workload=fed,
                 layer_profile=layer_profile,
                 limits=limits or limits_for(workload),
+                engine_cache=str(engine_cache.absolute()) if engine_cache else None,
+                rebuild=rebuild,
             )
             for spec in specs
         ]
@@ -69,12 +77,13 @@ def limits_for(
     workload: Workload, *, timeout_s: float | None = None, memory_bytes: int | None = None
 ) -> Limits:
     """Return the limits of a worker; without a timeout, one that leaves `workload` its time."""
+    build_s = timeout_s or Limits().build_timeout_s
     if timeout_s is None:
         stop, warmup = workload.stop, workload.warmup
         timed_ms = stop.duration_ms or (0.0 if stop.iterations else stop.hard_limit_ms)
         asked_ms = timed_ms + max(warmup.time_ms, warmup.limit_ms)
         timeout_s = max(Limits().timeout_s, asked_ms / 1e3 + BESIDE_TIMING_S)
-    return Limits(timeout_s=timeout_s, memory_bytes=memory_bytes)
+    return Limits(timeout_s=timeout_s, build_timeout_s=build_s, memory_bytes=memory_bytes)
 
 
 def subject_of(path: Path) -> Subject:

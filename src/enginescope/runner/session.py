@@ -12,14 +12,15 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.base import Measured, Progress
+from enginescope.backends.base import Progress
 from enginescope.core.record import Record
+from enginescope.model.build import BuildReport
 from enginescope.model.job import Job
-from enginescope.model.notice import Notice
-from enginescope.model.run import Artifact, Run
+from enginescope.model.run import Phase, Run
 from enginescope.probe.environment import probe_environment
-from enginescope.runner.isolate import LOG, Ended, run_isolated
-from enginescope.runner.notices import notices_of_run
+from enginescope.runner.assemble import assemble, build_artifacts
+from enginescope.runner.engines import Engine, engine_of
+from enginescope.runner.isolate import run_isolated
 
 
 class Watcher(Record, frozen=True, kw_only=True):
@@ -56,6 +57,31 @@ def run_jobs(
     tuple of Run
         One for each job, in order; a failed job is a run with its outcome.
     """
+    return _each(jobs, sink, _measured, command=command, watcher=watcher)
+
+
+def build_engines(
+    jobs: Sequence[Job], sink: Sink, *, command: str | None = None, watcher: Watcher | None = None
+) -> tuple[Run, ...]:
+    """Build the engines of `jobs` and measure nothing.
+
+    Parameters and returns are those of `run_jobs`; a run has no samples, and `Run.build` says where
+    its engine lies.
+    """
+    return _each(jobs, sink, _built, command=command, watcher=watcher)
+
+
+_Doing = Callable[[Job, Path, Callable[[Progress], None]], Run]
+
+
+def _each(
+    jobs: Sequence[Job],
+    sink: Sink,
+    do: _Doing,
+    *,
+    command: str | None,
+    watcher: Watcher | None,
+) -> tuple[Run, ...]:
     watch = watcher or Watcher()
     runs = []
     for index, job in enumerate(jobs):
@@ -63,8 +89,8 @@ def run_jobs(
         folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
         try:
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            ended = run_isolated(job, folder, partial(watch.progressed, index))
-            run = _assemble(job, ended, folder, created=created, command=command)
+            run = do(job, folder, partial(watch.progressed, index))
+            run = msgspec.structs.replace(run, created=created, command=command)
             sink(run)
             runs.append(run)
         finally:
@@ -72,40 +98,48 @@ def run_jobs(
     return tuple(runs)
 
 
-def _assemble(job: Job, ended: Ended, folder: Path, *, created: str, command: str | None) -> Run:
-    result = ended.result
-    measured = result.measured if result else Measured()
-    environment = result.environment if result else probe_environment()
-    workload = msgspec.structs.replace(job.workload, batch=measured.batch or job.workload.batch)
-    run = Run(
-        id=secrets.token_hex(6),
-        created=created,
-        origin="measured",
-        job=msgspec.structs.replace(job, workload=workload),
-        outcome=ended.outcome,
-        environment=environment,
-        command=command,
-        phases=result.phases if result else (),
-        inputs=measured.inputs,
-        outputs=measured.outputs,
-        samples=measured.samples,
-        warmup=measured.warmup,
-        stop=measured.stop,
-        profile=measured.profile,
-        telemetry=ended.memory,
-        peak_memory_bytes=result.peak_memory_bytes if result else None,
-        timer_resolution_ms=result.timer_resolution_ms if result else None,
-        other_load_cores=measured.other_load_cores,
-        providers=measured.providers,
-        placement=measured.placement,
-        artifacts=_artifacts(folder),
+def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
+    engine = engine_of(job, folder / "build", on_progress)
+    if engine.failed:
+        return _run_of_build(job, engine, folder / "build")
+    own = folder / "measure"
+    own.mkdir()
+    ended = run_isolated(engine.job, own, on_progress)
+    run = assemble(engine.job, ended, own)
+    if engine.report is None:
+        return run
+    return msgspec.structs.replace(
+        run,
+        build=engine.report,
+        phases=(*_build_phases(engine.report), *run.phases),
+        artifacts=(*build_artifacts(engine.report), *run.artifacts),
     )
-    notices: tuple[Notice, ...] = (*measured.notices, *notices_of_run(run))
-    return msgspec.structs.replace(run, notices=notices)
 
 
-def _artifacts(folder: Path) -> tuple[Artifact, ...]:
-    log = folder / LOG
-    if not log.exists() or log.stat().st_size == 0:
+def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
+    return _run_of_build(job, engine_of(job, folder / "build", on_progress), folder / "build")
+
+
+def _run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
+    """Return a run without samples: of a build that failed, or that was all that was wanted."""
+    if engine.ended is not None:
+        run = assemble(job, engine.ended, folder)
+    else:
+        run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job)
+        run = msgspec.structs.replace(run, environment=probe_environment())
+    if engine.report is None:
+        return run
+    return msgspec.structs.replace(
+        run,
+        build=engine.report,
+        phases=(*_build_phases(engine.report), *run.phases),
+        artifacts=(*build_artifacts(engine.report), *run.artifacts),
+    )
+
+
+def _build_phases(report: BuildReport) -> tuple[Phase, ...]:
+    """Return the phases of a build that was done now; a kept engine cost nothing this time."""
+    if report.from_cache:
         return ()
-    return (Artifact(kind="worker_log", path=str(log)),)
+    times = (("parse", report.parse_ms), ("build", report.build_ms))
+    return tuple(Phase(name=name, duration_ms=ms) for name, ms in times if ms is not None)

@@ -1,20 +1,23 @@
-"""The child process: reads a job, measures it, writes a result folder.
+"""The child process: reads a job, does it, writes a result folder.
 
-``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID``
+``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
+``measure`` or ``build``.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 import time
 import traceback
 from functools import partial
 from pathlib import Path
+from typing import Literal, cast
 
 import msgspec
 
-from enginescope.backends.base import Measured, Progress
+from enginescope.backends.base import Backend, Builder, Measured, Progress, ProgressSink
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
@@ -31,6 +34,9 @@ from enginescope.runner.lifeline import die_with
 
 RESULT = "result.json"
 PROGRESS = "progress.json"
+#: Texts that belong to the run lie in this folder.
+FILES = "files"
+Task = Literal["measure", "build"]
 
 
 class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
@@ -58,15 +64,16 @@ def main(arguments: list[str]) -> int:
     job_path, folder, spawned_ns = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
     job = decode(read_bytes(job_path), Job, source=str(job_path))
     start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
-    result = execute(job, folder)
+    result = execute(job, folder, cast("Task", arguments[4]))
+    result = _with_files_written(result, folder)
     peak = result.measured.peak_memory_bytes or peak_rss_bytes()
     result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
     save_record(result, folder, RESULT)
     return 0
 
 
-def execute(job: Job, folder: Path) -> WorkerResult:
-    """Measure `job` in this process and return the result, whatever became of it."""
+def execute(job: Job, folder: Path, task: Task = "measure") -> WorkerResult:
+    """Do `task` of `job` in this process and return the result, whatever became of it."""
     environment = probe_environment()
     report = partial(_write_progress, folder / PROGRESS)
     report(Progress(phase="imports"))
@@ -75,7 +82,7 @@ def execute(job: Job, folder: Path) -> WorkerResult:
         backend = load_backend(job.backend.name)
         backend.prepare()
         imports = Phase(name="imports", duration_ms=(time.perf_counter_ns() - begin) / 1e6)
-        measured = backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
+        measured = _do(task, backend, job, report)
         outcome = Outcome()
     except UnsupportedError as error:
         return _failure(OutcomeKind.UNSUPPORTED, error, environment)
@@ -92,6 +99,21 @@ def execute(job: Job, folder: Path) -> WorkerResult:
         phases=(imports, *measured.phases),
         timer_resolution_ms=timer_resolution_ms(),
     )
+
+
+def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
+    if task == "build":
+        return cast("Builder", backend).build(job, report)
+    return backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
+
+
+def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:
+    """Put the texts of a result beside it, where they become files of the run."""
+    for name, text in result.measured.files.items():
+        (folder / FILES).mkdir(exist_ok=True)
+        (folder / FILES / name).write_text(text, encoding="utf-8")
+    measured = msgspec.structs.replace(result.measured, files={})
+    return msgspec.structs.replace(result, measured=measured)
 
 
 def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) -> WorkerResult:
@@ -114,4 +136,9 @@ def _write_progress(path: Path, progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # All is written. Libraries of GPU makers are known to crash while they are unloaded, and that
+    # would turn a complete result into a failed run.
+    os._exit(status)

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.loop import Step
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.types import dtype_of
+from enginescope.backends.recorder import Step
 from enginescope.model.notice import Notice
 from enginescope.model.tensor import DataType, Tensor
 

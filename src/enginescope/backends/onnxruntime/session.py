@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.loop import Step
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.options import is_session_option, session_options
 from enginescope.backends.onnxruntime.placement import (
@@ -15,6 +14,7 @@ from enginescope.backends.onnxruntime.placement import (
 )
 from enginescope.backends.onnxruntime.requests import Request, request_for
 from enginescope.backends.onnxruntime.types import dtype_of
+from enginescope.backends.recorder import Step, StepRecorder
 from enginescope.core.errors import UnsupportedError
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
@@ -58,6 +58,10 @@ class OrtSession:
         """Step before `settle`: as the bare one, with errors in our words."""
         with translated("the first inference"):
             self._request.first()
+
+    def recorder(self) -> StepRecorder:
+        """Return a recorder of the bare request."""
+        return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""

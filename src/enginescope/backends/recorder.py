@@ -1,0 +1,86 @@
+"""Runs iterations and remembers when each began and how long it took."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Protocol
+
+import numpy as np
+
+from enginescope.model.samples import Array, Samples, frozen
+
+Step = Callable[[], object]
+
+#: Untimed calls after a pause, and the stretch from which on they cost less than 4 %.
+AFTER_PAUSE = 2
+LONG_STRETCH = 50
+
+
+class Recorder(Protocol):
+    """Takes samples, a stretch at a time; between stretches the loop looks up."""
+
+    def run(self, count: int) -> None:
+        """Take `count` more samples, with nothing in between that is not part of the request."""
+
+    def __len__(self) -> int:
+        """Return the number of samples so far."""
+
+    def times_ms(self, last: int | None = None) -> Array:
+        """Return the series that the stop rule looks at, or the last so many of it."""
+
+    def samples(self) -> tuple[Samples, ...]:
+        """Return everything that was recorded."""
+
+
+class StepRecorder:
+    """One call of a step between two readings of the clock.
+
+    Parameters
+    ----------
+    step : callable
+        One request, input to answer.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._starts = array("q")  # nanoseconds
+        self._times = array("q")
+
+    def __len__(self) -> int:
+        """Return the number of samples so far."""
+        return len(self._times)
+
+    def times_ms(self, last: int | None = None) -> Array:
+        """Return the durations, or the last so many: between stretches only these are cheap."""
+        times = np.frombuffer(self._times, dtype=np.int64)
+        return (times if last is None else times[-last:]) / 1e6
+
+    def run(self, count: int) -> None:
+        """Time `count` calls of the step.
+
+        Before a long stretch a few calls go untimed: the pause since the last one has let other
+        work into the caches, and the first calls after it would be slow by our own doing.
+        """
+        step = self._step
+        for _ in range(AFTER_PAUSE if count >= LONG_STRETCH else 0):
+            step()
+        starts = array("q", bytes(8 * count))
+        times = array("q", bytes(8 * count))
+        clock = perf_counter_ns
+        for i in range(count):
+            begin = clock()
+            step()
+            end = clock()
+            starts[i] = begin
+            times[i] = end - begin
+        self._starts.extend(starts)
+        self._times.extend(times)
+
+    def samples(self) -> tuple[Samples, ...]:
+        """Return metric ``latency``, with the start of each iteration."""
+        starts = np.frombuffer(self._starts, dtype=np.int64)
+        begun = (starts - starts[0]) / 1e6 if starts.size else starts
+        times = Samples(metric="latency", values_ms=frozen(self.times_ms()), start_ms=frozen(begun))
+        return (times,)

@@ -1,0 +1,65 @@
+"""The engine a job needs: from the cache, or built in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.base import Builder, Progress
+from enginescope.backends.registry import load_backend
+from enginescope.core.record import Record
+from enginescope.model.build import BuildReport
+from enginescope.model.job import Job
+from enginescope.model.run import OutcomeKind
+from enginescope.runner.isolate import Ended, run_isolated
+
+
+class Engine(Record, frozen=True, kw_only=True, eq=False):
+    """What became of the engine of a job.
+
+    Attributes
+    ----------
+    job : Job
+        With `Job.engine` set, if there is one.
+    report : BuildReport or None
+        ``None``: nothing had to be built, or the build failed.
+    ended : Ended or None
+        How the building process ended; ``None`` if none was needed.
+    """
+
+    job: Job
+    report: BuildReport | None = None
+    ended: Ended | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no engine although one is needed."""
+        return self.ended is not None and self.ended.outcome.kind is not OutcomeKind.OK
+
+
+def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Engine:
+    """Return the engine of `job`, building it if it must be built.
+
+    Parameters
+    ----------
+    folder : Path
+        For the building process, and for the engine where the job names no cache.
+    """
+    backend = load_backend(job.backend.name)
+    if not isinstance(backend, Builder) or not backend.needs_build(job):
+        return Engine(job=job)
+    kept = None if job.rebuild else backend.engine_for(job)
+    if kept is not None:
+        return _with(job, kept, None)
+    folder.mkdir(parents=True, exist_ok=True)
+    building = msgspec.structs.replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
+    ended = run_isolated(building, folder, on_progress, "build")
+    report = ended.result.measured.build if ended.result else None
+    return _with(job, report, ended) if report else Engine(job=job, ended=ended)
+
+
+def _with(job: Job, report: BuildReport, ended: Ended | None) -> Engine:
+    ready = msgspec.structs.replace(job, engine=report.engine)
+    return Engine(job=ready, report=report, ended=ended)
