@@ -30,7 +30,12 @@ MAY_IMPORT = {
 
 # heavy package -> the places (file or folder, relative to the package) that may import it
 HEAVY = {
-    "onnx": {"backends/onnxruntime", "runner/sample_models.py", "formats/tensor_files.py"},
+    "onnx": {
+        "backends/onnxruntime",
+        "backends/trtexec/onnx_inputs.py",
+        "runner/sample_models.py",
+        "formats/tensor_files.py",
+    },
     "onnxruntime": {"backends/onnxruntime"},
     "pandas": {"analysis/frames.py"},
     "polars": {"analysis/frames.py"},

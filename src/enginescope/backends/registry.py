@@ -15,6 +15,7 @@ BUILT_IN = {
     "ort-cpu": "enginescope.backends.onnxruntime.backend:cpu",
     "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
     "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
+    "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
     "fake": "enginescope.backends.fake:FakeBackend",
 }
 ENTRY_POINTS = "enginescope.backends"

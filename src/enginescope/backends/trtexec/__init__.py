@@ -1,0 +1,1 @@
+"""The backend ``trtexec``: jobs through NVIDIA's own command-line tool."""

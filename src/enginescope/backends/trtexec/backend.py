@@ -1,0 +1,75 @@
+"""The backend called ``trtexec``: one process of NVIDIA's tool for each job."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
+from enginescope.backends.trtexec.command import command_for
+from enginescope.backends.trtexec.outcome import measured_from
+from enginescope.backends.trtexec.process import peak_of_children_bytes, run
+from enginescope.backends.trtexec.specification import check_options
+from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.model.job import BackendSpec, Job
+
+
+class TrtexecBackend:
+    """trtexec 8.6, 10.x or 11.x, where one is installed."""
+
+    def check(self, spec: BackendSpec) -> None:
+        """Refuse what no version takes, and a machine without trtexec.
+
+        Raises
+        ------
+        UsageError
+            A precision, an option or an argument.
+        MissingDependencyError
+            There is no trtexec.
+        """
+        check_options(spec)
+        find_binary(spec.options.get("binary"))
+
+    def availability(self) -> Availability:
+        """Say which trtexec is there, asking it for its version alone."""
+        try:
+            binary = find_binary()
+            version = version_of(binary)
+        except EnginescopeError as error:
+            return Availability(usable=False, detail=str(error), hint=error.hint)
+        return Availability(usable=True, detail=f"TensorRT {dotted(version)}: {binary}")
+
+    def prepare(self) -> None:
+        """Nothing to import; the binary depends on the job."""
+
+    def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
+        """Build where needed, measure, profile and inspect: all in one run of trtexec."""
+        if job.subject.kind not in ("onnx", "engine") or job.subject.path is None:
+            raise UnsupportedError(
+                f"trtexec cannot run {job.subject.name}", why="it is no ONNX model and no engine"
+            )
+        binary = find_binary(job.backend.options.get("binary"))
+        version = version_of(binary)
+        with tempfile.TemporaryDirectory(prefix="enginescope-trtexec-") as made:
+            folder = Path(made)
+            command = command_for(binary, version, job, feeds, folder)
+            ended = run(
+                command.arguments, command.expected_ms, progress, profiles=job.layer_profile
+            )
+            try:
+                measured = measured_from(ended, command, job, version, folder)
+            except BackendError as error:
+                raise _with_range_hint(error, command.fed.random_integers) from error
+        return msgspec.structs.replace(measured, peak_memory_bytes=peak_of_children_bytes())
+
+
+def _with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> BackendError:
+    """Name the inputs that hold unbounded random integers: the first to suspect in a failure."""
+    if error.hint or not random_integers:
+        return error
+    names = ", ".join(random_integers)
+    hint = f"{names} got random integers; if they index a table: --range {random_integers[0]}:0:99"
+    return BackendError(error.what, why=error.why, hint=hint)

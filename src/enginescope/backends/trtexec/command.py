@@ -1,0 +1,210 @@
+"""A job as a command line of trtexec."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Literal
+
+from enginescope.backends.base import FeedSource
+from enginescope.backends.trtexec.arguments import OPTION as ARGUMENTS
+from enginescope.backends.trtexec.arguments import merged, split_arguments
+from enginescope.backends.trtexec.binary import Version
+from enginescope.backends.trtexec.flags import Flags
+from enginescope.backends.trtexec.inputs import Fed, write_inputs
+from enginescope.backends.trtexec.specification import write_options
+from enginescope.core.errors import UnsupportedError
+from enginescope.core.record import Record
+from enginescope.model.job import Job, Mode, StopRule, WarmUp
+from enginescope.model.notice import Notice
+
+TIMES = "times.json"
+PROFILE = "profile.json"
+GRAPH = "graph.json"
+
+#: What trtexec measures for when nobody says how long: its own default.
+DEFAULT_MS = 3_000.0
+
+
+class Command(Record, frozen=True, kw_only=True):
+    """What to start, and what was meant by it.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        The binary first.
+    mode : Mode or None
+        As stated by the flags; ``None``: the user's own arguments may say otherwise.
+    rule : {"iterations", "duration"}
+        What ends the measurement; trtexec takes both as minima.
+    expected_ms : float
+        Warm-up and measurement together, at least.
+    notices : tuple of Notice
+        Where trtexec does less than was asked for.
+    """
+
+    arguments: tuple[str, ...]
+    fed: Fed
+    mode: Mode | None
+    rule: Literal["iterations", "duration"]
+    expected_ms: float
+    notices: tuple[Notice, ...]
+
+
+def command_for(
+    binary: Path, version: Version, job: Job, feeds: FeedSource, folder: Path
+) -> Command:
+    """Return the command that measures `job`; its files go to `folder`.
+
+    Every switch whose default differs between versions is stated.
+
+    Raises
+    ------
+    UnsupportedError
+        This version, or trtexec at all, cannot do what is asked.
+    UsageError
+        Inputs that do not fit the model.
+    """
+    flags = Flags(version)
+    flags.add("loadEngine" if job.subject.kind == "engine" else "onnx", job.subject.path)
+    write_options(flags, job.backend, job.subject)
+    fed = write_inputs(flags, job, feeds, folder)
+    mode = _write_mode(flags, job.workload.mode)
+    rule, seconds = _write_stop(flags, job.workload.stop, mode.streams or 1)
+    flags.add("warmUp", _plain(job.workload.warmup.time_ms))
+    _write_exports(flags, job, folder)
+    users = split_arguments(job.backend.options.get(ARGUMENTS, ""))
+    return Command(
+        arguments=(str(binary), *merged(flags.arguments, users)),
+        fed=fed,
+        mode=None if users else mode,
+        rule=rule,
+        expected_ms=job.workload.warmup.time_ms + 1e3 * seconds,
+        notices=tuple(_notices(version, job)),
+    )
+
+
+def _write_mode(flags: Flags, asked: Mode) -> Mode:
+    """Add the flags of the mode and return it, choices made.
+
+    Without a choice: transfers, a CUDA graph where the engine can be captured, events that block.
+    Those are the same for every version, whatever its own defaults.
+    """
+    mode = _chosen(asked)
+    modern = flags.is_strongly_typed  # 11.0 turned the three defaults round
+    if mode.cuda_graph:
+        flags.add("useCudaGraph")
+    elif modern:
+        flags.add("noCudaGraph")
+    if mode.spin_wait:
+        flags.add("useSpinWait")
+    elif modern:
+        flags.add("noSpinWait")
+    if not mode.transfers:
+        flags.add("noDataTransfers")
+    elif modern:
+        flags.add("includeDataTransfers")
+    if mode.in_flight == 1:
+        flags.add("exposeDMA")
+    flags.add("infStreams", mode.streams)
+    flags.add("idleTime", _plain(mode.idle_ms or 0.0))
+    return mode
+
+
+def _chosen(asked: Mode) -> Mode:
+    if asked.kind == "latency":
+        raise UnsupportedError(
+            "mode latency on trtexec",
+            why="it enqueues ahead and times on the GPU's clock only",
+            hint="--mode throughput, or --on trt",
+        )
+    if asked.cold or (asked.rotate or 1) > 1:
+        raise UnsupportedError(
+            f"mode {'cold' if asked.cold else 'rotate'} on trtexec",
+            why="trtexec has no flag for it",
+            hint="--on trt",
+        )
+    # without a kind, one in flight is what a mode starts with, not what somebody asked for
+    in_flight = 2 if asked.kind is None else asked.in_flight or 2
+    if in_flight not in (1, 2):
+        raise UnsupportedError(
+            f"{in_flight} requests in flight on trtexec", why="it has one or two slots a stream"
+        )
+    return Mode(
+        kind="throughput",
+        in_flight=in_flight,
+        transfers=asked.transfers is not False,
+        cuda_graph=asked.cuda_graph is not False,
+        spin_wait=bool(asked.spin_wait),
+        streams=asked.streams or 1,
+        idle_ms=asked.idle_ms or 0.0,
+    )
+
+
+def _write_stop(
+    flags: Flags, rule: StopRule, streams: int
+) -> tuple[Literal["iterations", "duration"], float]:
+    """Add the stop rule, and return which part of it ends the run and its seconds.
+
+    Both are minima to trtexec. A round of its loop is a query on every stream.
+    """
+    ended_by: Literal["iterations", "duration"] = "duration"
+    if rule.iterations is not None:
+        ended_by, queries, duration_ms = "iterations", rule.iterations, 0.0
+    elif rule.duration_ms is not None:
+        queries, duration_ms = rule.min_iterations, rule.duration_ms
+    else:
+        queries, duration_ms = rule.min_samples, min(rule.max_time_ms, DEFAULT_MS)
+    flags.add("iterations", max(1, math.ceil(queries / streams)))
+    flags.add("duration", _plain(duration_ms / 1e3))
+    return ended_by, duration_ms / 1e3
+
+
+def _write_exports(flags: Flags, job: Job, folder: Path) -> None:
+    flags.add("exportTimes", folder / TIMES)
+    flags.add("exportLayerInfo", folder / GRAPH)
+    if job.layer_profile:
+        flags.add("exportProfile", folder / PROFILE)
+        flags.add("dumpProfile")
+        flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
+
+
+def _notices(version: Version, job: Job) -> list[Notice]:
+    """Say where trtexec does less than the workload asks for."""
+    stop, warmup = job.workload.stop, job.workload.warmup
+    found = []
+    if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
+        found.append(
+            _remark(
+                "I-STOP-RULE",
+                f"trtexec knows no precision to stop at: it ran for at least "
+                f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries",
+            )
+        )
+    if warmup.iterations > WarmUp().iterations:
+        found.append(
+            _remark(
+                "I-WARMUP-RULE",
+                f"trtexec warms up by time alone: {_plain(warmup.time_ms)} ms, not "
+                f"{warmup.iterations} queries",
+            )
+        )
+    if warmup.time_ms == 0 and version >= (11, 1):
+        found.append(
+            Notice(
+                code="W-FIRST-QUERY",
+                message="without warm-up the first query of trtexec 11.1 reloads its inputs inside "
+                "the timed span",
+            )
+        )
+    if job.keep_outputs:
+        found.append(_remark("I-NO-OUTPUTS", "outputs are not kept from trtexec; --on trt does"))
+    return found
+
+
+def _remark(code: str, message: str) -> Notice:
+    return Notice(code=code, message=message, level="info")
+
+
+def _plain(value: float) -> str:
+    return format(value, ".9g")

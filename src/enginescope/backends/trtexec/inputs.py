@@ -1,0 +1,168 @@
+"""Values of inputs as the raw files that trtexec loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import FeedSource, InputSpec
+from enginescope.backends.trtexec.flags import Flags
+from enginescope.backends.trtexec.onnx_inputs import onnx_inputs
+from enginescope.core.errors import UnsupportedError
+from enginescope.core.jsonio import read_bytes
+from enginescope.core.record import Record
+from enginescope.formats.tensor_files import load_tensor
+from enginescope.model.job import Job, Workload
+from enginescope.model.notice import Notice
+from enginescope.model.tensor import DataType, Tensor
+
+#: Endings of files that say the type of their values themselves.
+_TYPED_FILES = frozenset({".npy", ".npz", ".pb"})
+
+
+class Fed(Record, frozen=True, kw_only=True):
+    """What was written for trtexec to load.
+
+    Attributes
+    ----------
+    tensors : tuple of Tensor
+        Inputs as they are fed; empty for an engine, whose inputs are not known before it is loaded.
+    batch : int or None
+    random_integers : tuple of str
+        See `Feeds`.
+    """
+
+    tensors: tuple[Tensor, ...] = ()
+    batch: int | None = None
+    random_integers: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed:
+    """Write the inputs of `job` into `folder` and add the flags that name them.
+
+    Raises
+    ------
+    UsageError
+        A name the model does not have, or a shape or file that does not fit.
+    UnsupportedError
+        An input that trtexec cannot be fed.
+    """
+    if job.subject.kind == "engine":
+        return _for_engine(flags, job, folder)
+    specs = onnx_inputs(Path(job.subject.path or ""))
+    fed = feeds(specs)
+    shapes = {spec.name: fed.arrays[spec.name].shape for spec in specs if _is_dynamic(spec)}
+    _add_shapes(flags, shapes)
+    notices = list(fed.notices)
+    if "input_formats" in job.backend.options:  # the types in the files would not be the engine's
+        notices.append(_own_fill("its input formats were chosen, and with them the types"))
+    else:
+        files = {spec.name: _raw(spec, fed.arrays[spec.name], flags) for spec in specs}
+        _add_files(flags, files, folder)
+    tensors = tuple(
+        Tensor(name=spec.name, dtype=spec.dtype, shape=tuple(fed.arrays[spec.name].shape))
+        for spec in specs
+    )
+    return Fed(
+        tensors=tensors,
+        batch=fed.batch,
+        random_integers=fed.random_integers,
+        notices=tuple(notices),
+    )
+
+
+def _is_dynamic(spec: InputSpec) -> bool:
+    return any(not isinstance(dim, int) or dim < 0 for dim in spec.shape)
+
+
+def _raw(spec: InputSpec, array: Any, flags: Flags) -> bytes:
+    """Return the bytes of an input, in the type that TensorRT's parser gives it."""
+    if spec.dtype is DataType.STRING:
+        raise UnsupportedError(f"input {spec.name}", why="it holds strings, TensorRT has none")
+    values = np.asarray(array)
+    if spec.dtype is DataType.FP64:
+        values = values.astype(np.float32)
+    if spec.dtype is DataType.INT64 and flags.version < (10, 0):
+        values = _narrowed(spec.name, values)
+    return values.astype(values.dtype.newbyteorder("<")).tobytes()
+
+
+def _narrowed(name: str, values: Any) -> Any:
+    """INT64 as the INT32 that TensorRT had in its place up to version 9."""
+    bounds = np.iinfo(np.int32)
+    if values.size and (values.min() < bounds.min or values.max() > bounds.max):
+        raise UnsupportedError(
+            f"input {name}", why="TensorRT before 10 has no INT64, and a value needs it"
+        )
+    return values.astype(np.int32)
+
+
+def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
+    """Feed what the user gave; the rest trtexec fills itself."""
+    workload = job.workload
+    if workload.ranges or workload.batch is not None:
+        raise UnsupportedError(
+            f"a {'range' if workload.ranges else 'batch'} for {job.subject.name} on trtexec",
+            why="what an engine takes is not known before trtexec has loaded it",
+            hint="--input NAME:FILE" if workload.ranges else "--shape NAME:DIMS",
+        )
+    _add_shapes(flags, {one.name: one.dims for one in workload.shapes})
+    _add_files(
+        flags, {one.name: _engine_file(one.name, one.path) for one in workload.files}, folder
+    )
+    return Fed(notices=(_own_fill(_engine_cause(workload)),))
+
+
+def _engine_cause(workload: Workload) -> str:
+    given = ", ".join(one.name for one in workload.files)
+    cause = "what an engine takes is not known before it is loaded"
+    return f"{cause}; {given} came from files" if given else cause
+
+
+def _engine_file(name: str, path: str) -> bytes:
+    """Return the values in a file; one that does not say its type is raw already."""
+    file = Path(path)
+    if file.suffix not in _TYPED_FILES:
+        return read_bytes(file)
+    array = load_tensor(file, name=name)
+    return bytes(array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+
+def _add_shapes(flags: Flags, shapes: dict[str, tuple[int, ...]]) -> None:
+    if shapes:
+        specs = (
+            f"{_plain(name)}:{'x'.join(str(dim) for dim in dims)}" for name, dims in shapes.items()
+        )
+        flags.add("shapes", ",".join(specs))
+
+
+def _add_files(flags: Flags, files: dict[str, bytes], folder: Path) -> None:
+    """Write the files under numbers: names may hold what a path cannot."""
+    specs = []
+    for index, (name, data) in enumerate(files.items()):
+        path = folder / f"input_{index}.bin"
+        path.write_bytes(data)
+        specs.append(f"{_plain(name)}:{path}")
+    if specs:
+        flags.add("loadInputs", ",".join(specs))
+
+
+def _plain(name: str) -> str:
+    """Return `name` if trtexec can read it in a list: it splits at commas, quoted or not."""
+    if "," in name or "'" in name:
+        raise UnsupportedError(
+            f"input {name!r}",
+            why="trtexec cannot be told of a name with a comma or a quotation mark",
+        )
+    return name
+
+
+def _own_fill(cause: str) -> Notice:
+    return Notice(
+        code="I-OWN-FILL",
+        message=f"trtexec filled inputs itself, whatever --seed says: {cause}",
+        level="info",
+    )

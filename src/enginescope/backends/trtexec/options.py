@@ -1,0 +1,197 @@
+"""Options by the keys that ``trt`` has too: a table for building, one for running."""
+
+from __future__ import annotations
+
+import re
+
+from enginescope.backends.trtexec.flags import Flags
+from enginescope.backends.trtexec.option import (
+    Option,
+    choice,
+    decided,
+    each,
+    io_formats,
+    is_ratio,
+    is_size,
+    is_whole,
+    same,
+    switch,
+    text,
+    whole,
+)
+from enginescope.core.errors import UnsupportedError
+from enginescope.core.units import parse_bytes
+
+_POOLS = {
+    "workspace": "workspace",
+    "dla_managed_sram": "dlaSRAM",
+    "dla_local_dram": "dlaLocalDRAM",
+    "dla_global_dram": "dlaGlobalDRAM",
+    "tactic_shared_memory": "tacticSharedMem",
+}
+_PREVIEWS = {
+    "FASTER_DYNAMIC_SHAPES_0805": "fasterDynamicShapes0805",
+    "DISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805": "disableExternalTacticSourcesForCore0805",
+    "PROFILE_SHARING_0806": "profileSharing0806",
+    "ALIASED_PLUGIN_IO_10_03": "aliasedPluginIO1003",
+    "RUNTIME_ACTIVATION_RESIZE_10_10": "runtimeActivationResize",
+    "MULTIDEVICE_RUNTIME_10_16": "multiDeviceRuntime",
+}
+_HARDWARE = {
+    "none": "none",
+    "ampere_plus": "ampere+",
+    "same_compute_capability": "sameComputeCapability",
+}
+_SHAPES = re.compile(r"^[^,;]+:\d+(x\d+)*(,[^,;]+:\d+(x\d+)*)*(;.+)?$")
+_BUDGET = re.compile(r"^(auto|off|\d{1,3}%|\d+)$")
+
+
+def _is_pools(value: str) -> bool:
+    parts = [one.partition(":") for one in value.split(",")]
+    return all(name in _POOLS and is_size(size) for name, _, size in parts)
+
+
+def _is_previews(value: str) -> bool:
+    return all(one[:1] in "+-" and one[1:] in _PREVIEWS for one in value.split(","))
+
+
+def _megabytes(text: str) -> str:
+    """A size in MiB: 8.6 reads every number so, whatever unit stands behind it."""
+    return format(parse_bytes(text) / 2**20, ".12g")
+
+
+def _pools(flags: Flags, value: str) -> None:
+    parts = [one.partition(":") for one in value.split(",")]
+    given = ",".join(f"{_POOLS[name]}:{_megabytes(size)}" for name, _, size in parts)
+    if "tacticSharedMem" in given and flags.version < (10, 0):
+        raise UnsupportedError("memory pool tactic_shared_memory", why="it came with TensorRT 10.0")
+    flags.add("memPoolSize", given)
+
+
+def _hardware(flags: Flags, value: str) -> None:
+    if value == "same_compute_capability" and flags.version < (10, 0):
+        raise UnsupportedError(f"hardware_compatibility={value}", why="it came with TensorRT 10.0")
+    flags.add("hardwareCompatibilityLevel", _HARDWARE[value])
+
+
+def _previews(flags: Flags, value: str) -> None:
+    flags.add("preview", ",".join(one[0] + _PREVIEWS[one[1:]] for one in value.split(",")))
+
+
+def _strongly_typed(flags: Flags, value: str) -> None:
+    if flags.is_strongly_typed and value == "0":
+        raise UnsupportedError("strongly_typed=0", why="TensorRT 11 builds nothing else")
+    if not flags.is_strongly_typed and value == "1":
+        flags.add("stronglyTyped")
+
+
+def _instance_norm(flags: Flags, value: str) -> None:
+    """8.6 takes the plugin unless told otherwise, 10 the native layer."""
+    if flags.version < (10, 0):
+        if value == "1":
+            flags.add("nativeInstanceNorm")
+    elif value == "0":
+        flags.add("pluginInstanceNorm")
+
+
+def _profile_index(flags: Flags, value: str) -> None:
+    if value != "0" or flags.version >= (9, 0):
+        flags.add("useProfile", value)
+
+
+def _budget(flags: Flags, value: str) -> None:
+    words = {"auto": "-1", "off": "-2"}
+    flags.add("weightStreamingBudget", words.get(value, value if "%" in value else f"{value}B"))
+
+
+def _log_level(flags: Flags, value: str) -> None:
+    if value == "verbose":
+        flags.add("verbose")
+
+
+def _no_flags(_flags: Flags, _value: str) -> None:
+    """Nothing: shapes are written together, an optimisation profile at a time."""
+
+
+_SHAPE_OPTION = Option("such as x:1x3x224x224", lambda v: bool(_SHAPES.match(v)), _no_flags)
+
+#: How an engine is built: nothing that one which is there could take.
+BUILD_OPTIONS: dict[str, Option] = {
+    "min_shapes": _SHAPE_OPTION,
+    "opt_shapes": _SHAPE_OPTION,
+    "max_shapes": _SHAPE_OPTION,
+    "workspace": Option(
+        "a size such as 1GiB", is_size, lambda flags, v: _pools(flags, f"workspace:{v}")
+    ),
+    "memory_pools": Option("pool:size, such as workspace:1GiB", _is_pools, _pools),
+    "builder_optimization_level": whole("builderOptimizationLevel"),
+    "max_aux_streams": whole("maxAuxStreams"),
+    "avg_timing_iterations": whole("avgTiming"),
+    "max_num_tactics": whole("maxTactics"),
+    "tiling_optimization_level": whole("tilingOptimizationLevel"),
+    "l2_limit_for_tiling": whole("l2LimitForTiling"),
+    "tactic_sources": text("tacticSources"),
+    "preview_features": Option("such as +PROFILE_SHARING_0806", _is_previews, _previews),
+    "sparsity": choice("sparsity", same("disable", "enable", "force")),
+    "hardware_compatibility": Option(" or ".join(_HARDWARE), lambda v: v in _HARDWARE, _hardware),
+    "runtime_platform": choice("runtimePlatform", {"same_as_build": "SameAsBuild"}),
+    "profiling_verbosity": choice(
+        "profilingVerbosity", same("detailed", "layer_names_only", "none")
+    ),
+    "tf32": switch("noTF32", on="0"),
+    "direct_io": switch("directIO"),
+    "refit": switch("refit"),
+    "strip_plan": switch("stripWeights"),
+    "weight_streaming": switch("allowWeightStreaming"),
+    "version_compatible": switch("versionCompatible"),
+    "exclude_lean_runtime": switch("excludeLeanRuntime"),
+    "error_on_timing_cache_miss": switch("errorOnTimingCacheMiss"),
+    "disable_compilation_cache": switch("noCompilationCache"),
+    "disable_timing_cache": switch("noBuilderCache"),
+    "monitor_memory": switch("monitorMemory"),
+    "distributive_independence": switch("distributiveIndependence"),
+    "strongly_typed": decided(_strongly_typed),
+    "gpu_fallback": switch("allowGPUFallback"),
+    "timing_cache": text("timingCacheFile"),
+    "calibration_cache": text("calib"),
+    "precision_constraints": choice("precisionConstraints", same("none", "obey", "prefer")),
+    "layer_precisions": text("layerPrecisions"),
+    "layer_output_types": text("layerOutputTypes"),
+    "layer_device_types": text("layerDeviceTypes"),
+    "input_formats": io_formats("inputIOFormats"),
+    "output_formats": io_formats("outputIOFormats"),
+    "serialize_plugins": each("setPluginsToSerialize"),
+    "native_instance_norm": decided(_instance_norm),
+    "plugin_override": switch("enablePluginOverride"),
+    "tempdir": text("tempdir"),
+    "tempfile_controls": text("tempfileControls"),
+}
+
+RUN_OPTIONS: dict[str, Option] = {
+    "dla_core": whole("useDLACore"),
+    "plugins": each("staticPlugins"),
+    "refit_from": text("refitFromOnnx"),
+    "device": whole("device"),
+    "runtime": choice("useRuntime", same("full", "lean", "dispatch")),
+    "profile_index": Option("a whole number", is_whole, _profile_index),
+    "allocation": choice("allocationStrategy", same("static", "profile", "runtime")),
+    "weight_streaming_budget": Option(
+        "auto, off, 50% or bytes", lambda v: bool(_BUDGET.match(v)), _budget
+    ),
+    "persistent_cache_ratio": Option(
+        "0…1", is_ratio, lambda flags, value: flags.add("persistentCacheRatio", value)
+    ),
+    "managed_memory": switch("useManagedMemory"),
+    "log_level": Option("verbose or info", lambda value: value in ("verbose", "info"), _log_level),
+}
+
+OPTIONS = {**BUILD_OPTIONS, **RUN_OPTIONS}
+
+#: Keys of ``trt`` for which trtexec has no flag, and why they are refused.
+WITHOUT_FLAG = {
+    "refit_identical": "trtexec has no flag for it",
+    "refit_individual": "trtexec has no flag for it",
+    "debug": "trtexec has no flag for it",
+    "max_threads": "trtexec has no flag for it",
+    "stamps": "trtexec exports its time stamps with six digits and without their stream",
+}

@@ -1,0 +1,231 @@
+"""What a run of trtexec left, as `Measured`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from enginescope.backends.base import Measured
+from enginescope.backends.trtexec.binary import Version
+from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
+from enginescope.backends.trtexec.failures import read_log
+from enginescope.backends.trtexec.printed import (
+    bindings,
+    mode_notices,
+    printed_mode,
+    warm_up_report,
+)
+from enginescope.backends.trtexec.process import Ended
+from enginescope.core.errors import BackendError, FormatError
+from enginescope.formats.exported_profile import parse_profile
+from enginescope.formats.exported_times import ExportedTimes, parse_times
+from enginescope.formats.plan_json import parse_plan
+from enginescope.formats.summary_check import summary_mismatches
+from enginescope.formats.trtexec_log import TrtexecLog
+from enginescope.model.build import DeviceMemory
+from enginescope.model.job import Job
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+from enginescope.model.run import Phase, StopReport
+from enginescope.model.tensor import Tensor
+from enginescope.model.timing import Profile
+from enginescope.model.tool_report import ToolReport
+from enginescope.stats.bootstrap import quantile_interval
+
+T = TypeVar("T")
+
+#: What each file is called when it is kept with the run, behind the subject's name.
+_KEPT = {TIMES: "timing.json", PROFILE: "profile.json", GRAPH: "graph.json"}
+
+
+def measured_from(
+    ended: Ended, command: Command, job: Job, version: Version, folder: Path
+) -> Measured:
+    """Return what trtexec measured.
+
+    Raises
+    ------
+    BackendError
+        It failed, or left no times that can be used.
+    """
+    stem = Path(job.subject.path or job.subject.name).stem
+    log, told = read_log(ended, f"{stem}.log")
+    report = msgspec.structs.replace(log.report, command=shlex.join(command.arguments))
+    files = _Files(folder, stem)
+    times = _times(files, job)
+    plan = files.read(GRAPH, lambda data, name: parse_plan(data, name, name=job.subject.name))
+    profile = _profile(files, log) if job.layer_profile else None
+    inputs, outputs = _tensors(ended.log, command, plan)
+    files.texts[f"{stem}.log"] = ended.log
+    return Measured(
+        phases=_phases(report, version, times, ended.log),
+        inputs=inputs,
+        outputs=outputs,
+        batch=command.fed.batch or _batch(inputs),
+        samples=times.samples,
+        warmup=warm_up_report(ended.log),
+        stop=_stop(times, command, report),
+        profile=profile,
+        plan=plan,
+        mode=printed_mode(report),
+        wall_ms=times.wall_ms,
+        device_memory=_device_memory(report),
+        tool=report,
+        files=files.texts,
+        notices=(
+            *command.fed.notices,
+            *command.notices,
+            *mode_notices(report, command.mode),
+            *told,
+            *files.notices,
+            *summary_mismatches(times.samples, report.summaries),
+        ),
+    )
+
+
+class _Files:
+    """Reads the exports, and keeps their texts and what there is to say of them."""
+
+    def __init__(self, folder: Path, stem: str) -> None:
+        self._folder = folder
+        self._stem = stem
+        self.texts: dict[str, str] = {}
+        self.notices: list[Notice] = []
+
+    def data(self, name: str) -> tuple[bytes, str] | None:
+        """Return the bytes of an export and the name it is kept by; ``None`` without a file."""
+        path = self._folder / name
+        if not path.is_file() or path.stat().st_size == 0:
+            return None
+        data, kept = path.read_bytes(), f"{self._stem}.{_KEPT[name]}"
+        self.texts[kept] = data.decode("utf-8", errors="replace")
+        return data, kept
+
+    def read(
+        self, name: str, parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]]
+    ) -> T | None:
+        """Return what `parse` gives; a file that is missing or refused becomes a notice."""
+        found = self.data(name)
+        if found is None:
+            self._complain(name, "trtexec wrote none")
+            return None
+        try:
+            value, notices = parse(*found)
+        except FormatError as error:
+            self._complain(name, str(error))
+            return None
+        self.notices += notices
+        return value
+
+    def _complain(self, name: str, reason: str) -> None:
+        self.notices.append(
+            Notice(
+                code="W-DAMAGED-FILE",
+                message=f"{self._stem}.{_KEPT[name]} could not be used: {reason}",
+                evidence={"file": f"{self._stem}.{_KEPT[name]}", "reason": reason},
+            )
+        )
+
+
+def _times(files: _Files, job: Job) -> ExportedTimes:
+    found = files.data(TIMES)
+    if found is None:
+        raise BackendError(
+            "trtexec exported no times",
+            why="it said PASSED and wrote no file of them",
+            hint="its log is kept with the run",
+        )
+    try:
+        times, notices = parse_times(*found, warmup_ms=job.workload.warmup.time_ms)
+    except FormatError as error:
+        raise BackendError("trtexec's exported times cannot be used", why=str(error)) from error
+    files.notices += notices
+    return times
+
+
+def _profile(files: _Files, log: TrtexecLog) -> Profile | None:
+    profile = files.read(PROFILE, parse_profile)
+    if profile is not None or log.profile is None:
+        return profile
+    files.notices.append(
+        Notice(
+            code="I-PRINTED-PROFILE",
+            message="layer times are those printed in the log: rounded, and without layers that "
+            "took no time",
+            level="info",
+        )
+    )
+    return log.profile
+
+
+def _tensors(
+    log: str, command: Command, plan: Plan | None
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Inputs and outputs with the shapes of this run; types the log does not say from elsewhere."""
+    inputs, outputs = bindings(log)
+    inputs = inputs or command.fed.tensors
+    known = {one.tensor.name: one.tensor.dtype for one in plan.io} if plan else {}
+    known |= {one.name: one.dtype for one in command.fed.tensors if known.get(one.name) is None}
+
+    def typed(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(
+            msgspec.structs.replace(one, dtype=one.dtype or known.get(one.name)) for one in tensors
+        )
+
+    return typed(inputs), typed(outputs)
+
+
+def _batch(inputs: tuple[Tensor, ...]) -> int | None:
+    """The first dimension where all inputs of two axes or more agree on it."""
+    firsts = {one.shape[0] for one in inputs if one.shape is not None and len(one.shape) >= 2}
+    return firsts.pop() if len(firsts) == 1 else None
+
+
+def _phases(
+    report: ToolReport, version: Version, times: ExportedTimes, log: str
+) -> tuple[Phase, ...]:
+    build_s = report.build_s
+    if build_s is not None and report.parse_s is not None and version < (9, 0):
+        build_s -= report.parse_s  # up to 8.6 the build's time covers the parsing
+    loads = [one for one in (report.load_s, report.deserialize_s) if one is not None]
+    warm_up = warm_up_report(log)
+    found = {
+        "parse": _milliseconds(report.parse_s),
+        "build": _milliseconds(build_s),
+        "load": _milliseconds(sum(loads)) if loads else None,
+        "warm_up": warm_up.duration_ms if warm_up else None,
+        "steady_state": times.wall_ms,
+    }
+    return tuple(
+        Phase(name=name, duration_ms=duration)
+        for name, duration in found.items()
+        if duration is not None
+    )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds
+
+
+def _stop(times: ExportedTimes, command: Command, report: ToolReport) -> StopReport | None:
+    duration_ms = times.wall_ms or _milliseconds(report.host_walltime_s)
+    if duration_ms is None:
+        return None
+    series = times.samples[0]
+    interval = quantile_interval(series.values_ms, 0.5)
+    return StopReport(
+        rule=command.rule,
+        iterations=len(series),
+        duration_ms=duration_ms,
+        half_width_pct=interval.half_width_pct if interval else None,
+    )
+
+
+def _device_memory(report: ToolReport) -> DeviceMemory | None:
+    if report.context_memory_bytes is None:
+        return None
+    return DeviceMemory(activation_bytes=report.context_memory_bytes)
