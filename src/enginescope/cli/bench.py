@@ -29,9 +29,21 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
 
 EXIT_RUN_FAILED = 3
+#: Where the arguments after ``--`` wait between parsing and the verb.
+HANDED_OVER = "enginescope.bench.handed_over"
 
 
-@click.command("bench")
+class BenchCommand(click.Command):
+    """The verb; what follows ``--`` goes to trtexec as it is."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--`` and what follows it away before click sees it."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[HANDED_OVER] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command("bench", cls=BenchCommand)
 @click.argument("models", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--on",
@@ -78,6 +90,12 @@ EXIT_RUN_FAILED = 3
     "--timeout", type=DURATION_MS, help="Of one job.  [default: 10min, or what the timing needs]"
 )
 @click.option("--memory-limit", type=SIZE, help="Of one job.  [default: 90 % of free memory]")
+@click.option(
+    "--trtexec-args",
+    default="",
+    metavar="TEXT",
+    help="Further arguments for --on trtexec, as in a shell; also those after --.",
+)
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @store_option
 @json_option
@@ -87,6 +105,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     Every model and backend is a job in its own fresh process; its run is stored as soon as it has
     ended. With no model, two small samples are measured.
     """
+    from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order
@@ -95,6 +114,8 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     from enginescope.store.archive import Store
 
     typed, workload = command_line(), workload_of(options)
+    handed = click.get_current_context().meta[HANDED_OVER]
+    to_trtexec = (*split_arguments(options["trtexec_args"]), *handed)
     store = writable(Store(options["store_folder"]))
     jobs = make_jobs(
         models or _samples(store.path),
@@ -108,6 +129,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
         layer_profile=options["layers"],
         data=options["data"],
     )
+    jobs = with_arguments(jobs, to_trtexec)
     runs = []
     with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
 
