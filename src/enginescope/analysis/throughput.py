@@ -31,9 +31,10 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
 
     1. What the tool printed (trtexec: kept queries ÷ (last D2H end − first H2D start)).
     2. Queries ÷ the wall time that the tool printed.
-    3. Queries ÷ (last start + its latency − first start), from exported times: trtexec's
+    3. Batch × queries ÷ the GPU time they span, where queries overlap.
+    4. Queries ÷ (last start + its latency − first start), from exported times: trtexec's
        definition, but for gaps between the copies and the computation of the last query.
-    4. Batch ÷ mean latency, with one request in flight.
+    5. Batch ÷ mean latency, with one request in flight.
     """
     tool = run.tool
     samples = run.headline
@@ -47,6 +48,11 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
             unit="queries",
             definition=f"queries ÷ the wall time that {tool.tool} printed",
         )
+    if run.wall_ms and samples:
+        batch = run.job.workload.batch or 1
+        definition = "batch × queries ÷ the GPU time that they span"
+        per_s = 1e3 * batch * len(samples) / run.wall_ms
+        return Throughput(per_s=per_s, unit="items", definition=definition)
     if headline is None:
         return None
     if headline.throughput_per_s is not None:

@@ -35,12 +35,18 @@ class InputSpec(Record, frozen=True, kw_only=True):
         A name or ``None`` for a dynamic dimension.
     type_text : str
         The runtime's own word for the type.
+    default_shape : tuple of int or None
+        What a dynamic shape is unless somebody fixes it: the optimum of an optimisation profile.
+    default_values : tuple of int or None
+        What it is fed unless somebody says otherwise: its values are dimensions.
     """
 
     name: str
     dtype: DataType | None
     shape: tuple[int | str | None, ...]
     type_text: str
+    default_shape: tuple[int, ...] | None = None
+    default_values: tuple[int, ...] | None = None
 
 
 class Feeds(Record, frozen=True, kw_only=True, eq=False):
@@ -49,6 +55,10 @@ class Feeds(Record, frozen=True, kw_only=True, eq=False):
     Attributes
     ----------
     arrays : dict of str to numpy.ndarray
+        Types that NumPy lacks are raw: BF16 as uint16 and FP8 as uint8 in their own shape, types of
+        four bits as uint8, packed, of shape (nbytes,).
+    shapes : dict of str to tuple of int
+        Of the tensors, whatever the shape of a raw array.
     batch : int
         Items in one request.
     random_integers : tuple of str
@@ -58,6 +68,7 @@ class Feeds(Record, frozen=True, kw_only=True, eq=False):
 
     arrays: dict[str, Any]
     batch: int
+    shapes: Mapping[str, tuple[int, ...]] = {}
     notices: tuple[Notice, ...] = ()
     random_integers: tuple[str, ...] = ()
 
@@ -184,6 +195,24 @@ class Backend(Protocol):
             This machine, build or model cannot be measured with it.
         BackendError
             It failed.
+        """
+
+
+@runtime_checkable
+class Demanding(Protocol):
+    """A backend that needs more than a Python package of this program's own.
+
+    A backend that issues requests in other ways than one at a time says which fields of `Mode` it
+    honours in an attribute ``mode_fields``, a frozen set of names.
+    """
+
+    def require(self, spec: BackendSpec) -> None:
+        """Say what is missing here, without starting anything.
+
+        Raises
+        ------
+        MissingDependencyError
+            A library, a tool or a GPU is not there; the hint says how to get it.
         """
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import (
-    Arrays,
     Availability,
+    Feeds,
     FeedSource,
     InputSpec,
     Measured,
@@ -82,9 +82,9 @@ class FakeSession:
         self._waits = (base_ns * (1 + jitter * generator.standard_normal(1024))).astype(np.int64)
         self._count = 0
 
-    def bind(self, arrays: Arrays) -> None:
+    def bind(self, feeds: Feeds) -> None:
         """Remember what was fed."""
-        self._arrays = arrays
+        self._arrays = feeds.arrays
 
     def settle(self) -> None:
         """Nothing to allocate."""
@@ -112,9 +112,12 @@ class FakeSession:
         """Say that this is not a measurement of anything."""
         return (Notice(code="I-FAKE", message="the fake backend measures nothing", level="info"),)
 
+    def close(self) -> None:
+        """Nothing to release."""
 
-def _profile(job: Job, arrays: Arrays) -> tuple[Profile, tuple[Notice, ...]]:
-    del arrays
+
+def _profile(job: Job, feeds: Feeds) -> tuple[Profile, tuple[Notice, ...]]:
+    del feeds
     whole_ms = float(job.backend.options.get("latency_us", "200")) / 1e3
     parts = (("stem", "Conv", 0.5), ("body", "MatMul", 0.4), ("head", "Softmax", 0.2))
     layers = tuple(

@@ -16,6 +16,7 @@ BUILT_IN = {
     "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
     "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
     "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
+    "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
     "fake": "enginescope.backends.fake:FakeBackend",
 }
 ENTRY_POINTS = "enginescope.backends"

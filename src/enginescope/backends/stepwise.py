@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from enginescope.backends.base import (
-    Arrays,
+    Feeds,
     FeedSource,
     InputSpec,
     Measured,
@@ -50,7 +50,7 @@ class Session(Protocol):
     def placement(self) -> tuple[ProviderShare, ...]:
         """Which provider took how many nodes; empty when the runtime does not say."""
 
-    def bind(self, arrays: Arrays) -> None:
+    def bind(self, feeds: Feeds) -> None:
         """Place the inputs where the step reads them."""
 
     def settle(self) -> None:
@@ -69,9 +69,14 @@ class Session(Protocol):
     def notices(self) -> tuple[Notice, ...]:
         """Return what the session has to say about itself."""
 
+    def close(self) -> None:
+        """Release what does not release itself."""
+
 
 _Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
-ProfilePass: TypeAlias = Callable[[Job, Arrays], _Profiled]
+ProfilePass: TypeAlias = Callable[[Job, Feeds], _Profiled]
+#: Adds to what was measured what only this kind of session knows.
+Complete: TypeAlias = Callable[[Measured, Any, Recorder], Measured]
 
 
 def measure(
@@ -80,12 +85,13 @@ def measure(
     feeds: FeedSource,
     progress: ProgressSink,
     profile_pass: ProfilePass | None = None,
+    complete: Complete | None = None,
 ) -> Measured:
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
     session, load_ms = _timed(lambda: open_session(job))
     fed = feeds(session.input_specs)
-    session.bind(fed.arrays)
+    session.bind(fed)
     progress(Progress(phase="first_inference"))
     _, first_ms = _timed(partial(_first_step, session, fed.random_integers))
     session.settle()
@@ -117,11 +123,18 @@ def measure(
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),
     )
+    if complete is not None:
+        measured = complete(measured, session, recorder)
+    session.close()
     if profile_pass is None or not job.layer_profile:
         return measured
-    del session  # the pass opens one of its own: two at a time may be more than fits
+    del (
+        session,
+        recorder,
+        warming,
+    )  # the pass opens one of its own: two at a time may be more than fits
     progress(Progress(phase="layer_profile"))
-    return _with_layers(measured, lambda: profile_pass(job, fed.arrays))
+    return _with_layers(measured, lambda: profile_pass(job, fed))
 
 
 def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:

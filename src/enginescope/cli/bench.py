@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.mode_options import mode_of, mode_options, with_profile
 from enginescope.cli.options import (
     COUNT_OR_DURATION,
     DURATION_MS,
@@ -96,6 +97,8 @@ class BenchCommand(click.Command):
     metavar="TEXT",
     help="Further arguments for --on trtexec, as in a shell; also those after --.",
 )
+@mode_options
+@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @store_option
 @json_option
@@ -119,7 +122,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     store = writable(Store(options["store_folder"]))
     jobs = make_jobs(
         models or _samples(store.path),
-        backends,
+        [with_profile(one, options["profile_index"]) for one in backends],
         workload,
         limits=limits_for(
             workload,
@@ -128,6 +131,8 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
         ),
         layer_profile=options["layers"],
         data=options["data"],
+        engine_cache=store.path / "engines",
+        rebuild=options["rebuild"],
     )
     jobs = with_arguments(jobs, to_trtexec)
     runs = []
@@ -172,6 +177,7 @@ def workload_of(options: dict[str, Any]) -> Workload:
             max_time_ms=options["max_time"] or StopRule().max_time_ms,
             min_samples=options["min_samples"],
         ),
+        mode=mode_of(options),
     )
 
 

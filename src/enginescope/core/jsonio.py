@@ -44,7 +44,7 @@ def read_bytes(path: Path) -> bytes:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes | memoryview) -> None:
     """Write `data` so that a reader sees the old file or the new one, never half of one."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:

@@ -6,6 +6,7 @@ and type and on the seed, not on the order of the inputs.
 
 from __future__ import annotations
 
+import math
 import zlib
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ _NUMPY_TYPES = {
 }
 
 
+#: Types of four bits: two to a byte.
+_PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
+#: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
+_RAW_BYTES = {DataType.FP8: (0, 0x38), DataType.E8M0: (120, 127)}
+
+
 def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
     """Return values for every input of a model.
 
@@ -58,7 +65,12 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
     arrays: dict[str, Any] = {}
     notices: list[Notice] = []
     unbounded: list[str] = []
+    shapes: dict[str, tuple[int, ...]] = {}
     for spec in specs:
+        if spec.default_values is not None and spec.name not in files:
+            arrays[spec.name] = _shape_values(spec, workload)
+            shapes[spec.name] = arrays[spec.name].shape
+            continue
         shape, remarks = resolve_shape(spec, workload)
         if spec.name in files:
             _check_alone(spec, ranges)
@@ -71,11 +83,14 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             notices += remarks
             if _is_wide_integer(spec) and spec.name not in ranges:
                 unbounded.append(spec.name)
+        packed = spec.dtype in _PACKED
+        shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
     _check_batch(specs, arrays, workload)
     if from_set:
         notices.append(_data_set_notice(workload))
     return Feeds(
         arrays=arrays,
+        shapes=shapes,
         batch=workload.batch or _batch_of(arrays),
         notices=tuple(notices),
         random_integers=tuple(unbounded),
@@ -103,6 +118,8 @@ def resolve_shape(
             shape.append(dim)
         elif axis == 0 and workload.batch is not None:
             shape.append(workload.batch)
+        elif spec.default_shape is not None:
+            shape.append(spec.default_shape[axis])
         else:
             shape.append(1)
             assumed[axis] = dim if isinstance(dim, str) else f"axis {axis}"
@@ -137,6 +154,8 @@ def random_array(
     if dtype is DataType.BF16:  # the upper half of a float32 is a bfloat16
         wide = generator.uniform(low, high, shape).astype(np.float32)
         return (wide.view(np.uint32) >> 16).astype(np.uint16)
+    if (dtype in _PACKED or dtype in _RAW_BYTES) and bounds is None:
+        return _raw_array(dtype, shape, generator)
     if dtype is None or dtype not in _NUMPY_TYPES:
         raise UnsupportedError(
             f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
@@ -151,6 +170,26 @@ def random_array(
     if kind.kind == "i":
         return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
     return generator.uniform(low, high, shape).astype(kind)
+
+
+def _raw_array(
+    dtype: DataType | None, shape: tuple[int, ...], generator: np.random.Generator
+) -> Any:
+    """Return random bytes of a type that NumPy lacks, none of them NaN or infinite."""
+    if dtype in _PACKED:  # any four bits are a number
+        return generator.integers(0, 256, math.ceil(math.prod(shape) / 2), np.uint8)
+    first, last = _RAW_BYTES[dtype or DataType.FP8]
+    sign = generator.integers(0, 2, shape, np.uint8) * (128 if dtype is DataType.FP8 else 0)
+    return (sign + generator.integers(first, last, shape, np.uint8, endpoint=True)).astype(np.uint8)
+
+
+def _shape_values(spec: InputSpec, workload: Workload) -> Any:
+    """Return the values of a shape tensor: as fixed by ``--shape``, else its own default."""
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
+    values = given if given is not None else spec.default_values
+    kind = np.dtype(_NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
+    array = np.asarray(values, kind)
+    return array.reshape(()) if not spec.shape else array
 
 
 def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:

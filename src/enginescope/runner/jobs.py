@@ -13,6 +13,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.model.job import Job, Limits, Subject, Workload
+from enginescope.runner.demands import check_demands
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
@@ -51,9 +52,14 @@ def make_jobs(
     Raises
     ------
     UsageError
-        A model or folder that is not there, or a backend that is not known.
+        A model or folder that is not there, a backend that is not known, or one that would not
+        issue requests as the workload says.
+    MissingDependencyError
+        A backend needs what is not installed here.
     """
     specs = [parse_backend(text) for text in backends]
+    for spec in specs:
+        check_demands(spec, workload.mode)
     jobs = []
     for model in models:
         subject = subject_of(model)

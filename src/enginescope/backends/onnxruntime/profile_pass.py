@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from enginescope.backends.base import Arrays
+from enginescope.backends.base import Feeds
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.jsonio import read_bytes
@@ -28,7 +28,7 @@ _MAX_EVENTS = 60_000
 
 
 def profile_nodes(
-    ort: Any, provider: str, job: Job, arrays: Arrays
+    ort: Any, provider: str, job: Job, feeds: Feeds
 ) -> tuple[Profile, tuple[Notice, ...]]:
     """Run the model under the profiler and return what each node took.
 
@@ -40,7 +40,7 @@ def profile_nodes(
     ):
         prefix = str(Path(folder) / "profile")
         session = OrtSession(ort, job, provider, profile_prefix=prefix)
-        session.bind(arrays)
+        session.bind(feeds)
         session.step()
         session.settle()
         nodes = sum(share.nodes for share in session.placement) or 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.backends.base import Arrays, InputSpec
+from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.options import is_session_option, session_options
 from enginescope.backends.onnxruntime.placement import (
@@ -43,10 +43,12 @@ class OrtSession:
         self.input_specs = tuple(_spec(one) for one in self._session.get_inputs())
         self.step: Step = self._guarded
 
-    def bind(self, arrays: Arrays) -> None:
+    def bind(self, feeds: Feeds) -> None:
         """Place the inputs where the step reads them."""
-        self._arrays = arrays
-        self._request: Request = request_for(self._ort, self._session, self.input_specs, arrays)
+        self._arrays = feeds.arrays
+        self._request: Request = request_for(
+            self._ort, self._session, self.input_specs, feeds.arrays
+        )
 
     def settle(self) -> None:
         """After the first step: allocate the outputs once, and leave the step bare."""
@@ -75,6 +77,9 @@ class OrtSession:
     def notices(self) -> tuple[Notice, ...]:
         """Return what the way of asking adds to the model's own work."""
         return self._request.notices()
+
+    def close(self) -> None:
+        """Nothing: ONNX Runtime releases a session that nobody refers to."""
 
     def end_profiling(self) -> str:
         """Close the profile and return its file."""

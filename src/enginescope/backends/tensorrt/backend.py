@@ -1,0 +1,126 @@
+"""The backend ``trt``: TensorRT from Python."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.recorder import Recorder
+from enginescope.backends.stepwise import measure
+from enginescope.backends.tensorrt import engine_cache
+from enginescope.backends.tensorrt.build import build_engine
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.inspect_engine import inspect
+from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
+from enginescope.backends.tensorrt.options import read_options, read_precision
+from enginescope.backends.tensorrt.profile_pass import profile_layers
+from enginescope.backends.tensorrt.session import TrtSession, must_be_runnable
+from enginescope.backends.tensorrt.throughput import ThroughputRecorder
+from enginescope.core.errors import EnginescopeError, MissingDependencyError, UnsupportedError
+from enginescope.model.build import BuildReport
+from enginescope.model.job import BackendSpec, Job, Mode
+from enginescope.probe.nvml import probe_device
+
+
+class TrtBackend:
+    """TensorRT, whichever of 8.6, 10 and 11 is installed."""
+
+    mode_fields = frozenset(Mode.__struct_fields__)
+
+    def __init__(self) -> None:
+        self._libraries: Libraries | None = None
+
+    def check(self, spec: BackendSpec) -> None:
+        """Refuse a precision or an option that TensorRT has in no version."""
+        read_precision(spec.precision)
+        read_options(spec.options)
+
+    def require(self, spec: BackendSpec) -> None:
+        """Say in one line if TensorRT, the CUDA runtime or a GPU is missing."""
+        libraries = load(read_options(spec.options).get("runtime"))
+        try:
+            Cuda(libraries.cuda).close()
+        except UnsupportedError as error:
+            raise MissingDependencyError(
+                "no NVIDIA GPU can be used here", why=str(error), hint="nvidia-smi; --on ort-cpu"
+            ) from error
+
+    def availability(self) -> Availability:
+        """Say whether TensorRT and the CUDA runtime import and see a GPU."""
+        try:
+            libraries = load()
+            facts = Cuda(libraries.cuda).facts()
+        except MissingDependencyError as error:
+            return Availability(usable=False, detail=str(error), hint=error.hint)
+        except (EnginescopeError, MemoryError) as error:
+            hint = getattr(error, "hint", None)
+            hint = None if hint == "enginescope doctor" else hint
+            return Availability(usable=False, detail=str(error), hint=hint)
+        version = f"TensorRT {libraries.trt.__version__}"
+        runtime = "" if libraries.runtime == "full" else f", {libraries.runtime} runtime"
+        return Availability(usable=True, detail=f"{version}{runtime} on {facts.name}")
+
+    def prepare(self) -> None:
+        """Import TensorRT and the CUDA runtime."""
+        self._libraries = load()
+
+    def needs_build(self, job: Job) -> bool:
+        """Whether `job` is of a model."""
+        return job.subject.kind == "onnx" and job.engine is None
+
+    def engine_for(self, job: Job) -> BuildReport | None:
+        """Return the kept engine for `job`, if there is one for this TensorRT, GPU and driver."""
+        options = read_options(job.backend.options)
+        version = installed_version(options.get("runtime"))
+        device = probe_device(options.get("device", 0))
+        if job.engine_cache is None or version is None or device is None:
+            return None
+        key = engine_cache.key_of(job, version, device)
+        return engine_cache.lookup(Path(job.engine_cache), key)
+
+    def build(self, job: Job, progress: ProgressSink) -> Measured:
+        """Build the engine of `job`."""
+        return build_engine(self._chosen(job), job, progress)
+
+    def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
+        """Measure an engine."""
+        must_be_runnable(job)
+        libraries = self._chosen(job)
+        return measure(
+            job,
+            partial(TrtSession, libraries),
+            feeds,
+            progress,
+            partial(profile_layers, libraries),
+            complete=partial(_complete, libraries, job),
+        )
+
+    def _chosen(self, job: Job) -> Libraries:
+        wanted = read_options(job.backend.options).get("runtime")
+        if self._libraries is None or wanted not in (None, self._libraries.runtime):
+            self._libraries = load(wanted)
+        return self._libraries
+
+
+def _complete(
+    libraries: Libraries, job: Job, measured: Measured, session: Any, recorder: Recorder
+) -> Measured:
+    """Add what only an engine has: its mode, memory, plan, and time on the GPU's clock."""
+    name = Path(job.engine or job.subject.path or job.subject.name).stem
+    text, plan, notices = inspect(libraries, session.engine, session.contexts[0], name)
+    of_queries = isinstance(recorder, ThroughputRecorder)
+    return msgspec.structs.replace(
+        measured,
+        mode=session.mode,
+        wall_ms=recorder.wall_ms if isinstance(recorder, ThroughputRecorder) else None,
+        trace=recorder.trace() if isinstance(recorder, ThroughputRecorder) and of_queries else None,
+        device_memory=session.device_memory(),
+        plan=plan,
+        files={f"{name}.graph.json": text} if text else {},
+        answers=session.answers() if job.keep_outputs else (),
+        notices=(*measured.notices, *notices),
+    )

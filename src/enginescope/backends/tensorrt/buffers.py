@@ -1,0 +1,85 @@
+"""Memory of an engine's inputs and outputs: page-locked on the host, plain on the device."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.tensorrt.cuda import Cuda, host_view
+from enginescope.backends.tensorrt.dtypes import NUMPY
+from enginescope.backends.tensorrt.io_tensors import EngineTensor
+from enginescope.model.samples import Array
+from enginescope.model.tensor import DataType
+from enginescope.model.tensor_values import TensorValues
+
+
+class Buffer:
+    """One tensor's memory, allocated once.
+
+    Parameters
+    ----------
+    managed : bool
+        One memory for host and device, which needs no copies.
+    address : int, optional
+        Device memory that is there already.
+    """
+
+    def __init__(
+        self,
+        cuda: Cuda,
+        tensor: EngineTensor,
+        shape: tuple[int, ...],
+        *,
+        managed: bool = False,
+        address: int | None = None,
+    ) -> None:
+        self._cuda = cuda
+        self.tensor = tensor
+        self.shape = shape
+        self.nbytes = tensor.nbytes(shape)
+        if managed and not tensor.on_host:
+            self.device = cuda.device_buffer(self.nbytes, managed=True)
+            self.host: Array = host_view(self.device, self.nbytes)
+        else:
+            self.host = cuda.host_buffer(self.nbytes)
+            self.device = address or (0 if tensor.on_host else cuda.device_buffer(self.nbytes))
+        self._copies = not (managed or tensor.on_host)
+
+    @property
+    def address(self) -> int:
+        """What TensorRT is given."""
+        return int(self.host.ctypes.data) if self.tensor.on_host else self.device
+
+    def fill(self, array: Any) -> None:
+        """Put values into the host's memory, as far as they reach."""
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        count = min(data.size, self.nbytes)
+        self.host[:count] = data[:count]
+
+    def copy(self, stream: int) -> Any | None:
+        """Return a call that copies in this tensor's direction; ``None`` where none is needed."""
+        if not self._copies or self.nbytes == 0:
+            return None
+        rt, host = self._cuda.runtime, int(self.host.ctypes.data)
+        kinds = rt.cudaMemcpyKind
+        if self.tensor.is_input:
+            kind = kinds.cudaMemcpyHostToDevice
+            return partial(rt.cudaMemcpyAsync, self.device, host, self.nbytes, kind, stream)
+        kind = kinds.cudaMemcpyDeviceToHost
+        return partial(rt.cudaMemcpyAsync, host, self.device, self.nbytes, kind, stream)
+
+    def values(self) -> TensorValues:
+        """Return what the host's memory holds, copied."""
+        return values_of(self.tensor, self.shape, self.host)
+
+
+def values_of(tensor: EngineTensor, shape: tuple[int, ...], data: Array) -> TensorValues:
+    """Return bytes as the values of a tensor, copied."""
+    dtype = tensor.dtype or DataType.UINT8
+    linear = tensor.vector_axis is None
+    array = np.array(data)
+    if linear and dtype in NUMPY:
+        array = array.view(NUMPY[dtype]).reshape(shape)
+    return TensorValues(name=tensor.name, dtype=dtype, shape=shape, data=array)

@@ -1,0 +1,196 @@
+"""An ONNX model into an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.base import Measured, Progress, ProgressSink
+from enginescope.backends.tensorrt import engine_cache
+from enginescope.backends.tensorrt.calibration import set_calibrator
+from enginescope.backends.tensorrt.config import Target, apply_options
+from enginescope.backends.tensorrt.cuda import Cuda, DeviceFacts
+from enginescope.backends.tensorrt.io_formats import set_io_formats
+from enginescope.backends.tensorrt.libraries import Libraries, installed_version
+from enginescope.backends.tensorrt.logger import Log, make_logger
+from enginescope.backends.tensorrt.network import make_network, parse_onnx
+from enginescope.backends.tensorrt.options import build_options, read_options, read_precision
+from enginescope.backends.tensorrt.plugins import load_plugins
+from enginescope.backends.tensorrt.precision import set_precision
+from enginescope.backends.tensorrt.profiles import NetworkInput, Span, spans_of
+from enginescope.backends.tensorrt.progress_monitor import make_monitor
+from enginescope.backends.tensorrt.timing_cache import cache_file, load_cache, save_cache
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.model.build import BuildReport
+from enginescope.model.environment import Device
+from enginescope.model.job import Job
+from enginescope.model.notice import Notice
+from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.nvml import PeakDeviceMemory, probe_device
+
+
+def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Measured:
+    """Build the engine of `job` in this process and keep it in the job's engine cache.
+
+    Raises
+    ------
+    UnsupportedError
+        This runtime cannot build, or TensorRT has not what is asked for.
+    BackendError
+        The model cannot be parsed or built.
+    """
+    if libraries.runtime != "full":
+        raise UnsupportedError(
+            f"the {libraries.runtime} runtime cannot build",
+            why="it only runs version-compatible plans",
+            hint="pip install tensorrt, or give it an engine built with version_compatible=1",
+        )
+    options = read_options(job.backend.options)
+    cuda = Cuda(libraries.cuda, options.get("device", 0))
+    try:
+        return _Building(libraries, cuda, job, options, progress).run()
+    finally:
+        cuda.close()
+
+
+class _Building:
+    """One build: parse, configure, build, keep."""
+
+    def __init__(
+        self,
+        libraries: Libraries,
+        cuda: Cuda,
+        job: Job,
+        options: dict[str, Any],
+        progress: ProgressSink,
+    ) -> None:
+        self._libraries = libraries
+        self._cuda = cuda
+        self._job = job
+        self._options = options
+        self._progress = progress
+        self._facts: DeviceFacts = cuda.facts()
+        self._log = Log()
+        self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
+        self._notices: list[Notice] = []
+        self._alive: list[Any] = []  # what TensorRT refers to until the build is over
+
+    def run(self) -> Measured:
+        libraries, options = self._libraries, self._options
+        load_plugins(libraries, self._logger, options.get("plugins", ()))
+        builder = libraries.trt.Builder(self._logger)
+        network = make_network(
+            libraries, builder, strongly_typed=options.get("strongly_typed", False)
+        )
+        self._progress(Progress(phase="parse"))
+        begin = perf_counter_ns()
+        parse_onnx(libraries, network, self._logger, self._job.subject.path or "", options)
+        parse_ms = (perf_counter_ns() - begin) / 1e6
+        config = builder.create_builder_config()
+        target = Target(libraries=libraries, builder=builder, network=network, config=config)
+        cache = self._configure(target)
+        with PeakDeviceMemory(self._cuda.device) as peak:
+            data, build_ms = self._build(target)
+        save_cache(config, cache)
+        report = BuildReport(
+            engine=f"{Path(self._job.subject.path or 'model').stem}.engine",
+            engine_bytes=data.nbytes,
+            precision=self._job.backend.precision,
+            options=build_options(self._job.backend.options),
+            tensorrt=libraries.trt.__version__,
+            device=self._facts.name,
+            parse_ms=parse_ms,
+            build_ms=build_ms,
+            layers=network.num_layers,
+            peak_host_bytes=peak_rss_bytes(),
+            peak_device_bytes=peak.bytes,
+        )
+        return Measured(build=self._keep(report, data), notices=tuple(self._notices))
+
+    def _configure(self, target: Target) -> Path | None:
+        """Set all that steers the build; return where its timing cache lies."""
+        job, options, libraries = self._job, self._options, self._libraries
+        parts = read_precision(job.backend.precision)
+        if parts and options.get("strongly_typed") and libraries.version < (11,):
+            raise UsageError(
+                f"trt:{job.backend.precision} with strongly_typed=1",
+                why="a strongly typed network takes its precision from the model",
+            )
+        set_precision(libraries, target.config, parts, self._facts.compute_capability)
+        apply_options(target, options)
+        for key in ("input_formats", "output_formats"):
+            if key in options:
+                set_io_formats(target, key, options[key])
+        spans = self._add_profiles(target)
+        if {"int8", "best"} & set(parts):
+            calibrator, notices = set_calibrator(
+                libraries.trt,
+                self._cuda,
+                target.config,
+                target.network,
+                options.get("calibration_cache"),
+                spans[0] if spans else {},
+            )
+            self._alive.append(calibrator)
+            self._notices += notices
+        file = cache_file(
+            options.get("timing_cache"),
+            job.engine_cache,
+            libraries.trt.__version__,
+            self._facts.name,
+        )
+        self._notices += load_cache(target.config, file)
+        return file
+
+    def _add_profiles(self, target: Target) -> tuple[dict[str, Span], ...]:
+        network = target.network
+        inputs = [network.get_input(index) for index in range(network.num_inputs)]
+        known = [
+            NetworkInput(
+                name=one.name,
+                shape=tuple(size if size >= 0 else None for size in one.shape),
+                is_shape_tensor=one.is_shape_tensor,
+            )
+            for one in inputs
+        ]
+        spans, notices = spans_of(known, self._options, self._job.workload)
+        self._notices += notices
+        shape_tensors = {one.name for one in known if one.is_shape_tensor}
+        for profile_spans in spans:
+            profile = target.builder.create_optimization_profile()
+            for name, span in profile_spans.items():
+                say = profile.set_shape_input if name in shape_tensors else profile.set_shape
+                say(name, span.low, span.opt, span.high)
+            target.config.add_optimization_profile(profile)
+        return spans
+
+    def _build(self, target: Target) -> tuple[memoryview, float]:
+        monitor = make_monitor(self._libraries.trt, self._progress)
+        if monitor is not None:
+            self._alive.append(monitor)
+            target.config.progress_monitor = monitor
+        self._progress(Progress(phase="build"))
+        begin = perf_counter_ns()
+        plan = target.builder.build_serialized_network(target.network, target.config)
+        build_ms = (perf_counter_ns() - begin) / 1e6
+        if plan is None:
+            why = self._log.why("TensorRT gave no reason")
+            if "OutOfMemory" in why or "out of memory" in why:
+                raise MemoryError(f"building {self._job.subject.name}: {why}")
+            raise BackendError(f"building {self._job.subject.name} failed", why=why)
+        self._alive.append(plan)
+        return memoryview(plan).cast("B"), build_ms
+
+    def _keep(self, report: BuildReport, data: memoryview) -> BuildReport:
+        folder = Path(self._job.engine_cache or ".")
+        libraries, facts = self._libraries, self._facts
+        device = probe_device(self._cuda.device) or Device(
+            name=facts.name, compute_capability=facts.compute_capability
+        )
+        version = installed_version(libraries.runtime) or libraries.trt.__version__
+        key = engine_cache.key_of(self._job, version, device)
+        named = msgspec.structs.replace(report, key=key)
+        return engine_cache.keep(folder, key, named, data, "".join(self._log.text))

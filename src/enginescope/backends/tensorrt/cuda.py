@@ -1,0 +1,162 @@
+"""The CUDA runtime with its errors in our words, and its handles closed when they should be."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.record import Record
+from enginescope.model.samples import Array
+
+_NO_DEVICE = ("cudaErrorNoDevice", "cudaErrorInsufficientDriver", "cudaErrorStubLibrary")
+
+
+class DeviceFacts(Record, frozen=True, kw_only=True):
+    """What a GPU is.
+
+    Attributes
+    ----------
+    index : int
+    name : str
+    compute_capability : str
+    memory_bytes, l2_bytes, sm_count : int
+    """
+
+    index: int
+    name: str
+    compute_capability: str
+    memory_bytes: int
+    l2_bytes: int
+    sm_count: int
+
+
+class Cuda:
+    """One device, and everything allocated on it.
+
+    Parameters
+    ----------
+    runtime : module
+        ``cuda.bindings.runtime``.
+    device : int
+    """
+
+    def __init__(self, runtime: Any, device: int = 0) -> None:
+        self.runtime = runtime
+        self._owned = ExitStack()
+        count = self.check(runtime.cudaGetDeviceCount(), "looking for a GPU")
+        if not 0 <= device < count:
+            raise UnsupportedError(f"GPU {device}", why=f"this machine shows {count}")
+        self.check(runtime.cudaSetDevice(device), f"taking GPU {device}")
+        self.device = device
+
+    def check(self, result: tuple[Any, ...], doing: str) -> Any:
+        """Return what a call gave beside its error code.
+
+        Raises
+        ------
+        MemoryError
+            The device's memory, or page-locked memory, is exhausted.
+        UnsupportedError
+            There is no GPU, or no driver for it.
+        BackendError
+            Any other error.
+        """
+        error, *values = result
+        if error:
+            raise self._failure(error, doing)
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def error_name(self, error: Any) -> str:
+        """Return CUDA's name of an error."""
+        return self._text(self.runtime.cudaGetErrorName(error), str(error))
+
+    def _failure(self, error: Any, doing: str) -> BaseException:
+        name = self.error_name(error)
+        why = f"{name}: {self._text(self.runtime.cudaGetErrorString(error), 'no description')}"
+        if name == "cudaErrorMemoryAllocation":
+            return MemoryError(f"{doing}: {why}")
+        if name in _NO_DEVICE:
+            return UnsupportedError(doing, why=why, hint="enginescope doctor")
+        return BackendError(doing, why=why)
+
+    @staticmethod
+    def _text(answer: tuple[Any, ...], otherwise: str) -> str:
+        text = answer[1] if len(answer) > 1 else None
+        return text.decode() if isinstance(text, bytes) else str(text or otherwise)
+
+    def facts(self) -> DeviceFacts:
+        """Return what the device is."""
+        asked = self.runtime.cudaGetDeviceProperties(self.device)
+        properties = self.check(asked, f"asking GPU {self.device} what it is")
+        name = properties.name
+        return DeviceFacts(
+            index=self.device,
+            name=name.decode().rstrip("\0") if isinstance(name, bytes) else str(name),
+            compute_capability=f"{properties.major}.{properties.minor}",
+            memory_bytes=int(properties.totalGlobalMem),
+            l2_bytes=int(properties.l2CacheSize),
+            sm_count=int(properties.multiProcessorCount),
+        )
+
+    def free_bytes(self) -> int:
+        """Return the device memory that is free now."""
+        free, _ = self.check(self.runtime.cudaMemGetInfo(), "asking for free device memory")
+        return int(free)
+
+    def stream(self) -> int:
+        """Return the handle of a new stream."""
+        made = self.check(self.runtime.cudaStreamCreate(), "creating a stream")
+        self.own(self.runtime.cudaStreamDestroy, made)
+        return int(made)
+
+    def event(self, *, spin: bool) -> Any:
+        """Return a new timing event; waiting for it spins, or sleeps until it is reached."""
+        rt = self.runtime
+        flags = rt.cudaEventDefault if spin else rt.cudaEventBlockingSync
+        made = self.check(rt.cudaEventCreateWithFlags(flags), "creating an event")
+        self.own(rt.cudaEventDestroy, made)
+        return made
+
+    def device_buffer(self, nbytes: int, *, managed: bool = False) -> int:
+        """Return the address of new device memory, at least one byte."""
+        rt, size = self.runtime, max(nbytes, 1)
+        doing = f"allocating {size:,} bytes on GPU {self.device}"
+        made = (
+            rt.cudaMallocManaged(size, rt.cudaMemAttachGlobal) if managed else rt.cudaMalloc(size)
+        )
+        address = self.check(made, doing)
+        self.own(rt.cudaFree, address)
+        return int(address)
+
+    def host_buffer(self, nbytes: int) -> Array:
+        """Return new page-locked host memory as bytes, shape (nbytes,)."""
+        rt, size = self.runtime, max(nbytes, 1)
+        made = rt.cudaHostAlloc(size, rt.cudaHostAllocDefault)
+        address = self.check(made, f"allocating {size:,} bytes of page-locked memory")
+        self.own(rt.cudaFreeHost, address)
+        return host_view(int(address), nbytes)
+
+    def wait(self, stream: int, doing: str) -> None:
+        """Wait until `stream` has done its work."""
+        self.check(self.runtime.cudaStreamSynchronize(stream), doing)
+
+    def own(self, release: Callable[[Any], Any], handle: Any) -> None:
+        """Release `handle` when all is closed."""
+        self._owned.callback(release, handle)
+
+    def close(self) -> None:
+        """Release everything, the last first, once the device has done its work."""
+        self.runtime.cudaDeviceSynchronize()
+        self._owned.close()
+
+
+def host_view(address: int, nbytes: int) -> Array:
+    """Return host memory at an address as bytes, shape (nbytes,); it is not owned."""
+    if nbytes == 0:
+        return np.zeros(0, np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

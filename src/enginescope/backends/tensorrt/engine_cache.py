@@ -1,0 +1,84 @@
+"""Engines that were built before, by everything that decides what is built.
+
+An entry is a folder ``<key>/`` with the engine, its build report, the build's log and metadata.
+The report is written last: a folder without it is an unfinished one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.tensorrt.model_files import digest_of
+from enginescope.backends.tensorrt.options import build_options
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.model.build import BuildReport
+from enginescope.model.environment import Device
+from enginescope.model.job import Job
+
+REPORT = "build.json"
+
+
+def key_of(job: Job, version: str, device: Device) -> str:
+    """Return the digest of model, build options, shapes, TensorRT, GPU and driver.
+
+    Files that options name (a calibration cache, plugins) count by their content.
+
+    Raises
+    ------
+    BackendError
+        A file of the model's weights is missing.
+    """
+    options = build_options(job.backend.options)
+    named = [
+        path
+        for key in ("calibration_cache", "plugins", "serialize_plugins")
+        for path in options.get(key, "").split(",")
+        if path
+    ]
+    parts = (
+        digest_of(job.subject.path or ""),
+        job.backend.precision or "",
+        sorted(options.items()),
+        [_content(Path(path)) for path in named],
+        [(one.name, one.dims) for one in job.workload.shapes],
+        job.workload.batch,
+        version,
+        device.name,
+        device.compute_capability,
+        device.driver,
+    )
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def lookup(folder: Path, key: str) -> BuildReport | None:
+    """Return the report of a kept engine; ``None`` if there is none, or it is not whole."""
+    entry = folder / key
+    try:
+        report = decode(read_bytes(entry / REPORT), BuildReport, source=str(entry / REPORT))
+    except FormatError:
+        return None
+    engine = entry / report.engine
+    if not engine.is_file() or engine.stat().st_size != report.engine_bytes:
+        return None
+    return msgspec.structs.replace(report, engine=str(engine), from_cache=True)
+
+
+def keep(folder: Path, key: str, report: BuildReport, data: memoryview, log: str) -> BuildReport:
+    """Write an engine and its report, and return the report with the engine's path."""
+    entry = folder / key
+    entry.mkdir(parents=True, exist_ok=True)
+    write_atomic(entry / report.engine, data)
+    (entry / f"{report.engine}.build.log").write_text(log, encoding="utf-8")
+    write_atomic(entry / REPORT, encode(report))
+    return msgspec.structs.replace(report, engine=str(entry / report.engine))
+
+
+def _content(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:  # the build says what is wrong with it
+        return str(path)

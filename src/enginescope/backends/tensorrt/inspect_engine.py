@@ -1,0 +1,46 @@
+"""The engine inspector: what the engine consists of, as TensorRT tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.core.errors import FormatError
+from enginescope.formats.lenient_json import read_json
+from enginescope.formats.plan_json import plan_of
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+
+
+def inspect(
+    libraries: Libraries, engine: Any, context: Any, name: str
+) -> tuple[str | None, Plan | None, tuple[Notice, ...]]:
+    """Return the inspector's JSON as it came, the plan in it, and what is to be said of it.
+
+    Parameters
+    ----------
+    context : IExecutionContext
+        With its shapes set: shapes in the plan are then those of the run.
+    name : str
+        Of the plan.
+    """
+    make = getattr(engine, "create_engine_inspector", None)
+    inspector = make() if make is not None else None
+    if inspector is None:
+        runtime = libraries.runtime
+        return None, None, (_silent(f"the {runtime} runtime has no inspector"),)
+    inspector.execution_context = context
+    kind = libraries.trt.LayerInformationFormat.JSON
+    text = inspector.get_engine_information(kind)
+    if not text:
+        why = "TensorRT tells nothing of this plan, as is so for version-compatible ones"
+        return None, None, (_silent(why),)
+    try:
+        plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)
+    except FormatError as error:
+        return text, None, (_silent(f"the inspector's JSON cannot be read: {error}"),)
+    return text, plan, notices
+
+
+def _silent(why: str) -> Notice:
+    return Notice(code="W-NO-PLAN", message=f"there is no plan to look into: {why}")

@@ -1,0 +1,213 @@
+"""An inference stream: a context, its memory, its CUDA streams and what is enqueued on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from enginescope.backends.tensorrt.buffers import Buffer, values_of
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.graph import capture
+from enginescope.backends.tensorrt.io_tensors import EngineTensor
+from enginescope.backends.tensorrt.logger import Log
+from enginescope.backends.tensorrt.output_allocator import Grown, make_allocator
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import Record
+from enginescope.model.job import Mode
+from enginescope.model.tensor_values import TensorValues
+
+#: A call and its arguments; the first of what it returns is true when it failed.
+Launch = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class LaneParts(Record, frozen=True, kw_only=True, eq=False):
+    """What lanes of one session share."""
+
+    trt: Any
+    cuda: Cuda
+    tensors: tuple[EngineTensor, ...]
+    mode: Mode
+    log: Log
+    managed: bool = False
+
+
+class Lane:
+    """One context with everything it needs to answer requests.
+
+    Parameters
+    ----------
+    context : IExecutionContext
+
+    Attributes
+    ----------
+    input_stream, compute_stream, output_stream : int
+        One and the same where requests go one at a time.
+    launches : list of Launch
+        One for each set of input buffers: a graph's launch, or the enqueue itself.
+    why_no_graph : str or None
+    """
+
+    def __init__(self, parts: LaneParts, context: Any) -> None:
+        self._parts = parts
+        self._context = context
+        cuda = parts.cuda
+        self.compute_stream = cuda.stream()
+        overlapping = parts.mode.kind == "throughput"
+        self.input_stream = cuda.stream() if overlapping else self.compute_stream
+        self.output_stream = cuda.stream() if overlapping else self.compute_stream
+        self.sets: list[dict[str, Buffer]] = []
+        self.outputs: dict[str, Buffer] = {}
+        self.grown: dict[str, Grown] = {}
+        self.launches: list[Launch] = []
+        self.why_no_graph: str | None = None
+        self._allocator: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Device memory of inputs and outputs."""
+        buffers = [one for group in self.sets for one in group.values()]
+        fixed = sum(one.nbytes for one in (*buffers, *self.outputs.values()) if one.device)
+        return fixed + sum(one.nbytes for one in self.grown.values())
+
+    def bind(self, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Fix the input shapes, allocate everything once, and copy the inputs to the device.
+
+        Raises
+        ------
+        UsageError
+            A shape that the engine's optimisation profile does not allow.
+        """
+        parts, context = self._parts, self._context
+        inputs = [one for one in parts.tensors if one.is_input]
+        for _ in range(max(parts.mode.rotate or 1, 1)):
+            self.sets.append(
+                {
+                    one.name: Buffer(parts.cuda, one, shapes[one.name], managed=parts.managed)
+                    for one in inputs
+                }
+            )
+        for group in self.sets:
+            for name, buffer in group.items():
+                buffer.fill(arrays[name])
+        for one in inputs:
+            shape = shapes[one.name]
+            if None in one.shape and not context.set_input_shape(one.name, shape):
+                dims = "x".join(map(str, shape))
+                raise UsageError(
+                    f"shape {dims} for input {one.name}",
+                    why=parts.log.why("the engine's optimisation profile does not allow it"),
+                    hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
+                )
+            # the values of a shape tensor are read when the other shapes are inferred
+            self._set_address(one.name, self.sets[0][one.name].address)
+        missing = context.infer_shapes()
+        if missing:
+            raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
+        self._bind_outputs()
+        for copy in self._copies(self.sets[0].values(), self.input_stream):
+            parts.cuda.check(copy(), "copying the inputs")
+        for group in self.sets[1:]:
+            for copy in self._copies(group.values(), self.input_stream):
+                parts.cuda.check(copy(), "copying the inputs")
+        parts.cuda.wait(self.input_stream, "copying the inputs")
+        self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
+
+    def _bind_outputs(self) -> None:
+        parts = self._parts
+        for one in (tensor for tensor in parts.tensors if not tensor.is_input):
+            shape = tuple(self._context.get_tensor_shape(one.name))
+            if any(size < 0 for size in shape):
+                self.grown[one.name] = Grown(parts.cuda)
+                continue
+            self.outputs[one.name] = Buffer(parts.cuda, one, shape, managed=parts.managed)
+            self._set_address(one.name, self.outputs[one.name].address)
+        if self.grown:
+            self._allocator = make_allocator(parts.trt, self.grown)
+            for name in self.grown:
+                self._context.set_output_allocator(name, self._allocator)
+
+    def _set_address(self, name: str, address: int) -> None:
+        if not self._context.set_tensor_address(name, address):
+            raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
+
+    def _enqueue(self, index: int) -> tuple[bool]:
+        """Enqueue one inference on a set of inputs; true in the answer says that it failed."""
+        if len(self.sets) > 1:
+            for name, buffer in self.sets[index].items():
+                self._context.set_tensor_address(name, buffer.address)
+        return (not self._context.execute_async_v3(self.compute_stream),)
+
+    def h2d(self, index: int = 0) -> list[Callable[[], Any]]:
+        """Return the copies of one set of inputs, on the input stream."""
+        return self._copies(self.sets[index].values(), self.input_stream)
+
+    def d2h(self) -> list[Callable[[], Any]]:
+        """Return the copies of the outputs, on the output stream."""
+        return self._copies(self.outputs.values(), self.output_stream)
+
+    @staticmethod
+    def _copies(buffers: Any, stream: int) -> list[Callable[[], Any]]:
+        made = (one.copy(stream) for one in buffers)
+        return [one for one in made if one is not None]
+
+    def request(self) -> None:
+        """Answer one request, copies included, and wait for it.
+
+        Raises
+        ------
+        BackendError
+            TensorRT or the device failed.
+        """
+        cuda = self._parts.cuda
+        for copy in self.h2d():
+            cuda.check(copy(), "copying the inputs")
+        cuda.wait(self.input_stream, "copying the inputs")
+        launch, arguments = self.launches[0]
+        if launch(*arguments)[0]:
+            raise self.failure()
+        cuda.wait(self.compute_stream, "running the engine")
+        for copy in self.d2h():
+            cuda.check(copy(), "copying the outputs")
+        cuda.wait(self.output_stream, "copying the outputs")
+
+    def failure(self) -> BaseException:
+        """Return the error for an enqueue that was refused."""
+        why = self._parts.log.why("TensorRT gave no reason")
+        if "out of memory" in why.lower():
+            return MemoryError(f"enqueueing an inference: {why}")
+        return BackendError("enqueueing an inference", why=why)
+
+    def settle(self) -> None:
+        """After the first request: give outputs of unknown shape a host side, capture graphs."""
+        parts = self._parts
+        by_name = {one.name: one for one in parts.tensors}
+        for name, memory in self.grown.items():
+            if memory.shape is not None:
+                tensor, where = by_name[name], memory.address
+                self.outputs[name] = Buffer(parts.cuda, tensor, memory.shape, address=where)
+        if parts.mode.cuda_graph is not False:
+            self._capture_all()
+
+    def _capture_all(self) -> None:
+        cuda, made = self._parts.cuda, []
+        for index in range(len(self.sets)):
+            self._enqueue(index)  # once outside: lazy initialisation cannot be captured
+            cuda.wait(self.compute_stream, "running the engine")
+
+            def enqueue(_: int, index: int = index) -> bool:
+                return not self._enqueue(index)[0]
+
+            captured = capture(cuda, enqueue, self.compute_stream)
+            if captured.graph is None:
+                self.why_no_graph = captured.why_not
+                return
+            made.append((cuda.runtime.cudaGraphLaunch, (captured.graph, self.compute_stream)))
+        self.launches = made
+
+    def answers(self) -> tuple[TensorValues, ...]:
+        """Return the values of the outputs of the last request."""
+        cuda = self._parts.cuda
+        for copy in self.d2h():
+            cuda.check(copy(), "copying the outputs")
+        cuda.wait(self.output_stream, "copying the outputs")
+        return tuple(values_of(one.tensor, one.shape, one.host) for one in self.outputs.values())

@@ -1,0 +1,121 @@
+"""TensorRT and the CUDA runtime, found and imported: the one door to both."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from typing import Any
+
+from enginescope.core.errors import MissingDependencyError, UnsupportedError
+from enginescope.core.optional import is_installed, require
+from enginescope.core.record import Record
+
+#: runtime -> (modules it may be in, distributions that bring them)
+_RUNTIMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "full": (
+        ("tensorrt", "tensorrt_bindings"),
+        ("tensorrt-cu13-bindings", "tensorrt-cu12-bindings", "tensorrt-bindings", "tensorrt"),
+    ),
+    "lean": (
+        ("tensorrt_lean", "tensorrt_lean_bindings"),
+        ("tensorrt-lean-cu13-bindings", "tensorrt-lean-cu12-bindings", "tensorrt-lean"),
+    ),
+    "dispatch": (
+        ("tensorrt_dispatch", "tensorrt_dispatch_bindings"),
+        ("tensorrt-dispatch-cu13-bindings", "tensorrt-dispatch-cu12-bindings", "tensorrt-dispatch"),
+    ),
+}
+RUNTIMES = tuple(_RUNTIMES)
+_CUDA = "cuda.bindings.runtime"
+_NUMBER = re.compile(r"\d+")
+
+
+class Libraries(Record, frozen=True, kw_only=True, eq=False):
+    """The modules a session works with.
+
+    Attributes
+    ----------
+    trt : module
+    cuda : module
+        ``cuda.bindings.runtime``.
+    runtime : str
+        ``full`` (builds and runs), ``lean`` or ``dispatch`` (run version-compatible plans).
+    """
+
+    trt: Any
+    cuda: Any
+    runtime: str
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """TensorRT's version, as numbers."""
+        return version_numbers(self.trt.__version__)
+
+
+def version_numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a version: ``10.16.1.11`` as (10, 16, 1, 11)."""
+    return tuple(int(one) for one in _NUMBER.findall(text))
+
+
+def installed_version(runtime: str | None = None) -> str | None:
+    """Return the version of TensorRT that `load` would take, without importing it."""
+    wanted = (runtime,) if runtime else RUNTIMES
+    for name in wanted:
+        modules, distributions = _RUNTIMES[name]
+        if not any(is_installed(module) for module in modules):
+            continue
+        for distribution in distributions:
+            try:
+                return metadata.version(distribution)
+            except metadata.PackageNotFoundError:
+                continue
+    return None
+
+
+def load(runtime: str | None = None) -> Libraries:
+    """Import TensorRT and the CUDA runtime.
+
+    Parameters
+    ----------
+    runtime : {"full", "lean", "dispatch"}, optional
+        By default the first of them that is installed.
+
+    Raises
+    ------
+    MissingDependencyError
+        One of them is not installed, or fails to import.
+    """
+    found = _find(runtime)
+    if found is None:
+        package = "tensorrt" if runtime in (None, "full") else f"tensorrt-{runtime}-cu13"
+        raise MissingDependencyError(
+            f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed",
+            why="the backend trt needs it",
+            hint=f"pip install {package} 'enginescope[trt]'",
+        )
+    name, module = found
+    trt = require(module, purpose="the backend trt", install="tensorrt")
+    cuda = require(_CUDA, purpose="the backend trt", install="enginescope[trt]")
+    return Libraries(trt=trt, cuda=cuda, runtime=name)
+
+
+def _find(runtime: str | None) -> tuple[str, str] | None:
+    for name in (runtime,) if runtime else RUNTIMES:
+        for module in _RUNTIMES[name][0]:
+            if is_installed(module):
+                return name, module
+    return None
+
+
+def member(enum: Any, name: str, doing: str) -> Any:
+    """Return the enum member called `name`: by name, since their numbers differ by version.
+
+    Raises
+    ------
+    UnsupportedError
+        This TensorRT has none of that name.
+    """
+    found = getattr(enum, name, None)
+    if found is None:
+        raise UnsupportedError(doing, why=f"this TensorRT has no {enum.__name__}.{name}")
+    return found

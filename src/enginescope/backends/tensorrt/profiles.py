@@ -1,0 +1,166 @@
+"""Optimisation profiles: the shapes an engine is built for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.model.job import InputShape, Workload
+from enginescope.model.notice import Notice
+
+_Shapes = Sequence[tuple[InputShape, ...]]
+
+
+class Span(Record, frozen=True, kw_only=True):
+    """The shapes of one input in one profile; of a shape tensor, its values."""
+
+    low: tuple[int, ...]
+    opt: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+class NetworkInput(Record, frozen=True, kw_only=True):
+    """An input of a network.
+
+    Attributes
+    ----------
+    shape : tuple of (int or None)
+        ``None``: dynamic.
+    is_shape_tensor : bool
+        Its values are dimensions of other tensors.
+    """
+
+    name: str
+    shape: tuple[int | None, ...]
+    is_shape_tensor: bool = False
+
+    @property
+    def needs_profile(self) -> bool:
+        """Whether a profile must say something of it."""
+        return self.is_shape_tensor or None in self.shape
+
+
+def spans_of(
+    inputs: Sequence[NetworkInput], options: dict[str, Any], workload: Workload
+) -> tuple[tuple[dict[str, Span], ...], tuple[Notice, ...]]:
+    """Return, for each profile, the span of every input that needs one.
+
+    A bound that is not given is its neighbour's, as in trtexec: with the optimum alone all three
+    are the optimum. With no shapes for the build, those of the workload are taken; what is still
+    open becomes 1, and is noticed.
+
+    Raises
+    ------
+    UsageError
+        A name the network does not have, bounds that contradict the model or each other, or shapes
+        for a model that has no dynamic input.
+    """
+    given = {key: options.get(f"{key}_shapes", ()) for key in ("min", "opt", "max")}
+    count = max((len(one) for one in given.values()), default=0)
+    _check_names(inputs, [*(s for one in given.values() for s in one), workload.shapes])
+    open_inputs = [one for one in inputs if one.needs_profile]
+    if count and not open_inputs:
+        raise UsageError("shapes for the build", why="the model has no dynamic input")
+    profiles: list[dict[str, Span]] = []
+    notices: list[Notice] = []
+    for index in range(max(count, 1) if open_inputs else 0):
+        bounds = [_of_profile(given[key], index) for key in ("min", "opt", "max")]
+        spans = {}
+        for one in open_inputs:
+            known = [shapes.get(one.name) for shapes in bounds]
+            spans[one.name] = _span(one, known, workload, notices)
+        profiles.append(spans)
+    return tuple(profiles), tuple(notices)
+
+
+def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:
+    if not shapes:
+        return {}
+    if index >= len(shapes):
+        raise UsageError(
+            f"optimisation profile {index}", why="min, opt and max name unequal numbers of them"
+        )
+    return {one.name: one.dims for one in shapes[index]}
+
+
+def _span(
+    one: NetworkInput,
+    known: Sequence[tuple[int, ...] | None],
+    workload: Workload,
+    notices: list[Notice],
+) -> Span:
+    low, opt, high = known
+    opt = opt or high or low or _from_workload(one, workload, notices)
+    span = Span(low=low or opt, opt=opt, high=high or opt)
+    for bound in (span.low, span.opt, span.high):
+        _check_shape(one, bound)
+    if not all(a <= b <= c for a, b, c in zip(span.low, span.opt, span.high, strict=True)):
+        raise UsageError(
+            f"shapes of {one.name}",
+            why=f"min {_dims(span.low)}, opt {_dims(span.opt)}, max {_dims(span.high)} "
+            "are not in order",
+        )
+    return span
+
+
+def _from_workload(one: NetworkInput, workload: Workload, notices: list[Notice]) -> tuple[int, ...]:
+    given = next((shape.dims for shape in workload.shapes if shape.name == one.name), None)
+    if given is not None:
+        return given
+    if one.is_shape_tensor:
+        length = one.shape[0] if one.shape else 1
+        dims = (1,) * (length or 1)
+        assumed = ["its values"]
+    else:
+        batch = workload.batch or 1
+        dims = tuple(
+            size if size is not None else (batch if axis == 0 else 1)
+            for axis, size in enumerate(one.shape)
+        )
+        assumed = [
+            f"axis {axis}"
+            for axis, size in enumerate(one.shape)
+            if size is None and not (axis == 0 and workload.batch)
+        ]
+    if assumed:
+        notices.append(_assumed(one.name, assumed, dims))
+    return dims
+
+
+def _assumed(name: str, assumed: list[str], dims: tuple[int, ...]) -> Notice:
+    return Notice(
+        code="W-BUILD-SHAPE",
+        message=f"input {name} is dynamic in {', '.join(assumed)}; the engine is built for "
+        f"{_dims(dims)} alone; fix it with --shape {name}:… or --opt-shape {name}:…",
+        evidence={"input": name, "shape": list(dims)},
+    )
+
+
+def _check_names(inputs: Sequence[NetworkInput], shapes: _Shapes) -> None:
+    names = [one.name for one in inputs]
+    for shape in (one for group in shapes for one in group):
+        if shape.name not in names:
+            raise UsageError(
+                f"the model has no input called {shape.name!r}",
+                hint=did_you_mean(shape.name, names),
+            )
+
+
+def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
+    if one.is_shape_tensor:
+        return
+    fits = len(dims) == len(one.shape) and all(
+        size is None or size == dim for size, dim in zip(one.shape, dims, strict=True)
+    )
+    if not fits:
+        wanted = "x".join("?" if size is None else str(size) for size in one.shape)
+        raise UsageError(
+            f"shape {_dims(dims)} for input {one.name}", why=f"the model wants {wanted}"
+        )
+
+
+def _dims(dims: tuple[int, ...]) -> str:
+    return "x".join(map(str, dims)) or "scalar"

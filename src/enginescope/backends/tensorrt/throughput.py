@@ -1,0 +1,319 @@
+"""trtexec's loop: the next query is enqueued before the last one is waited for.
+
+Every query has a slot of six events; a lane has two slots, so that one query runs while the host
+enqueues the other. Without copies a query is nothing but two event records, the launch, a wait and
+one reading of the events: what the interpreter adds stays below a few microseconds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns, sleep
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.recorder import AFTER_PAUSE
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.flush import flusher
+from enginescope.backends.tensorrt.lane import Lane
+from enginescope.core.errors import BackendError
+from enginescope.core.record import Record
+from enginescope.model.job import Mode
+from enginescope.model.query_trace import QueryTrace
+from enginescope.model.samples import Array, Samples, frozen
+
+#: Columns of what is kept of a query, all milliseconds but the first.
+_COLUMNS = (
+    "stream",
+    "enqueue_start",
+    "enqueue_end",
+    "h2d_start",
+    "h2d_end",
+    "compute_start",
+    "compute_end",
+    "d2h_start",
+    "d2h_end",
+)
+
+
+class _Slot(Record, frozen=True, kw_only=True, eq=False):
+    """The events of one query in flight."""
+
+    h2d_start: Any
+    h2d_end: Any
+    compute_start: Any
+    compute_end: Any
+    d2h_start: Any
+    d2h_end: Any
+
+
+class ThroughputRecorder:
+    """Takes queries of one lane or several, enqueued ahead.
+
+    Parameters
+    ----------
+    mode : Mode
+        As resolved: nothing in it is ``None``.
+    stamps : bool
+        Keep when each part of each query began and ended, on one clock. It costs four more readings
+        of events a query.
+
+    Attributes
+    ----------
+    wall_ms : float
+        GPU time that the timed queries span, the pauses between stretches left out.
+    """
+
+    def __init__(self, cuda: Cuda, lanes: Sequence[Lane], mode: Mode, *, stamps: bool) -> None:
+        self._cuda = cuda
+        self._lanes = tuple(lanes)
+        self._mode = mode
+        self._stamps = stamps
+        self._slots = tuple(
+            tuple(self._slot() for _ in range(mode.in_flight or 2)) for _ in self._lanes
+        )
+        self._wall_start = cuda.event(spin=bool(mode.spin_wait))
+        self._origin = cuda.event(spin=True)
+        self._origin_ns: int | None = None
+        self._flushes = [flusher(cuda, lane.compute_stream) for lane in lanes] if mode.cold else []
+        self._enqueue_starts = array("q")  # nanoseconds
+        self._enqueue_ends = array("q")
+        self._compute = array("d")  # milliseconds
+        self._h2d = array("d")
+        self._d2h = array("d")
+        self._trace = {name: array("d") for name in _COLUMNS}
+        self.wall_ms = 0.0
+
+    def _slot(self) -> _Slot:
+        spin = bool(self._mode.spin_wait)
+        return _Slot(**{name: self._cuda.event(spin=spin) for name in _Slot.__struct_fields__})
+
+    def __len__(self) -> int:
+        """Return the number of samples so far."""
+        return len(self._compute)
+
+    def times_ms(self, last: int | None = None) -> Array:
+        """Return the GPU compute times, or the last so many."""
+        times = np.frombuffer(self._compute, dtype=np.float64)
+        return np.array(times if last is None else times[-last:])  # a view would forbid growing
+
+    def run(self, count: int) -> None:
+        """Take `count` queries in one stretch, after a few that fill the pipeline.
+
+        Raises
+        ------
+        BackendError
+            TensorRT or the device failed.
+        """
+        if self._origin_ns is None:
+            self._start_clocks()
+        if self._is_bare:
+            self._run_bare(count)
+        else:
+            self._run_any(count)
+
+    @property
+    def _is_bare(self) -> bool:
+        mode = self._mode
+        one = len(self._lanes) == 1 and len(self._lanes[0].launches) == 1 and mode.in_flight == 2
+        return one and not (mode.transfers or mode.idle_ms or mode.cold or self._stamps)
+
+    def _start_clocks(self) -> None:
+        """Begin both clocks at the same moment, as nearly as a host can."""
+        stream = self._lanes[0].compute_stream
+        self._cuda.wait(stream, "starting")
+        self._cuda.check(self._cuda.runtime.cudaEventRecord(self._origin, stream), "starting")
+        self._origin_ns = perf_counter_ns()
+        self._cuda.check(self._cuda.runtime.cudaEventSynchronize(self._origin), "starting")
+        if len(self._lanes) > 1:  # and not before on any other stream
+            for lane in self._lanes:
+                self._cuda.runtime.cudaStreamWaitEvent(lane.compute_stream, self._origin, 0)
+
+    def _run_bare(self, count: int) -> None:
+        """Take queries of one lane without copies: the loop that small engines are bound by."""
+        rt, clock, lane = self._cuda.runtime, perf_counter_ns, self._lanes[0]
+        record, wait, elapsed = rt.cudaEventRecord, rt.cudaEventSynchronize, rt.cudaEventElapsedTime
+        stream = lane.compute_stream
+        launch, arguments = lane.launches[0]
+        first, second = self._slots[0]
+        begin, end = first.compute_start, first.compute_end
+        begin_before, end_before = second.compute_start, second.compute_end
+        for _ in range(AFTER_PAUSE):  # the last of these is in flight when the first one counts
+            begin, end, begin_before, end_before = begin_before, end_before, begin, end
+            record(begin_before, stream)
+            launch(*arguments)
+            record(end_before, stream)
+        record(self._wall_start, stream)
+        times = array("d", bytes(8 * (count + 1)))
+        asked = array("q", bytes(8 * count))
+        accepted = array("q", bytes(8 * count))
+        for i in range(count):
+            record(begin, stream)
+            asked[i] = clock()
+            failed = launch(*arguments)[0]
+            accepted[i] = clock()
+            record(end, stream)
+            if wait(end_before)[0] or failed:
+                raise self._failure(lane, end_before)
+            times[i] = elapsed(begin_before, end_before)[1]
+            begin, end, begin_before, end_before = begin_before, end_before, begin, end
+        if wait(end_before)[0]:
+            raise self._failure(lane, end_before)
+        times[count] = elapsed(begin_before, end_before)[1]
+        self.wall_ms += self._cuda.check(elapsed(self._wall_start, end_before), "reading an event")
+        self._compute.extend(times[1:])  # the first is of the query that filled the pipeline
+        self._enqueue_starts.extend(asked)
+        self._enqueue_ends.extend(accepted)
+
+    def _failure(self, lane: Lane, event: Any) -> BaseException:
+        error = self._cuda.runtime.cudaEventSynchronize(event)[0]
+        if error:
+            return BackendError("running the engine", why=self._cuda.error_name(error))
+        return lane.failure()
+
+    def _run_any(self, count: int) -> None:
+        """Take queries with copies, several lanes, pauses, flushes or stamps."""
+        depth, lanes = self._mode.in_flight or 2, range(len(self._lanes))
+        turns = depth * len(self._lanes[0].launches)
+        issue = [[self._issuer(lane, turn) for turn in range(turns)] for lane in lanes]
+        collect = [[self._collector(lane, turn % depth) for turn in range(turns)] for lane in lanes]
+        rounds = -(-count // len(self._lanes))
+        idle_s = (self._mode.idle_ms or 0.0) / 1e3
+        pending: list[tuple[int, int, tuple[int, int]]] = []  # lane, turn, host stamps
+        kept = -AFTER_PAUSE * len(self._lanes)
+        wall_end: Any = None
+        for number in range(AFTER_PAUSE + rounds):
+            if number == AFTER_PAUSE:
+                self._mark_wall_start()
+            turn = number % turns
+            pending += [(lane, turn, issue[lane][turn]()) for lane in lanes]
+            while len(pending) > (depth - 1) * len(self._lanes):
+                wall_end = self._take(pending.pop(0), collect, kept)
+                kept += 1
+            if idle_s and number >= AFTER_PAUSE:
+                sleep(idle_s)
+        for one in pending:
+            wall_end = self._take(one, collect, kept)
+            kept += 1
+        elapsed = self._cuda.runtime.cudaEventElapsedTime(self._wall_start, wall_end)
+        self.wall_ms += self._cuda.check(elapsed, "reading an event")
+
+    def _mark_wall_start(self) -> None:
+        stream = self._lanes[0].compute_stream
+        marked = self._cuda.runtime.cudaEventRecord(self._wall_start, stream)
+        self._cuda.check(marked, "recording an event")
+
+    def _take(
+        self,
+        query: tuple[int, int, tuple[int, int]],
+        collect: list[list[Callable[[tuple[int, int] | None], Any]]],
+        kept: int,
+    ) -> Any:
+        lane, turn, stamps = query
+        return collect[lane][turn](stamps if kept >= 0 else None)
+
+    def _issuer(self, index: int, turn: int) -> Callable[[], tuple[int, int]]:
+        """Return a call that enqueues one query and says when the host did so."""
+        lane, rt, clock = self._lanes[index], self._cuda.runtime, perf_counter_ns
+        slot = self._slots[index][turn % len(self._slots[index])]
+        which = turn % len(lane.launches)
+        record, follow = rt.cudaEventRecord, rt.cudaStreamWaitEvent
+        launch, arguments = lane.launches[which]
+        transfers = bool(self._mode.transfers)
+        h2d = lane.h2d(which) if transfers else []
+        d2h = lane.d2h() if transfers else []
+        flush = self._flushes[index] if self._flushes else None
+        fed, computing, answering = lane.input_stream, lane.compute_stream, lane.output_stream
+
+        def issue() -> tuple[int, int]:
+            if transfers:
+                record(slot.h2d_start, fed)
+                for copy in h2d:
+                    copy()
+                record(slot.h2d_end, fed)
+                follow(computing, slot.h2d_end, 0)
+            if flush is not None:
+                flush()
+            record(slot.compute_start, computing)
+            asked = clock()
+            failed = launch(*arguments)[0]
+            accepted = clock()
+            record(slot.compute_end, computing)
+            if failed:
+                raise lane.failure()
+            if transfers:
+                follow(answering, slot.compute_end, 0)
+                record(slot.d2h_start, answering)
+                for copy in d2h:
+                    copy()
+                record(slot.d2h_end, answering)
+            return asked, accepted
+
+        return issue
+
+    def _collector(self, index: int, which: int) -> Callable[[tuple[int, int] | None], Any]:
+        """Return a call that waits for the query of a slot, keeps it, and gives its last event."""
+        lane, slot = self._lanes[index], self._slots[index][which]
+        rt, transfers = self._cuda.runtime, bool(self._mode.transfers)
+        wait, elapsed = rt.cudaEventSynchronize, rt.cudaEventElapsedTime
+        last = slot.d2h_end if transfers else slot.compute_end
+
+        def collect(stamps: tuple[int, int] | None) -> Any:
+            if wait(last)[0]:
+                raise self._failure(lane, last)
+            if stamps is not None:
+                self._compute.append(elapsed(slot.compute_start, slot.compute_end)[1])
+                if transfers:
+                    self._h2d.append(elapsed(slot.h2d_start, slot.h2d_end)[1])
+                    self._d2h.append(elapsed(slot.d2h_start, slot.d2h_end)[1])
+                self._enqueue_starts.append(stamps[0])
+                self._enqueue_ends.append(stamps[1])
+                if self._stamps:
+                    self._stamp(index, slot, stamps)
+            return last
+
+        return collect
+
+    def _stamp(self, index: int, slot: _Slot, stamps: tuple[int, int]) -> None:
+        elapsed, check = self._cuda.runtime.cudaEventElapsedTime, self._cuda.check
+        row = self._trace
+        row["stream"].append(index)
+        for name, value in zip(("enqueue_start", "enqueue_end"), stamps, strict=True):
+            row[name].append((value - (self._origin_ns or 0)) / 1e6)
+        begin = check(elapsed(self._origin, slot.compute_start), "reading an event")
+        end = begin + self._compute[-1]
+        fed = fed_end = begin
+        answering = answered = end
+        if self._mode.transfers:
+            fed = check(elapsed(self._origin, slot.h2d_start), "reading an event")
+            fed_end = fed + self._h2d[-1]
+            answering = check(elapsed(self._origin, slot.d2h_start), "reading an event")
+            answered = answering + self._d2h[-1]
+        stamped = (fed, fed_end, begin, end, answering, answered)
+        for name, value in zip(_COLUMNS[3:], stamped, strict=True):
+            row[name].append(value)
+
+    def samples(self) -> tuple[Samples, ...]:
+        """Return latency as trtexec sums it, enqueue, and each part on the GPU's clock."""
+        asked = np.frombuffer(self._enqueue_starts, dtype=np.int64)
+        accepted = np.frombuffer(self._enqueue_ends, dtype=np.int64)
+        begun = frozen((asked - asked[0]) / 1e6 if asked.size else asked)
+        compute = np.frombuffer(self._compute, dtype=np.float64)
+        series: dict[str, Any] = {"gpu_compute": compute, "enqueue": (accepted - asked) / 1e6}
+        whole = compute
+        if self._mode.transfers:
+            series["h2d"] = np.frombuffer(self._h2d, dtype=np.float64)
+            series["d2h"] = np.frombuffer(self._d2h, dtype=np.float64)
+            whole = series["h2d"] + compute + series["d2h"]
+        return tuple(
+            Samples(metric=metric, values_ms=frozen(values), start_ms=begun)
+            for metric, values in {"trtexec_latency": whole, **series}.items()
+        )
+
+    def trace(self) -> QueryTrace | None:
+        """Return the stamps of each query, if they were asked for."""
+        if not self._stamps:
+            return None
+        return QueryTrace(**{name: frozen(values) for name, values in self._trace.items()})

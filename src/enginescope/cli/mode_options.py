@@ -1,0 +1,87 @@
+"""Options that say how requests are issued, and how engines are built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from enginescope.cli.options import DURATION_MS
+from enginescope.core.errors import UsageError
+from enginescope.model.job import Mode
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_THREE = {"on": True, "off": False, "auto": None}
+
+_OPTIONS = (
+    click.option(
+        "--mode",
+        "mode_kind",
+        type=click.Choice(["latency", "throughput"]),
+        help="One request at a time, or queries enqueued ahead as trtexec does (trt, trtexec).",
+    ),
+    click.option(
+        "--graph",
+        type=click.Choice(list(_THREE)),
+        default="auto",
+        show_default=True,
+        help="CUDA graph; auto: where the engine can be captured.",
+    ),
+    click.option(
+        "--transfers",
+        type=click.Choice(["on", "off"]),
+        help="Copies of inputs and outputs inside the timed span.  [default: on]",
+    ),
+    click.option(
+        "--spin/--no-spin", default=None, help="Wait busily.  [default: spin]"
+    ),
+    click.option("--streams", type=click.IntRange(1, 64), help="Inference streams (throughput)."),
+    click.option("--idle", type=DURATION_MS, help="Pause of the host between two queries."),
+    click.option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
+    click.option("--rotate", type=click.IntRange(1, 1024), help="Sets of inputs, in turn."),
+    click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile to run."),
+)
+
+
+def mode_options(function: F) -> F:
+    """Add what steers how requests are issued."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def mode_of(options: dict[str, Any]) -> Mode:
+    """Return the mode that the options describe.
+
+    Raises
+    ------
+    UsageError
+        Streams where requests go one at a time.
+    """
+    kind = options["mode_kind"]
+    if options["streams"] and kind != "throughput":
+        raise UsageError(
+            "--streams", why="in latency mode one request is in flight", hint="--mode throughput"
+        )
+    transfers = options["transfers"]
+    return Mode(
+        kind=kind,
+        in_flight=2 if kind == "throughput" else 1,
+        transfers=None if transfers is None else transfers == "on",
+        cuda_graph=_THREE[options["graph"]],
+        spin_wait=options["spin"],
+        streams=options["streams"],
+        idle_ms=options["idle"],
+        cold=options["cold"] or None,
+        rotate=options["rotate"],
+    )
+
+
+def with_profile(backend: str, index: int | None) -> str:
+    """Return a backend's specification with ``--profile-index`` as its option."""
+    if index is None or re.split("[:?]", backend)[0] != "trt":
+        return backend
+    return f"{backend}{'&' if '?' in backend else '?'}profile_index={index}"
