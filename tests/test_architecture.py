@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "stats": BASE,
     "formats": BASE,
     "store": BASE,
+    "trtexec": BASE | {"stats", "formats"},
     "analysis": BASE | {"stats", "formats", "store"},
     "rules": BASE | {"stats", "formats", "store", "analysis"},
     "render": BASE | {"stats", "formats", "analysis", "rules"},

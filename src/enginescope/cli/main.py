@@ -21,6 +21,7 @@ from enginescope.core.errors import EnginescopeError, UsageError
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
 VERBS = {
     "bench": ("enginescope.cli.bench", "Measure models, each in a fresh process."),
+    "trtexec": ("enginescope.cli.trtexec", "trtexec's command line, log and files."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),

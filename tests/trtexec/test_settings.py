@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.core.errors import UsageError
+from enginescope.model.job import InputFile, InputShape
+from enginescope.trtexec.settings import Timing, run_shapes
+from tests.trtexec.runs import settings
+
+
+def test_the_defaults_of_tensorrt_8_and_10() -> None:
+    for trt in ("8.6.1", "10.16.1"):
+        assert settings(trt=trt).timing == Timing()
+
+
+def test_the_defaults_flipped_in_11() -> None:
+    timing = settings(trt="11.1.0").timing
+    assert timing == Timing(transfers=False, spin_wait=True, cuda_graph=True)
+    flags = ("--includeDataTransfers", "--noSpinWait", "--noCudaGraph")
+    assert settings(*flags, trt="11.1.0").timing == Timing()
+
+
+def test_switches_of_10_change_nothing_in_11_and_say_so() -> None:
+    flags = ("--noDataTransfers", "--useSpinWait", "--useCudaGraph", "--separateProfileRun")
+    asked = settings(*flags, trt="10.16.1")
+    assert asked.timing == Timing(transfers=False, spin_wait=True, cuda_graph=True)
+    assert asked.warnings == ()
+    later = settings(*flags, "--stronglyTyped", trt="11.1.0")
+    assert later.timing == asked.timing
+    assert len(later.warnings) == 5
+    assert all("has no effect" in one for one in later.warnings)
+    assert "strongly_typed" not in later.options
+
+
+def test_timing_and_reporting_are_read() -> None:
+    found = settings(
+        "--iterations=100",
+        "--warmUp=500",
+        "--duration=0.5",
+        "--idleTime=2",
+        "--infStreams=3",
+        "--exposeDMA",
+        "--avgRuns=5",
+        "--percentile=50,99.9",
+        "--exportTimes=t.json",
+        "--dumpProfile",
+    )
+    assert found.timing.iterations == 100
+    assert found.timing.warm_up_ms == 500
+    assert found.timing.duration_s == 0.5
+    assert found.timing.idle_ms == 2
+    assert found.timing.streams == 3
+    assert found.timing.expose_dma
+    assert found.reporting.average_runs == 5
+    assert found.reporting.percentiles == (50.0, 99.9)
+    assert found.reporting.times_file == "t.json"
+    assert found.reporting.profile
+    assert found.options["stamps"] == "1"
+
+
+def test_shapes_to_run_with() -> None:
+    assert run_shapes(settings()) == ()
+    given = settings("--shapes=x:4x3")
+    assert run_shapes(given) == (InputShape(name="x", dims=(4, 3)),)
+    assert given.options["min_shapes"] == given.options["max_shapes"] == "x:4x3"
+    built = settings("--minShapes=x:1", "--optShapes=x:4", "--maxShapes=x:8")
+    assert run_shapes(built) == (InputShape(name="x", dims=(4,)),)
+    loaded = settings("--loadEngine=e.plan", "--shapes=x:4x3")
+    assert run_shapes(loaded) == run_shapes(given)
+    assert "opt_shapes" not in loaded.options
+
+
+def test_input_files() -> None:
+    found = settings("--loadInputs=x:a.raw,'y:0':b.raw")
+    assert found.files == (
+        InputFile(name="x", path="a.raw"),
+        InputFile(name="y:0", path="b.raw"),
+    )
+
+
+def test_another_platform_skips_the_inference() -> None:
+    assert settings("--runtimePlatform=WindowsAMD64").skip_inference
+    assert not settings("--runtimePlatform=SameAsBuild").skip_inference
+    assert settings("--buildOnly", trt="8.6.1").skip_inference
+
+
+def test_a_model_beside_an_engine_is_passed_over() -> None:
+    found = settings("--onnx=m.onnx", "--loadEngine=e.plan")
+    assert found.model == "e.plan"
+    assert found.warnings == ("--onnx has no effect beside --loadEngine",)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--loadEngine=a", "--saveEngine=b"), "is not saved again"),
+        (("--getPlanVersionOnly",), "--getPlanVersionOnly without --loadEngine"),
+        (("--refitFromOnnx=a",), "--refitFromOnnx without --loadEngine"),
+        (("--useRuntime=lean",), "only the full runtime builds"),
+        (("--useProfile=1",), "there are 1 profiles"),
+        (("--useProfile=-1", "--loadEngine=a"), "--useProfile=-1"),
+        (("--duration=-1",), "an endless run"),
+        (("--duration=9999999",), "is the most"),
+        (("--percentile=50,101",), "lie in 0…100"),
+        (("--percentile=",), "needs a value"),
+        (("--infStreams=0",), "must be 1 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused(flags, message) -> None:
+    with pytest.raises(UsageError, match=message):
+        settings(*flags)
+
+
+def test_neither_model_nor_engine() -> None:
+    with pytest.raises(UsageError, match="neither a model nor an engine"):
+        settings(model="--fp16")
