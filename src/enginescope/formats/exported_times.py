@@ -72,7 +72,8 @@ def times_of(
     notices = list(document.notices)
     if left_out:
         notices.append(_left_out(document.source, left_out))
-    step, found = resolution_notices(document.source, times.samples, columns.get("startenq"))
+    stamps = None if "enqueue" in columns else columns.get("startenq")
+    step, found = resolution_notices(document.source, times.samples, stamps)
     return (
         ExportedTimes(samples=times.samples, wall_ms=times.wall_ms, clock_step_ms=step),
         (*notices, *found),
