@@ -20,17 +20,23 @@ from enginescope.model.job import BackendSpec, Job
 class TrtexecBackend:
     """trtexec 8.6, 10.x or 11.x, where one is installed."""
 
+    #: Fields of `Mode` that it has flags for.
+    mode_fields = frozenset({"kind", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"})
+
     def check(self, spec: BackendSpec) -> None:
-        """Refuse what no version takes, and a machine without trtexec.
+        """Refuse a precision, an option or an argument that no version takes."""
+        check_options(spec)
+
+    def require(self, spec: BackendSpec) -> None:
+        """Say that there is no trtexec, or not where the specification has it.
 
         Raises
         ------
-        UsageError
-            A precision, an option or an argument.
         MissingDependencyError
-            There is no trtexec.
+            There is none.
+        UsageError
+            What was asked for is no such file, or cannot be executed.
         """
-        check_options(spec)
         find_binary(spec.options.get("binary"))
 
     def availability(self) -> Availability:

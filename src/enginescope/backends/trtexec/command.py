@@ -87,8 +87,8 @@ def command_for(
 def _write_mode(flags: Flags, asked: Mode) -> Mode:
     """Add the flags of the mode and return it, choices made.
 
-    Without a choice: transfers, a CUDA graph where the engine can be captured, events that block.
-    Those are the same for every version, whatever its own defaults.
+    Without a choice: transfers, a CUDA graph where the engine can be captured, waits that spin. The
+    same as on ``trt`` and for every version, whatever its own defaults.
     """
     mode = _chosen(asked)
     modern = flags.is_strongly_typed  # 11.0 turned the three defaults round
@@ -135,7 +135,7 @@ def _chosen(asked: Mode) -> Mode:
         in_flight=in_flight,
         transfers=asked.transfers is not False,
         cuda_graph=asked.cuda_graph is not False,
-        spin_wait=bool(asked.spin_wait),
+        spin_wait=asked.spin_wait is not False,
         streams=asked.streams or 1,
         idle_ms=asked.idle_ms or 0.0,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from enginescope.backends.base import FeedSource, InputSpec
 from enginescope.backends.trtexec.flags import Flags
-from enginescope.backends.trtexec.onnx_inputs import onnx_inputs
+from enginescope.backends.trtexec.onnx_inputs import at_optimum, onnx_inputs
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
@@ -52,9 +52,9 @@ def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed
     """
     if job.subject.kind == "engine":
         return _for_engine(flags, job, folder)
-    specs = onnx_inputs(Path(job.subject.path or ""))
+    specs = at_optimum(onnx_inputs(Path(job.subject.path or "")), job.backend.options)
     fed = feeds(specs)
-    shapes = {spec.name: fed.arrays[spec.name].shape for spec in specs if _is_dynamic(spec)}
+    shapes = {spec.name: fed.shapes[spec.name] for spec in specs if _is_dynamic(spec)}
     _add_shapes(flags, shapes)
     notices = list(fed.notices)
     if "input_formats" in job.backend.options:  # the types in the files would not be the engine's
@@ -63,8 +63,7 @@ def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed
         files = {spec.name: _raw(spec, fed.arrays[spec.name], flags) for spec in specs}
         _add_files(flags, files, folder)
     tensors = tuple(
-        Tensor(name=spec.name, dtype=spec.dtype, shape=tuple(fed.arrays[spec.name].shape))
-        for spec in specs
+        Tensor(name=spec.name, dtype=spec.dtype, shape=fed.shapes[spec.name]) for spec in specs
     )
     return Fed(
         tensors=tensors,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from enginescope.backends.base import InputSpec
 from enginescope.core.errors import BackendError
@@ -16,6 +19,9 @@ _TYPES = {
     "DOUBLE": DataType.FP64,
     "FLOAT16": DataType.FP16,
     "BFLOAT16": DataType.BF16,
+    "FLOAT8E4M3FN": DataType.FP8,
+    "FLOAT8E8M0": DataType.E8M0,
+    "FLOAT4E2M1": DataType.FP4,
     **{
         one.name: one
         for one in DataType
@@ -62,3 +68,27 @@ def _dim(dim: Any) -> int | str | None:
     if dim.WhichOneof("value") == "dim_value":
         return int(dim.dim_value)
     return str(dim.dim_param) or None
+
+
+def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tuple[InputSpec, ...]:
+    """Return the inputs with the shapes that the engine is built for as what they are by default.
+
+    Those of the optimisation profile in use: its optimum, else its largest, else its smallest.
+    """
+    index = int(options.get("profile_index", "0"))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for key in ("min_shapes", "max_shapes", "opt_shapes"):  # the last one counts
+        profiles = options.get(key, "").split(";")
+        if index < len(profiles) and profiles[index]:
+            shapes |= dict(_shape(one) for one in profiles[index].split(","))
+    return tuple(msgspec.structs.replace(one, default_shape=_fitting(one, shapes)) for one in specs)
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, dims = text.rpartition(":")
+    return name.strip("'"), tuple(int(one) for one in dims.split("x"))
+
+
+def _fitting(spec: InputSpec, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+    shape = shapes.get(spec.name)
+    return shape if shape is not None and len(shape) == len(spec.shape) else None
