@@ -21,7 +21,7 @@ from known_flags import taken_by
 FAULTS = """
     loader no_version help_without_version hang fails fails_with_0 silent segv no_times
     damaged_times garbage_times empty_times no_profile damaged_profile no_plan damaged_plan
-    graph_refused says_no_spin oom cut_log says_nothing_of_errors verbose
+    graph_refused says_no_spin oom cut_log says_nothing_of_errors
 """
 REPEATABLE = {"staticPlugins", "dynamicPlugins", "setPluginsToSerialize", "plugins", "profile"}
 REPEATABLE |= {"minShapes", "optShapes", "maxShapes"}
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     if fault == "hang":
         time.sleep(600)
     tool = Trtexec(number, fault)
-    if fault != "no_version" and not (fault == "help_without_version" and "--help" in arguments):
+    if not (fault == "help_without_version" and "--help" in arguments):
         tool.status("RUNNING", arguments)
     if "--help" in arguments:
         print("=== Model Options ===\n  --onnx=<file>               ONNX model")
@@ -79,6 +79,8 @@ class Trtexec:
         print(f"[11/21/2026-07:26:41] [{level}] {text}", file=stream, flush=True)
 
     def status(self, word: str, arguments: list[str]) -> None:
+        if self.fault == "no_version":
+            return
         major, minor, patch = self.version
         digits = f"{major}{minor:02}{patch:02}" if major >= 10 else f"{major}{minor}{patch:02}"
         build = " [b48]" if major >= 10 else ""
@@ -178,9 +180,6 @@ class Trtexec:
             self.say(line)
 
     def build(self) -> None:
-        if self.fault == "verbose":
-            for number in range(50):
-                self.say(f"[TRT] Tactic: {number}", "V")
         if self.has("onnx"):
             self.say("Start parsing network model.")
             self.say("Finished parsing network model. Parse time: 0.25")

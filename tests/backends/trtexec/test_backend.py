@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.base import Progress
+from enginescope.backends.registry import backend_names, load_backend, parse_backend
+from enginescope.backends.trtexec import binary
+from enginescope.backends.trtexec.backend import TrtexecBackend
+from enginescope.core.errors import (
+    BackendError,
+    MissingDependencyError,
+    UnsupportedError,
+    UsageError,
+)
+from enginescope.model.job import BackendSpec, Job, Mode, Subject
+from enginescope.runner.jobs import make_jobs
+from tests.backends.onnxruntime import models
+from tests.backends.trtexec.jobs import job, measured, workload
+
+
+def test_it_is_in_the_registry(tool) -> None:
+    assert "trtexec" in backend_names()
+    assert isinstance(load_backend("trtexec"), TrtexecBackend)
+    spec = parse_backend("trtexec:fp16+int8?workspace=1GiB")
+    assert (spec.precision, spec.options) == ("fp16+int8", {"workspace": "1GiB"})
+
+
+def test_what_it_does_not_know_is_refused_before_anything_runs(tool) -> None:
+    with pytest.raises(UsageError, match="has no option"):
+        parse_backend("trtexec?latency_us=5")
+
+
+def test_a_machine_without_it(monkeypatch, tmp_path) -> None:
+    monkeypatch.delenv("TRTEXEC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(binary, "USUAL", tmp_path / "absent")
+    with pytest.raises(MissingDependencyError):
+        TrtexecBackend().require(parse_backend("trtexec"))
+    state = TrtexecBackend().availability()
+    assert not state.usable
+    assert "trtexec is not on this machine" in state.detail
+    assert "container" in (state.hint or "")
+
+
+def test_availability(tool) -> None:
+    state = TrtexecBackend().availability()
+    assert state.usable
+    assert state.detail == f"TensorRT 8.6.1: {tool.binary}"
+    tool.fault("loader")
+    assert "does not start" in TrtexecBackend().availability().detail
+
+
+def test_the_binary_of_the_specification(tool, engine, monkeypatch) -> None:
+    monkeypatch.delenv("TRTEXEC")
+    result = measured(job(engine, options={"binary": str(tool.binary)}))
+    assert result.samples
+    assert not tool.has("binary")
+
+
+def test_what_is_missing_is_said_before_a_job_is_made(tool, engine, tmp_path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        make_jobs([engine], [f"trtexec?binary={tmp_path / 'absent'}"], workload())
+
+
+def test_modes_it_has_no_flag_for_are_refused_before_anything_runs(tool, engine) -> None:
+    with pytest.raises(UsageError, match="trtexec has no --cold"):
+        make_jobs([engine], ["trtexec"], workload(mode=Mode(cold=True)))
+    mode = Mode(kind="throughput", spin_wait=True, streams=2, transfers=False, idle_ms=1.0)
+    assert make_jobs([engine], ["trtexec"], workload(mode=mode))
+
+
+def test_nothing_is_imported_ahead(tool) -> None:
+    TrtexecBackend().prepare()
+
+
+def test_it_runs_models_and_engines_alone(tool) -> None:
+    one = Job(
+        subject=Subject(name="nothing", kind="synthetic"), backend=BackendSpec(name="trtexec")
+    )
+    with pytest.raises(UnsupportedError, match="no ONNX model and no engine"):
+        measured(one)
+
+
+def test_progress_and_memory(tool, convnet) -> None:
+    seen: list[Progress] = []
+    result = measured(job(convnet), seen)
+    phases = [one.phase for one in seen]
+    assert phases == ["load", "parse", "build", "load", "steady_state", "layer_profile"]
+    assert result.peak_memory_bytes is not None
+    assert result.peak_memory_bytes > 1 << 20
+
+
+def test_nothing_is_left_in_the_temporary_folder(tool, engine, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    measured(job(engine))
+    assert list(tmp_path.glob("enginescope-trtexec-*")) == []
+
+
+def test_indices_out_of_range_point_to_range(tool, tmp_path) -> None:
+    tool.fault("fails")
+    with pytest.raises(BackendError) as caught:
+        measured(job(models.lookup(tmp_path / "m.onnx")))
+    assert "--range ids:0:99" in (caught.value.hint or "")
+
+
+def test_a_precision_that_11_does_not_have(tool, convnet) -> None:
+    tool.version("11.1.0")
+    with pytest.raises(UnsupportedError, match="the precision the model carries"):
+        measured(job(convnet, precision="fp16"))
+
+
+def test_an_argument_that_trtexec_does_not_know(tool, engine) -> None:
+    with pytest.raises(BackendError, match="Unknown option: --fp61") as caught:
+        measured(job(engine, options={"args": "--fp61"}))
+    assert "--trtexec-args" in (caught.value.hint or "")

@@ -1,0 +1,32 @@
+"""docs/trtexec-binary.md names what there is: options that are refused, notices, places."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from enginescope.backends.trtexec import binary
+from enginescope.backends.trtexec.options import WITHOUT_FLAG
+from enginescope.backends.trtexec.specification import PRECISIONS
+
+ROOT = Path(__file__).resolve().parents[3]
+CODE = re.compile(r'code="([WI]-[A-Z-]+)"|_remark\(\s*"([WI]-[A-Z-]+)"')
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return (ROOT / "docs" / "trtexec-binary.md").read_text(encoding="utf-8")
+
+
+def test_every_notice_is_explained(text) -> None:
+    sources = (ROOT / "src/enginescope/backends/trtexec").glob("*.py")
+    codes = {one or two for path in sources for one, two in CODE.findall(path.read_text())}
+    assert len(codes) > 6
+    assert not {code for code in codes if f"`{code}`" not in text}
+
+
+def test_refused_keys_precisions_and_places_are_named(text) -> None:
+    for word in (*WITHOUT_FLAG, *PRECISIONS, str(binary.USUAL), f"${binary.VARIABLE}"):
+        assert f"`{word}`" in text

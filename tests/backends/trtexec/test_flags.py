@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.trtexec import flags as module
+from enginescope.backends.trtexec.flags import Flags, name_of
+from enginescope.core.errors import UnsupportedError
+from tests.backends.trtexec.known_flags import SPANS, taken_by
+
+
+def test_flags_in_order() -> None:
+    flags = Flags((10, 16, 0))
+    flags.add("fp16")
+    flags.add("infStreams", 2)
+    assert flags.arguments == ["--fp16", "--infStreams=2"]
+
+
+def test_a_flag_of_later_versions() -> None:
+    with pytest.raises(UnsupportedError, match=r"8\.6\.1 has no --useProfile: it came with 9\.0"):
+        Flags((8, 6, 1)).add("useProfile", 1)
+
+
+def test_a_flag_that_is_gone() -> None:
+    with pytest.raises(UnsupportedError, match=r"11\.1\.0 has no --fp16: it went with 11\.0"):
+        Flags((11, 1, 0)).add("fp16")
+
+
+def test_every_span_is_that_of_the_tools_own_parser() -> None:
+    first_last = {line.split()[0]: line.split()[1:] for line in SPANS.split("\n") if line}
+    for name, (first, last) in module._SPANS.items():
+        known_first, known_last = first_last[name]
+        assert ".".join(map(str, first)) == known_first, name
+        assert (last is None) == (known_last == "11.1"), name
+        if last is not None:
+            assert known_last.startswith(f"{last[0]}."), name
+
+
+def test_names() -> None:
+    assert name_of("--avgRuns=100") == "avgRuns"
+    assert name_of("--fp16") == "fp16"
+
+
+def test_the_versions_differ() -> None:
+    assert "fp16" in taken_by((10, 16)) - taken_by((11, 1))
+    assert "noCudaGraph" in taken_by((11, 1)) - taken_by((10, 16))
