@@ -58,7 +58,9 @@ def command(arguments: tuple[str, ...]) -> int:
         raise MissingDependencyError(f"TensorRT is not installed: {_INSTALL}")
     settings = settings_of(read_arguments(arguments, version))
     _check_files(settings)
-    return _Session(settings, arguments).run()
+    job = _job(settings)
+    given = settings.arguments.store
+    return _Session(settings, arguments).run(job, Path(given) if given else None)
 
 
 class _Session:
@@ -70,7 +72,8 @@ class _Session:
         self._typed = ("enginescope", "trtexec", *arguments)
         self._is_well = True
 
-    def run(self) -> int:
+    def run(self, job: Job, store: Path | None) -> int:
+        """Do what is asked, say so, and return the exit code."""
         from enginescope.trtexec.log import status, warning
         from enginescope.trtexec.option_sections import option_lines
 
@@ -81,7 +84,7 @@ class _Session:
             if self._settings.version_only:
                 self._print_plan_version()
             else:
-                self._measure()
+                self._measure(job, store)
         except EnginescopeError as problem:
             self._fail(problem)
         word = "PASSED" if self._is_well else "FAILED"
@@ -97,19 +100,16 @@ class _Session:
             version = plan_version(file.read(_HEAD_BYTES), str(path))
         say(info(f"Plan was created with TensorRT version {version}"))
 
-    def _measure(self) -> None:
+    def _measure(self, job: Job, store_folder: Path | None) -> None:
         from enginescope.cli.progress import JobProgress
         from enginescope.cli.termination import ending_in_order
         from enginescope.runner.session import build_engines, run_jobs
         from enginescope.store.archive import Store
 
-        settings = self._settings
-        given = settings.arguments.store
-        store = writable(Store(Path(given) if given else None))
-        job = _job(settings)
+        store = writable(Store(store_folder))
         self._say_device()
         kept: list[tuple[Run, KeptTexts]] = []
-        do = run_jobs if _needs_context(settings) else build_engines
+        do = run_jobs if _needs_context(self._settings) else build_engines
         with ending_in_order(), JobProgress((job,), quiet=not _is_terminal()) as progress:
 
             def keep(run: Run) -> None:
@@ -191,7 +191,17 @@ def _installed() -> Version | None:
 
 
 def _job(settings: Settings) -> Job:
+    """Return the job, once it is certain that this machine can try it.
+
+    Raises
+    ------
+    UsageError
+        A file is not there, or an option is not the backend's.
+    MissingDependencyError
+        The CUDA runtime or a GPU is not there.
+    """
     from enginescope.backends.registry import load_backend
+    from enginescope.runner.demands import check_demands
     from enginescope.runner.jobs import subject_of
     from enginescope.trtexec.jobs import job_of
 
@@ -199,6 +209,8 @@ def _job(settings: Settings) -> Job:
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, msgspec.structs.replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
+    if not settings.version_only:
+        check_demands(job.backend, job.workload.mode)
     return job
 
 
@@ -232,11 +244,16 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text=str(one.dtype))
         for one in run.inputs
     )
-    arrays = make_feeds(specs, run.job.workload).arrays
+    feeds = make_feeds(specs, run.job.workload)
     return tuple(
-        TensorValues(name=one.name, dtype=one.dtype, shape=array.shape, data=array)
+        TensorValues(
+            name=one.name,
+            dtype=one.dtype,
+            shape=feeds.shapes[one.name],
+            data=feeds.arrays[one.name],
+        )
         for one in run.inputs
-        if one.dtype is not None and (array := arrays[one.name]) is not None
+        if one.dtype is not None
     )
 
 

@@ -108,7 +108,7 @@ def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
         if name == STORE_FLAG:
             store = _needed(name, equals, value)
             continue
-        if not name.startswith("--"):
+        if not name.startswith("--") or name == "--":
             raise UsageError(f"{argument!r} is not a flag", hint="flags are written --name=value")
         flag = flag_for(name, version)
         if name in _DEPRECATED:

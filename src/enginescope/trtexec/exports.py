@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from enginescope.core.errors import EnginescopeError
@@ -14,8 +15,10 @@ from enginescope.model.query_trace import QueryTrace
 from enginescope.model.run import Run
 from enginescope.model.samples import Array
 
-#: Digits of every time: enough to take the difference of two stamps hours after the start.
-DIGITS = 12
+#: Decimals of milliseconds. Stamps to the picosecond: the difference of two, hours after the start,
+#: is as good as the clocks are. Durations to more, so that nothing of a 32-bit float is lost.
+_STAMP_DECIMALS = 9
+_SPAN_DECIMALS = 12
 _STAMPS = {
     "startEnqMs": "enqueue_start",
     "endEnqMs": "enqueue_end",
@@ -61,11 +64,14 @@ def times_json(run: Run) -> bytes:
     columns |= {name: spans[name] for name in ("h2dMs", "computeMs", "d2hMs")}
     columns["latencyMs"] = spans["h2dMs"] + spans["computeMs"] + spans["d2hMs"]
     columns["enqueueMs"] = spans["enqueueMs"]
-    lists = {name: [_rounded(one) for one in values.tolist()] for name, values in columns.items()}
+    lists = {
+        name: np.round(values, _STAMP_DECIMALS if name in _STAMPS else _SPAN_DECIMALS).tolist()
+        for name, values in columns.items()
+    }
     lists["streamIndex"] = [int(one) for one in trace.stream.tolist()]
     mode = _mode_fields(run.job.workload.mode)
-    rows = [dict(zip(lists, row, strict=True)) | mode for row in zip(*lists.values(), strict=True)]
-    return encode(rows)
+    rows = (dict(zip(lists, row, strict=True)) | mode for row in zip(*lists.values(), strict=True))
+    return b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n"
 
 
 def profile_json(run: Run) -> bytes:
@@ -82,10 +88,10 @@ def profile_json(run: Run) -> bytes:
     rows += [
         {
             "name": one.name,
-            "timeMs": _rounded(one.total_ms or 0.0),
-            "averageMs": _rounded(one.mean_ms or 0.0),
-            "medianMs": _rounded(one.median_ms or 0.0),
-            "percentage": _rounded(one.share_pct or 0.0),
+            "timeMs": one.total_ms or 0.0,
+            "averageMs": one.mean_ms or 0.0,
+            "medianMs": one.median_ms or 0.0,
+            "percentage": one.share_pct or 0.0,
         }
         for one in run.profile.layers
     ]
@@ -135,7 +141,3 @@ def _mode_fields(mode: Mode) -> dict[str, int]:
         "spinWait": mode.spin_wait,
     }
     return {name: int(value) for name, value in known.items() if value is not None}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
