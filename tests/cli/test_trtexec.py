@@ -11,16 +11,19 @@ import msgspec
 import numpy as np
 import pytest
 
+from enginescope.backends.tensorrt import libraries
 from enginescope.cli import trtexec
 from enginescope.cli.main import main
 from enginescope.core.errors import MissingDependencyError
 from enginescope.formats.importer import import_artifacts
 from enginescope.formats.trtexec_log import parse_trtexec_log
 from enginescope.model.build import BuildReport
-from enginescope.model.job import Job
+from enginescope.model.job import Job, Subject
 from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.model.tensor import DataType, Tensor
 from enginescope.runner import demands, session
 from enginescope.store.archive import Store
+from enginescope.trtexec.jobs import job_of
 from tests.trtexec.runs import measured, settings, version
 
 INSPECTOR = '{"Layers": ["conv1", "a\x1fb"], "Bindings": ["x", "y"]}'
@@ -68,7 +71,7 @@ def device(tmp_path, monkeypatch) -> Device:
     stand_in = Device(tmp_path)
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trtexec, "_installed", lambda: version("10.16.1.11"))
+    monkeypatch.setattr(trtexec, "_installed", lambda _arguments: version("10.16.1.11"))
     monkeypatch.setattr(demands, "check_demands", lambda _spec, _mode: None)
     monkeypatch.setattr(session, "run_jobs", stand_in.run_jobs)
     monkeypatch.setattr(session, "build_engines", stand_in.build_engines)
@@ -221,6 +224,35 @@ def test_raw_files_hold_the_values_that_were_fed(device) -> None:
     assert Path("y.output.1.4.fp32.raw").stat().st_size == 16
 
 
+def test_inputs_of_other_first_dimensions_than_the_batch_are_written_too(device) -> None:
+    job = job_of(settings("--dumpRawBindingsToFile"), Subject(name="m", kind="onnx"))
+    workload = msgspec.structs.replace(job.workload, batch=4)
+    inputs = (
+        Tensor(name="x", shape=(4, 2), dtype=DataType.FP32),
+        Tensor(name="mask", shape=(3,), dtype=DataType.BOOL),
+    )
+    device.changes = {"inputs": inputs, "job": msgspec.structs.replace(job, workload=workload)}
+    assert main(["trtexec", "--onnx=model.onnx", "--dumpRawBindingsToFile"]) == 0
+    assert Path("x.input.4.2.fp32.raw").stat().st_size == 32
+    assert Path("mask.input.3.bool.raw").stat().st_size == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [((), None), (("--useRuntime=lean",), "lean"), (("--useRuntime=full",), None)],
+)
+def test_the_version_is_that_of_the_runtime_in_use(monkeypatch, flags, asked) -> None:
+    seen = []
+
+    def installed_version(runtime: str | None = None) -> str:
+        seen.append(runtime)
+        return "10.16.1.11"
+
+    monkeypatch.setattr(libraries, "installed_version", installed_version)
+    assert main(["trtexec", "--help", *flags]) == 0
+    assert seen == [asked]
+
+
 def test_random_inputs_are_the_same_again(device) -> None:
     flags = ["trtexec", "--onnx=model.onnx", "--dumpRawBindingsToFile"]
     assert main(flags) == 0
@@ -249,6 +281,7 @@ def test_the_version_of_a_plan(device, capsys) -> None:
         (["--onnx=nowhere.onnx"], "there is no such file"),
         (["--fp16=false"], "leave --fp16 out"),
         (["--"], "is not a flag"),
+        (["--onnx=model.onnx", "--loadInputs=x:nowhere.raw"], "there is no file nowhere.raw"),
     ],
 )
 def test_a_usage_error_is_2_and_no_run(device, capsys, flags, message) -> None:
@@ -270,7 +303,7 @@ def test_a_missing_gpu_is_2_and_no_run(device, capsys, monkeypatch) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["--onnx=x", "--help"]])
 def test_help_needs_no_tensorrt(monkeypatch, capsys, arguments) -> None:
-    monkeypatch.setattr(trtexec, "_installed", lambda: None)
+    monkeypatch.setattr(trtexec, "_installed", lambda _arguments: None)
     assert main(["trtexec", *arguments]) == 0
     shown = capsys.readouterr().out
     assert "--exportTimes=<file>" in shown
@@ -286,7 +319,7 @@ def test_help_of_a_version_has_its_flags_alone(device, capsys) -> None:
 
 
 def test_without_tensorrt_one_line_says_how_to_get_it(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(trtexec, "_installed", lambda: None)
+    monkeypatch.setattr(trtexec, "_installed", lambda _arguments: None)
     assert main(["trtexec", "--onnx=model.onnx"]) == 2
     shown = capsys.readouterr()
     assert shown.err == (

@@ -18,6 +18,13 @@ def test_values_and_switches() -> None:
     assert found.store == "runs"
 
 
+def test_a_tilde_is_the_home_folder(monkeypatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    found = read_arguments(["--onnx=~/model.onnx", "--tempdir=~"], TRT10)
+    assert found.text("--onnx") == "/home/someone/model.onnx"
+    assert found.text("--tempdir") == "~"
+
+
 def test_an_alias_stands_for_its_flag() -> None:
     found = read_arguments(["--streams=3", "--vc"], TRT10)
     assert found.integer("--infStreams", 1) == 3

@@ -16,7 +16,6 @@ def options(*flags: str, trt: str = "10.16.1") -> dict[str, str]:
 def test_the_defaults_are_trtexecs() -> None:
     assert options() == {
         "profiling_verbosity": "layer_names_only",
-        "stamps": "0",
         "log_level": "info",
     }
 

@@ -27,6 +27,12 @@ def test_the_job_of_a_plain_command_line() -> None:
     assert job.engine_cache is None
 
 
+def test_files_are_found_from_everywhere(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = job_of(settings("--loadInputs=x:a.raw"), SUBJECT)
+    assert job.workload.files[0].path == str(tmp_path / "a.raw")
+
+
 def test_both_minima_hold_and_a_round_is_a_query_of_each_stream() -> None:
     flags = ("--iterations=50", "--duration=0", "--infStreams=4", "--exposeDMA", "--idleTime=1")
     job = job_of(settings(*flags), SUBJECT)

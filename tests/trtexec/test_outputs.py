@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from enginescope.core.errors import UnsupportedError
 from enginescope.model.tensor import DataType
 from enginescope.model.tensor_values import TensorValues
-from enginescope.trtexec.exports import NothingToWriteError
 from enginescope.trtexec.files import raw_files
 from enginescope.trtexec.outputs import output_json, output_lines, raw_file_name
 
@@ -46,7 +46,7 @@ def test_scalars_booleans_and_halves() -> None:
 
 
 def test_no_outputs_no_file() -> None:
-    with pytest.raises(NothingToWriteError, match="no outputs"):
+    with pytest.raises(UnsupportedError, match="no outputs"):
         output_json([])
 
 

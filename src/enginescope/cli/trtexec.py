@@ -51,9 +51,9 @@ def command(arguments: tuple[str, ...]) -> int:
     from enginescope.trtexec.settings import settings_of
 
     if wants_help(arguments):
-        print(help_text(_installed()), end="")
+        print(help_text(_installed(arguments)), end="")
         return 0
-    version = _installed()
+    version = _installed(arguments)
     if version is None:
         raise MissingDependencyError(f"TensorRT is not installed: {_INSTALL}")
     settings = settings_of(read_arguments(arguments, version))
@@ -181,12 +181,14 @@ def say(lines: Iterable[Line]) -> None:
     sys.stdout.flush()
 
 
-def _installed() -> Version | None:
-    """Return the version of the TensorRT in use, the whole one before the lean ones."""
+def _installed(arguments: tuple[str, ...]) -> Version | None:
+    """Return the version of the TensorRT in use: of the runtime asked for, else of the fullest."""
     from enginescope.backends.tensorrt.libraries import installed_version
     from enginescope.trtexec.version import parse_version
 
-    text = installed_version()
+    asked = [one.partition("=")[2] for one in arguments if one.startswith("--useRuntime=")]
+    runtime = asked[-1] if asked and asked[-1] in ("lean", "dispatch") else None
+    text = installed_version(runtime)
     return parse_version(text) if text else None
 
 
@@ -224,9 +226,12 @@ def _needs_context(settings: Settings) -> bool:
 
 
 def _check_files(settings: Settings) -> None:
-    """Raise `UsageError` if a file that is asked for cannot be written: better known at once."""
+    """Raise `UsageError` if a file cannot be read or written: better known at once."""
     from enginescope.trtexec.files import written_paths
 
+    for one in settings.files:
+        if not Path(one.path).is_file():
+            raise UsageError(f"--loadInputs: {one.name}", why=f"there is no file {one.path}")
     for path in written_paths(settings):
         folder = Path(path).resolve().parent
         if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -244,7 +249,8 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text=str(one.dtype))
         for one in run.inputs
     )
-    feeds = make_feeds(specs, run.job.workload)
+    # the batch was read off the inputs, and is not to be held against each of them
+    feeds = make_feeds(specs, msgspec.structs.replace(run.job.workload, batch=None))
     return tuple(
         TensorValues(
             name=one.name,

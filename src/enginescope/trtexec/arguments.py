@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from enginescope.core.errors import UsageError
@@ -176,4 +177,6 @@ def _checked(flag: Flag, equals: str, value: str) -> str:
         whole_number(flag.name, value)
     elif flag.kind == "float":
         decimal_number(flag.name, value)
+    elif flag.kind == "file":  # a shell leaves ~ alone behind an equals sign
+        return os.path.expanduser(value)  # noqa: PTH111 - Path's raises where there is no such user
     return value

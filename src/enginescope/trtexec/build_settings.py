@@ -55,13 +55,14 @@ def options_of(arguments: Arguments) -> dict[str, str]:
     for name, choices in _CHOICES.items():
         if arguments.has(name) and arguments.text(name) not in choices:
             raise UsageError(f"{name}={arguments.text(name)}", hint=f"one of: {', '.join(choices)}")
+    stamps = {"stamps": "1"} if arguments.has("--exportTimes") else {}
     return {
         **_from_table(arguments),
         **_pools(arguments),
         **_plugins(arguments),
         **_words(arguments),
         **_weights(arguments),
-        "stamps": "1" if arguments.has("--exportTimes") else "0",
+        **stamps,
         "log_level": "verbose" if arguments.has("--verbose") else "info",
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope.core.errors import EnginescopeError
+from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
 from enginescope.model.job import Mode
@@ -38,12 +38,6 @@ _SPANS = {
 }
 
 
-class NothingToWriteError(EnginescopeError):
-    """A run does not hold what a file was asked of."""
-
-    exit_code = 1
-
-
 def times_json(run: Run) -> bytes:
     """Return ``--exportTimes``: an array of one flat object a query, numbers only.
 
@@ -53,12 +47,12 @@ def times_json(run: Run) -> bytes:
 
     Raises
     ------
-    NothingToWriteError
+    UnsupportedError
         The run has no stamps.
     """
     trace = run.trace
     if trace is None or not trace.stream.size:
-        raise NothingToWriteError("--exportTimes", why="the run holds no stamps of its queries")
+        raise UnsupportedError("--exportTimes", why="the run holds no stamps of its queries")
     columns: dict[str, Array] = {name: getattr(trace, one) for name, one in _STAMPS.items()}
     spans = {name: _span(run, trace, *place) for name, place in _SPANS.items()}
     columns |= {name: spans[name] for name in ("h2dMs", "computeMs", "d2hMs")}
@@ -79,11 +73,11 @@ def profile_json(run: Run) -> bytes:
 
     Raises
     ------
-    NothingToWriteError
+    UnsupportedError
         The run has no layer times.
     """
     if run.profile is None:
-        raise NothingToWriteError("--exportProfile", why="the run holds no times of layers")
+        raise UnsupportedError("--exportProfile", why="the run holds no times of layers")
     rows: list[dict[str, Any]] = [{"count": run.profile.iterations or 0}]
     rows += [
         {
@@ -108,7 +102,7 @@ def layer_info_json(inspector: str | None) -> bytes:
 
     Raises
     ------
-    NothingToWriteError
+    UnsupportedError
         There is none.
     FormatError
         It cannot be read, even leniently.
@@ -119,7 +113,7 @@ def layer_info_json(inspector: str | None) -> bytes:
 def inspector_values(inspector: str | None) -> Any:
     """Return the inspector's text as values; see `layer_info_json`."""
     if inspector is None:
-        raise NothingToWriteError(
+        raise UnsupportedError(
             "layer information", why="TensorRT's inspector gave none for this engine"
         )
     return read_json(inspector.encode(), "the inspector's JSON").value

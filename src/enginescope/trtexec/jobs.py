@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from enginescope.model.job import (
     BackendSpec,
+    InputFile,
     Job,
     Limits,
     Mode,
@@ -35,7 +38,10 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
         workload=Workload(
             shapes=run_shapes(settings),
-            files=settings.files,
+            files=tuple(
+                InputFile(name=one.name, path=str(Path(one.path).resolve()))
+                for one in settings.files
+            ),
             warmup=_warm_up(settings.timing),
             stop=_stop(settings),
             mode=_mode(settings.timing),

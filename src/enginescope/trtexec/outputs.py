@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.model.samples import Array
 from enginescope.model.tensor_values import TensorValues
 from enginescope.trtexec.engine_lines import type_name
-from enginescope.trtexec.exports import NothingToWriteError
 from enginescope.trtexec.log import Line, info, number, on_one_line
 from enginescope.trtexec.shapes import dims_text
 from enginescope.trtexec.tensor_numbers import numbers_of
@@ -36,11 +36,11 @@ def output_json(answers: Sequence[TensorValues]) -> bytes:
 
     Raises
     ------
-    NothingToWriteError
+    UnsupportedError
         The run kept no outputs.
     """
     if not answers:
-        raise NothingToWriteError("--exportOutput", why="the run holds no outputs")
+        raise UnsupportedError("--exportOutput", why="the run holds no outputs")
     return encode([_record(one) for one in answers])
 
 

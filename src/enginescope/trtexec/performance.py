@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from enginescope.formats.trtexec_statistics import as_trtexec_prints
+from enginescope.model.metric import METRICS
 from enginescope.model.run import Run
 from enginescope.model.samples import Array, ReportedSummary, Samples
 from enginescope.trtexec.log import Line, info, number, warning
@@ -41,6 +42,7 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         *_summary(statistics, len(compute), wall_ms),
         *_warnings(statistics, compute, settings),
         *info("Explanations of the performance metrics are printed in the verbose logs.", ""),
+        *(_explanations() if settings.reporting.verbose else ()),
     )
 
 
@@ -174,6 +176,14 @@ class _Hints:
             "  If not already in use, locking GPU clock frequency or adding --useSpinWait may "
             "improve the stability."
         )
+
+
+def _explanations() -> Iterator[Line]:
+    yield Line("V", "=== Explanations of the performance metrics ===")
+    for metric, heading in HEADINGS.items():
+        yield Line("V", f"{heading}: {METRICS[metric].meaning}")
+    yield Line("V", "Total Host Walltime: What the timed queries span on the GPU's clock.")
+    yield Line("V", "Throughput: Queries divided by that span.")
 
 
 def _coefficient_of_variance_pct(compute: Samples) -> float:
