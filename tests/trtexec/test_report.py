@@ -22,6 +22,7 @@ from enginescope.trtexec.device_lines import device_lines
 from enginescope.trtexec.kept_files import KeptTexts
 from enginescope.trtexec.log import Line, printed, status
 from enginescope.trtexec.option_sections import option_lines
+from enginescope.trtexec.performance import HEADINGS
 from enginescope.trtexec.report import run_lines
 from enginescope.trtexec.settings import Settings, settings_of
 from tests.trtexec.runs import PROFILE, N, measured, settings, version
@@ -191,6 +192,18 @@ def test_unsteady_compute_times_are_warned_of_by_the_versions_own_measure() -> N
             assert found[0] == (
                 "* GPU compute time is unstable, with coefficient of variance = 2%."
             )
+
+
+def test_copies_that_are_not_made_are_printed_as_zero() -> None:
+    asked = settings("--noDataTransfers")
+    run = measured(asked)
+    kept = tuple(one for one in run.samples if one.metric not in ("h2d", "d2h"))
+    run = msgspec.structs.replace(run, samples=kept)
+    report = parsed(asked, printed_run(asked, run)).report
+    assert [one.metric for one in report.summaries] == list(HEADINGS)
+    by_metric = {one.metric: one for one in report.summaries}
+    assert by_metric["h2d"].max_ms == by_metric["d2h"].max_ms == 0
+    assert report.messages == ()
 
 
 def test_several_streams_are_warned_of() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from enginescope.formats.trtexec_statistics import as_trtexec_prints
 from enginescope.model.metric import METRICS
 from enginescope.model.run import Run
-from enginescope.model.samples import Array, ReportedSummary, Samples
+from enginescope.model.samples import Array, ReportedSummary, Samples, frozen
 from enginescope.trtexec.log import Line, info, number, warning
 from enginescope.trtexec.settings import Settings
 from enginescope.trtexec.version import Version
@@ -22,6 +22,8 @@ HEADINGS = {
     "gpu_compute": "GPU Compute Time",
     "d2h": "D2H Latency",
 }
+#: Where nothing is copied trtexec prints zeros.
+_COPIES = ("h2d", "d2h")
 _MOST_ENQUEUE = 0.8
 
 
@@ -30,10 +32,14 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     compute = run.series("gpu_compute")
     if compute is None or not len(compute):
         return ()
+    series = {one.metric: one for one in run.samples if one.metric in HEADINGS and len(one)}
+    for metric in _COPIES:
+        if not settings.timing.transfers and metric not in series:
+            nothing = frozen(np.zeros(len(compute)))
+            series[metric] = Samples(metric=metric, values_ms=nothing)
     statistics = {
-        one.metric: as_trtexec_prints(one, settings.reporting.percentiles)
-        for one in run.samples
-        if one.metric in HEADINGS and len(one)
+        metric: as_trtexec_prints(one, settings.reporting.percentiles)
+        for metric, one in series.items()
     }
     wall_ms = wall_ms_of(run)
     return (
