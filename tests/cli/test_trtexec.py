@@ -266,6 +266,8 @@ def test_the_version_of_a_plan(device, capsys) -> None:
     assert main(["trtexec", "--loadEngine=e.bin", "--getPlanVersionOnly"]) == 0
     assert "[I] Plan was created with TensorRT version 10.9.0.34" in capsys.readouterr().out
     assert device.jobs == []
+    assert main(["trtexec", "--loadEngine=nowhere", "--getPlanVersionOnly"]) == 1
+    assert "[E] engine nowhere: No such file or directory" in capsys.readouterr().err
     Path("e.bin").write_bytes(b"no plan")
     assert main(["trtexec", "--loadEngine=e.bin", "--getPlanVersionOnly"]) == 1
     shown = capsys.readouterr()
@@ -290,6 +292,25 @@ def test_a_usage_error_is_2_and_no_run(device, capsys, flags, message) -> None:
     assert message in shown.err
     assert shown.out == ""
     assert device.jobs == []
+
+
+def test_a_store_that_cannot_be_written_is_2_and_no_run(device, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert main(["trtexec", "--onnx=model.onnx", f"--es-store={tmp_path / 'file'}"]) == 2
+    assert "cannot write to the store" in capsys.readouterr().err
+    assert device.jobs == []
+
+
+def test_the_order_of_lines_holds_where_both_streams_go_to_one_file(tmp_path) -> None:
+    code = (
+        "from enginescope.cli.trtexec import say\n"
+        "from enginescope.trtexec.log import Line\n"
+        "say((Line('I', 'first'), Line('W', 'second'), Line('I', 'third')))\n"
+    )
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run([sys.executable, "-c", code], stdout=log, stderr=log, check=True)
+    words = [line.split()[-1] for line in (tmp_path / "log").read_text().splitlines()]
+    assert words == ["first", "second", "third"]
 
 
 def test_a_missing_gpu_is_2_and_no_run(device, capsys, monkeypatch) -> None:

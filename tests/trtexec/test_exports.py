@@ -9,6 +9,7 @@ import pytest
 from enginescope.core.errors import UnsupportedError
 from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.exported_times import parse_times
+from enginescope.model.query_trace import QueryTrace
 from enginescope.trtexec.exports import (
     layer_info_json,
     profile_json,
@@ -66,6 +67,21 @@ def test_times_without_series_come_from_the_stamps() -> None:
     bare = msgspec.structs.replace(run, samples=())
     ours, theirs = json.loads(times_json(bare)), json.loads(times_json(run))
     assert ours[7]["computeMs"] == pytest.approx(theirs[7]["computeMs"], rel=1e-9)
+
+
+def test_queries_are_in_the_order_of_their_start() -> None:
+    run = measured(settings("--infStreams=2"))
+    assert run.trace is not None
+    turned = {
+        name: getattr(run.trace, name).reshape(-1, 2)[:, ::-1].reshape(-1)
+        for name in run.trace.__struct_fields__
+    }
+    series = tuple(
+        msgspec.structs.replace(one, values_ms=one.values_ms.reshape(-1, 2)[:, ::-1].reshape(-1))
+        for one in run.samples
+    )
+    other = msgspec.structs.replace(run, trace=QueryTrace(**turned), samples=series)
+    assert times_json(other) == times_json(run)
 
 
 def test_a_mode_that_is_not_known_has_no_field() -> None:

@@ -58,9 +58,10 @@ def command(arguments: tuple[str, ...]) -> int:
         raise MissingDependencyError(f"TensorRT is not installed: {_INSTALL}")
     settings = settings_of(read_arguments(arguments, version))
     _check_files(settings)
-    job = _job(settings)
-    given = settings.arguments.store
-    return _Session(settings, arguments).run(job, Path(given) if given else None)
+    if settings.version_only:
+        return _Session(settings, arguments).run(_Session.print_plan_version)
+    job, store = _job(settings), _store(settings)
+    return _Session(settings, arguments).run(lambda one: one.measure(job, store))
 
 
 class _Session:
@@ -72,8 +73,8 @@ class _Session:
         self._typed = ("enginescope", "trtexec", *arguments)
         self._is_well = True
 
-    def run(self, job: Job, store: Path | None) -> int:
-        """Do what is asked, say so, and return the exit code."""
+    def run(self, do: Callable[[_Session], None]) -> int:
+        """Do what is asked between the first line and the last, and return the exit code."""
         from enginescope.trtexec.log import status, warning
         from enginescope.trtexec.option_sections import option_lines
 
@@ -81,32 +82,33 @@ class _Session:
         say(warning(*self._settings.warnings))
         say(option_lines(self._settings))
         try:
-            if self._settings.version_only:
-                self._print_plan_version()
-            else:
-                self._measure(job, store)
+            do(self)
         except EnginescopeError as problem:
             self._fail(problem)
         word = "PASSED" if self._is_well else "FAILED"
         print(status(word, self._version, self._typed), flush=True)
         return 0 if self._is_well else EXIT_FAILED
 
-    def _print_plan_version(self) -> None:
+    def print_plan_version(self) -> None:
+        """Say which TensorRT wrote the engine."""
         from enginescope.trtexec.log import info
         from enginescope.trtexec.plan_version import plan_version
 
         path = Path(self._settings.model)
-        with path.open("rb") as file:
-            version = plan_version(file.read(_HEAD_BYTES), str(path))
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
+        except OSError as problem:
+            raise UsageError(f"engine {path}", why=problem.strerror or str(problem)) from problem
+        version = plan_version(head, str(path))
         say(info(f"Plan was created with TensorRT version {version}"))
 
-    def _measure(self, job: Job, store_folder: Path | None) -> None:
+    def measure(self, job: Job, store: Store) -> None:
+        """Build or run, store the run, print its report and write the files asked for."""
         from enginescope.cli.progress import JobProgress
         from enginescope.cli.termination import ending_in_order
         from enginescope.runner.session import build_engines, run_jobs
-        from enginescope.store.archive import Store
 
-        store = writable(Store(store_folder))
         self._say_device()
         kept: list[tuple[Run, KeptTexts]] = []
         do = run_jobs if _needs_context(self._settings) else build_engines
@@ -176,7 +178,10 @@ def say(lines: Iterable[Line]) -> None:
     from enginescope.trtexec.log import printed
 
     for line in lines:
-        stream = sys.stderr if line.level in "WE" else sys.stdout
+        stream = sys.stdout
+        if line.level in "WE":
+            sys.stdout.flush()  # so that the order holds where both go to one file
+            stream = sys.stderr
         print(printed(line, datetime.now()), file=stream)  # noqa: DTZ005 - local, as trtexec's
     sys.stdout.flush()
 
@@ -190,6 +195,13 @@ def _installed(arguments: tuple[str, ...]) -> Version | None:
     runtime = asked[-1] if asked and asked[-1] in ("lean", "dispatch") else None
     text = installed_version(runtime)
     return parse_version(text) if text else None
+
+
+def _store(settings: Settings) -> Store:
+    from enginescope.store.archive import Store
+
+    given = settings.arguments.store
+    return writable(Store(Path(given) if given else None))
 
 
 def _job(settings: Settings) -> Job:
@@ -211,8 +223,7 @@ def _job(settings: Settings) -> Job:
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, msgspec.structs.replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
-    if not settings.version_only:
-        check_demands(job.backend, job.workload.mode)
+    check_demands(job.backend, job.workload.mode)
     return job
 
 

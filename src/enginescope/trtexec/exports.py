@@ -39,7 +39,7 @@ _SPANS = {
 
 
 def times_json(run: Run) -> bytes:
-    """Return ``--exportTimes``: an array of one flat object a query, numbers only.
+    """Return ``--exportTimes``: an array of one flat object a query, numbers only, by their start.
 
     trtexec's twelve fields, then ours: ``enqueueMs``, ``streamIndex``, and the mode of the run,
     ``inFlight`` and 0 or 1 for ``transfers``, ``cudaGraph``, ``spinWait``; a mode that is not known
@@ -58,11 +58,11 @@ def times_json(run: Run) -> bytes:
     columns |= {name: spans[name] for name in ("h2dMs", "computeMs", "d2hMs")}
     columns["latencyMs"] = spans["h2dMs"] + spans["computeMs"] + spans["d2hMs"]
     columns["enqueueMs"] = spans["enqueueMs"]
-    lists = {
-        name: np.round(values, _STAMP_DECIMALS if name in _STAMPS else _SPAN_DECIMALS).tolist()
-        for name, values in columns.items()
+    order = np.argsort(trace.h2d_start, kind="stable")  # streams end in another order
+    lists: dict[str, list[float] | list[int]] = {
+        name: np.round(values[order], _decimals(name)).tolist() for name, values in columns.items()
     }
-    lists["streamIndex"] = [int(one) for one in trace.stream.tolist()]
+    lists["streamIndex"] = [int(one) for one in trace.stream[order].tolist()]
     mode = _mode_fields(run.job.workload.mode)
     rows = (dict(zip(lists, row, strict=True)) | mode for row in zip(*lists.values(), strict=True))
     return b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n"
@@ -117,6 +117,10 @@ def inspector_values(inspector: str | None) -> Any:
             "layer information", why="TensorRT's inspector gave none for this engine"
         )
     return read_json(inspector.encode(), "the inspector's JSON").value
+
+
+def _decimals(field: str) -> int:
+    return _STAMP_DECIMALS if field in _STAMPS else _SPAN_DECIMALS
 
 
 def _span(run: Run, trace: QueryTrace, metric: str, start: str, end: str) -> Array:

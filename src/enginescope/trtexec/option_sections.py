@@ -57,7 +57,7 @@ def _build(settings: Settings) -> Iterator[str]:
         yield f"LayerPrecisions: {arguments.text('--layerPrecisions')}"
     yield f"Layer Device Types: {arguments.text('--layerDeviceTypes')}"
     if version.major < 11:
-        yield f"Calibration: {_calibration(arguments)}"
+        yield f"Calibration: {_calibration(settings)}"
     yield f"Refit: {enabled(settings.options.get('refit') == '1')}"
     if version.major >= 10:
         yield f"Strip weights: {enabled(settings.options.get('strip_plan') == '1')}"
@@ -229,18 +229,22 @@ def _mebibytes(size: str | None) -> str:
 
 
 def _precision(settings: Settings) -> str:
-    arguments = settings.arguments
-    if arguments.version.major >= 11 or settings.options.get("strongly_typed") == "1":
+    if settings.arguments.version.major >= 11 or settings.options.get("strongly_typed") == "1":
         return "Strongly Typed"
-    asked = settings.precision or ""
-    if asked == "best":
-        asked = "fp16+int8" if arguments.version.major < 9 else "fp16+bf16+int8"
-    return "+".join(("FP32", *(one.upper() for one in asked.split("+") if one)))
+    return "+".join(("FP32", *(one.upper() for one in _allowed(settings))))
 
 
-def _calibration(arguments: Arguments) -> str:
-    is_dynamic = arguments.has("--int8") and not arguments.has("--calib")
-    return "Dynamic" if is_dynamic else arguments.text("--calib")
+def _allowed(settings: Settings) -> tuple[str, ...]:
+    """Return the precisions beside FP32, in trtexec's order."""
+    asked = (settings.precision or "").split("+")
+    if "best" in asked:
+        asked += ["fp16", "int8"] + (["bf16"] if settings.arguments.version.major >= 9 else [])
+    return tuple(one for one in ("fp16", "bf16", "int8", "fp8", "int4") if one in asked)
+
+
+def _calibration(settings: Settings) -> str:
+    cache = settings.arguments.text("--calib")
+    return "Dynamic" if "int8" in _allowed(settings) and not cache else cache
 
 
 def _instance_norm(arguments: Arguments) -> str:
