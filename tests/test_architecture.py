@@ -33,6 +33,7 @@ MAY_IMPORT = {
 HEAVY = {
     "onnx": {
         "backends/onnxruntime",
+        "backends/tensorrt/model_files.py",
         "backends/trtexec/onnx_inputs.py",
         "runner/sample_models.py",
         "formats/tensor_files.py",
@@ -45,7 +46,7 @@ HEAVY = {
     "alembic": {"store/index.py", "store/migrations"},
     "vl_convert": {"render/images.py"},
     "jinja2": {"render/page.py"},
-    "rich": {"render/text.py", "cli"},
+    "rich": {"render/text.py", "render/build_text.py", "cli"},
     "click": {"cli"},
     "platformdirs": {"store/location.py"},
     "psutil": {"probe", "runner/isolate.py"},

@@ -10,6 +10,7 @@ from enginescope.analysis.layer_sum import LayerSum, layer_sum
 from enginescope.analysis.layer_table import LayerRow, layer_rows
 from enginescope.analysis.percentile_curve import CurvePoint, percentile_curve
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.round_trip import Pipeline, RoundTrip, pipeline, round_trip
 from enginescope.analysis.run_columns import layer_columns, sample_columns
 from enginescope.analysis.throughput import Throughput, throughput_of
 from enginescope.analysis.time_shares import TimeShare, time_by
@@ -123,6 +124,16 @@ class RunView:
     def layer_sum(self) -> LayerSum | None:
         """The layers' times added up, against the whole; ``None`` without a profile."""
         return layer_sum(self.run.profile, self.summary("gpu_compute") or self.latency)
+
+    @cached_property
+    def round_trip(self) -> RoundTrip | None:
+        """The parts of a request, where they were timed one by one."""
+        return round_trip(self.run)
+
+    @cached_property
+    def pipeline(self) -> Pipeline | None:
+        """How queries that overlap follow each other."""
+        return pipeline(self.run)
 
     @property
     def layer_sum_ms(self) -> float | None:

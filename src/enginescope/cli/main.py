@@ -22,6 +22,7 @@ from enginescope.core.errors import EnginescopeError, UsageError
 VERBS = {
     "bench": ("enginescope.cli.bench", "Measure models, each in a fresh process."),
     "trtexec": ("enginescope.cli.trtexec", "trtexec's command line, log and files."),
+    "build": ("enginescope.cli.build", "Build a TensorRT engine from an ONNX model."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),

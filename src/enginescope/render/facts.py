@@ -16,6 +16,8 @@ Facts: TypeAlias = tuple[tuple[str, str], ...]
 _PHASES = {
     "process_start": "process start",
     "imports": "imports",
+    "parse": "parsing the model",
+    "build": "building the engine",
     "load": "load",
     "first_inference": "first inference",
     "warm_up": "warm-up",
@@ -149,19 +151,32 @@ def phase_facts(run: Run) -> Facts:
     phases = tuple(
         (_PHASES.get(one.name, one.name), format_ms(one.duration_ms, 3)) for one in run.phases
     )
-    if run.peak_memory_bytes is None:
-        return phases
-    return (*phases, ("peak memory", format_bytes(run.peak_memory_bytes)))
+    memory = run.device_memory
+    sizes = (
+        ("peak memory", run.peak_memory_bytes),
+        ("GPU memory: engine", memory.engine_bytes if memory else None),
+        ("GPU memory: contexts", memory.context_bytes if memory else None),
+        ("GPU memory: activations", memory.activation_bytes if memory else None),
+        ("GPU memory: inputs and outputs", memory.buffer_bytes if memory else None),
+        ("GPU memory: whole process", memory.process_bytes if memory else None),
+        ("peak memory of the build", run.build.peak_host_bytes if run.build else None),
+        ("GPU memory of the build, peak", run.build.peak_device_bytes if run.build else None),
+    )
+    return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
 
 
 def mode_text(mode: Mode) -> str | None:
     """Return how requests were issued, as far as it is known."""
     parts = (
+        mode.kind,
         f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
         f"{mode.streams} streams" if mode.streams is not None else None,
         _flag(mode.transfers, "with host-device copies", "without host-device copies"),
         _flag(mode.cuda_graph, "CUDA graph", "no CUDA graph"),
         _flag(mode.spin_wait, "spin wait", "blocking wait"),
+        "L2 cache flushed before each" if mode.cold else None,
+        f"{mode.rotate} sets of inputs" if mode.rotate and mode.rotate > 1 else None,
+        f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
     )
     return ", ".join(part for part in parts if part) or None
 

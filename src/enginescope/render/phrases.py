@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from enginescope.analysis.layer_sum import LayerSum
+from enginescope.analysis.round_trip import Pipeline, RoundTrip
+from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_ms, format_significant
 from enginescope.model.metric import METRICS
 from enginescope.model.run import Outcome, StopReport, WarmUpReport
@@ -92,11 +94,50 @@ def layer_sum_sentence(found: LayerSum) -> str:
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
 
 
+def path_sentence(view: RunView) -> str | None:
+    """Say what a request's time consists of, where its parts were timed."""
+    if view.round_trip is not None:
+        return round_trip_sentence(view.round_trip)
+    return pipeline_sentence(view.pipeline) if view.pipeline is not None else None
+
+
 def pass_sentence(found: LayerSum) -> str | None:
     """Say how long a whole iteration took in the profiling pass, where that was seen."""
     if found.pass_whole_ms is None:
         return None
     return f"In the profiling pass itself a whole iteration took {format_ms(found.pass_whole_ms)}."
+
+
+_PART_NAMES = {"h2d": "H2D", "gpu_compute": "GPU compute", "d2h": "D2H"}
+
+
+def round_trip_sentence(found: RoundTrip) -> str:
+    """Say what a round trip consists of, and what of it is not the GPU's work."""
+    parts = ", ".join(f"{_PART_NAMES[name]} {format_ms(ms, 3)}" for name, ms in found.parts)
+    share = format_significant(100 * found.outside_ms / found.whole_ms, 2)
+    text = (
+        f"A round trip of {format_ms(found.whole_ms)} is {parts} on the GPU's clock, and "
+        f"{format_ms(found.outside_ms, 3)} ({share} %) outside it: launching, recording events and "
+        "waiting, as Python does it"
+    )
+    return f"{text}{_enqueue_text(found.enqueue_ms)}."
+
+
+def pipeline_sentence(found: Pipeline) -> str:
+    """Say how queries follow each other, and what the GPU waits for."""
+    text = f"Queries are enqueued ahead: one follows another every {format_ms(found.period_ms)}"
+    compute = f"GPU compute time of {format_ms(found.compute_ms)} (mean)"
+    if found.gap_ms < 0:
+        return f"{text}, less than the {compute}: they run at the same time."
+    share = format_significant(100 * found.gap_ms / found.period_ms, 2)
+    gap = f"{format_ms(found.gap_ms, 3)} ({share} %) between them"
+    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}."
+
+
+def _enqueue_text(enqueue_ms: float | None) -> str:
+    if enqueue_ms is None:
+        return ""
+    return f"; the enqueue call takes the host {format_ms(enqueue_ms, 3)}"
 
 
 def stop_sentence(stop: StopReport) -> str:

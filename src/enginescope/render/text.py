@@ -24,6 +24,7 @@ from enginescope.render.phrases import (
     interval_text,
     layer_sum_sentence,
     outcome_text,
+    path_sentence,
     percentile_name,
     range_text,
     shorten,
@@ -57,12 +58,12 @@ def summary(view: RunView, *, width: int = 80) -> RenderableType:
     """Return what `summary_text` writes, for a rich console."""
     lines: list[RenderableType] = [_title(view.run, width), Text()]
     if view.run.outcome.kind is not OutcomeKind.OK:
-        lines += [*_failure(view.run), Text()]
+        lines += [*failure_lines(view.run), Text()]
     if view.latency is not None:
         lines += [*_figures(view, view.latency, width), Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
-        lines += [_row("latency", "none: this run has no samples"), Text()]
-    lines += [*_layers(view), *_notices(view.notices), _next_steps(view, width)]
+        lines += [label_row("latency", "none: this run has no samples"), Text()]
+    lines += [*_layers(view), *notice_lines(view.notices), _next_steps(view, width)]
     return Group(*lines)
 
 
@@ -204,12 +205,15 @@ def _start(run: Run) -> str:
 
 
 def _layers(view: RunView) -> list[RenderableType]:
-    if view.layer_sum is None:
-        return []
-    return [_row("layers", layer_sum_sentence(view.layer_sum)), Text()]
+    path = path_sentence(view)
+    lines = [label_row("parts", path)] if path else []
+    if view.layer_sum is not None:
+        lines.append(label_row("layers", layer_sum_sentence(view.layer_sum)))
+    return [*lines, Text()] if lines else []
 
 
-def _notices(notices: Sequence[Notice]) -> list[RenderableType]:
+def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
+    """Return notices as lines, a blank one after them; nothing without any."""
     lines: list[RenderableType] = []
     for one in notices:
         warning = one.level == "warning"
@@ -227,13 +231,14 @@ def _next_steps(view: RunView, width: int) -> Text:
     return Text(line, style="dim")
 
 
-def _failure(run: Run) -> list[RenderableType]:
+def failure_lines(run: Run) -> list[RenderableType]:
+    """Return how a run failed, why, what to do, and the end of its log."""
     outcome = run.outcome
-    lines = [_row("outcome", outcome_text(outcome), style="bold red")]
+    lines = [label_row("outcome", outcome_text(outcome), style="bold red")]
     if outcome.message:
-        lines.append(_row("why", outcome.message))
+        lines.append(label_row("why", outcome.message))
     if outcome.hint:
-        lines.append(_row("next", outcome.hint))
+        lines.append(label_row("next", outcome.hint))
     if outcome.detail:
         last = outcome.detail.rstrip().splitlines()[-_LOG_LINES:]
         lines += [Text(), Text("  last lines of its log", style="dim")]
@@ -283,7 +288,8 @@ def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
     return list(lines)
 
 
-def _row(label: str, text: str, style: str = "") -> RenderableType:
+def label_row(label: str, text: str, style: str = "") -> RenderableType:
+    """Return a labelled line; what does not fit hangs under it."""
     return _hanging(Text(f"  {label:<{_LABEL}}"), Text(text, style=style))
 
 

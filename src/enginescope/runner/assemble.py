@@ -70,12 +70,19 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     return msgspec.structs.replace(run, notices=notices)
 
 
-def build_artifacts(report: BuildReport) -> tuple[Artifact, ...]:
-    """Return the texts that lie beside a built engine."""
+def build_artifacts(report: BuildReport, *, with_plan: bool) -> tuple[Artifact, ...]:
+    """Return the texts that lie beside a built engine.
+
+    Parameters
+    ----------
+    with_plan : bool
+        The plan too: a run that measured has one of its own, with the shapes of the run.
+    """
+    endings = (".build.log", ".build.metadata.json", *((".graph.json",) if with_plan else ()))
     return tuple(
         Artifact(kind=kind_of(file.name), path=str(file))
         for file in sorted(Path(report.engine).parent.iterdir())
-        if file.name.endswith((".build.log", ".build.metadata.json"))
+        if file.name.endswith(endings)
     )
 
 

@@ -112,7 +112,7 @@ def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
         run,
         build=engine.report,
         phases=(*_build_phases(engine.report), *run.phases),
-        artifacts=(*build_artifacts(engine.report), *run.artifacts),
+        artifacts=(*build_artifacts(engine.report, with_plan=False), *run.artifacts),
     )
 
 
@@ -133,7 +133,7 @@ def _run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
         run,
         build=engine.report,
         phases=(*_build_phases(engine.report), *run.phases),
-        artifacts=(*build_artifacts(engine.report), *run.artifacts),
+        artifacts=(*build_artifacts(engine.report, with_plan=True), *run.artifacts),
     )
 
 

@@ -13,6 +13,7 @@ from enginescope.backends.tensorrt import engine_cache
 from enginescope.backends.tensorrt.calibration import set_calibrator
 from enginescope.backends.tensorrt.config import Target, apply_options
 from enginescope.backends.tensorrt.cuda import Cuda, DeviceFacts
+from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.io_formats import set_io_formats
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version
 from enginescope.backends.tensorrt.logger import Log, make_logger
@@ -24,10 +25,13 @@ from enginescope.backends.tensorrt.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.progress_monitor import make_monitor
 from enginescope.backends.tensorrt.timing_cache import cache_file, load_cache, save_cache
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.jsonio import encode
+from enginescope.formats.trex_metadata_writer import build_metadata
 from enginescope.model.build import BuildReport
 from enginescope.model.environment import Device
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device
 
@@ -108,7 +112,10 @@ class _Building:
             peak_host_bytes=peak_rss_bytes(),
             peak_device_bytes=peak.bytes,
         )
-        return Measured(build=self._keep(report, data), notices=tuple(self._notices))
+        text, plan = self._look_into(data)
+        return Measured(
+            build=self._keep(report, data, text), plan=plan, notices=tuple(self._notices)
+        )
 
     def _configure(self, target: Target) -> Path | None:
         """Set all that steers the build; return where its timing cache lies."""
@@ -184,7 +191,29 @@ class _Building:
         self._alive.append(plan)
         return memoryview(plan).cast("B"), build_ms
 
-    def _keep(self, report: BuildReport, data: memoryview) -> BuildReport:
+    def _look_into(self, data: memoryview) -> tuple[str | None, Plan | None]:
+        """Return the inspector's JSON and the plan in it, as far as the engine can be loaded here.
+
+        An engine is built even if it cannot be run on this machine now.
+        """
+        libraries = self._libraries
+        if self._options.get("runtime_platform", "same_as_build") != "same_as_build":
+            return None, None
+        runtime = libraries.trt.Runtime(self._logger)
+        runtime.engine_host_code_allowed = True
+        engine = runtime.deserialize_cuda_engine(data)
+        context = engine.create_execution_context() if engine is not None else None
+        if context is None:
+            why = self._log.why("TensorRT gave no reason")
+            message = f"the engine is built, and could not be loaded to look into it: {why}"
+            self._notices.append(Notice(code="W-NO-PLAN", message=message))
+            return None, None
+        name = Path(self._job.subject.path or "model").stem
+        text, plan, notices = inspect(libraries, engine, context, name)
+        self._notices += notices
+        return text, plan
+
+    def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
         folder = Path(self._job.engine_cache or ".")
         libraries, facts = self._libraries, self._facts
         device = probe_device(self._cuda.device) or Device(
@@ -193,4 +222,10 @@ class _Building:
         version = installed_version(libraries.runtime) or libraries.trt.__version__
         key = engine_cache.key_of(self._job, version, device)
         named = msgspec.structs.replace(report, key=key)
-        return engine_cache.keep(folder, key, named, data, "".join(self._log.text))
+        metadata = build_metadata(named, self._job.subject.path or "", device)
+        texts = {
+            ".build.log": "".join(self._log.text),
+            ".build.metadata.json": encode(metadata).decode(),
+            **({".graph.json": graph} if graph else {}),
+        }
+        return engine_cache.keep(folder, key, named, data, texts)

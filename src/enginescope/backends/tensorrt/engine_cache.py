@@ -7,6 +7,7 @@ The report is written last: a folder without it is an unfinished one.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -67,12 +68,21 @@ def lookup(folder: Path, key: str) -> BuildReport | None:
     return msgspec.structs.replace(report, engine=str(engine), from_cache=True)
 
 
-def keep(folder: Path, key: str, report: BuildReport, data: memoryview, log: str) -> BuildReport:
-    """Write an engine and its report, and return the report with the engine's path."""
+def keep(
+    folder: Path, key: str, report: BuildReport, data: memoryview, texts: Mapping[str, str]
+) -> BuildReport:
+    """Write an engine, texts beside it and its report; return the report with the engine's path.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        By what is added to the engine's name: ``.build.log``.
+    """
     entry = folder / key
     entry.mkdir(parents=True, exist_ok=True)
     write_atomic(entry / report.engine, data)
-    (entry / f"{report.engine}.build.log").write_text(log, encoding="utf-8")
+    for ending, text in texts.items():
+        (entry / f"{report.engine}{ending}").write_text(text, encoding="utf-8")
     write_atomic(entry / REPORT, encode(report))
     return msgspec.structs.replace(report, engine=str(entry / report.engine))
 

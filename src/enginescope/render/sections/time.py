@@ -10,7 +10,7 @@ from enginescope.core.units import format_bytes
 from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
 from enginescope.render.facts import Facts, tensor_text
 from enginescope.render.figures import UNKNOWN
-from enginescope.render.phrases import layer_sum_sentence, pass_sentence
+from enginescope.render.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.sections.section import Section
 
 #: Rows written into the page itself, for readers without JavaScript; the others are in its data.
@@ -37,7 +37,8 @@ def where_the_time_goes(view: RunView, topk: int) -> Section:
     """Time by type, precision and layer; the sum against the whole; every layer in a table."""
     charts = (time_by_type(view), time_by_precision(view), layer_bars(view, topk))
     found = view.layer_sum
-    sentences = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
+    of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
+    sentences = [path_sentence(view), *of_layers]
     return Section(
         key="time",
         title="Where the time goes",
