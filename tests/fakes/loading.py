@@ -1,0 +1,73 @@
+"""Using the fakes: in this process through a fixture's context, in others through PYTHONPATH.
+
+Every load is a fresh device and a fresh TensorRT: nothing is shared between two tests.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent
+SITE = FOLDER / "site"
+VERSIONS = ("8.6.0", "10.16.1", "11.4.0")
+_OURS = ("tensorrt", "cuda", "fake_device", "recorded_symbols")
+
+
+def paths(version: str) -> tuple[str, ...]:
+    """Return what has to be on the path: the modules, and the metadata of a distribution."""
+    return str(SITE), str(FOLDER / "distributions" / version)
+
+
+def environment(version: str, fault: str = "") -> dict[str, str]:
+    """Return variables under which another process finds the fakes."""
+    inherited = os.environ.get("PYTHONPATH", "")
+    return {
+        "FAKE_TENSORRT": version,
+        "FAKE_TENSORRT_FAULT": fault,
+        "PYTHONPATH": os.pathsep.join((*paths(version), *([inherited] if inherited else []))),
+    }
+
+
+@contextmanager
+def loaded(version: str = "10.16.1", fault: str = "") -> Iterator[Any]:
+    """Import the fakes anew, and forget them at the end.
+
+    Yields
+    ------
+    SimpleNamespace
+        ``trt``, ``cuda`` (the runtime) and ``device`` (what the test may look into).
+    """
+    kept = {name: one for name, one in sys.modules.items() if _is_ours(name)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(version, fault).items():
+            patch.setenv(name, value)
+        for path in paths(version):
+            patch.syspath_prepend(path)
+        _forget()
+        try:
+            yield SimpleNamespace(
+                trt=import_module("tensorrt"),
+                cuda=import_module("cuda.bindings.runtime"),
+                device=import_module("fake_device.device").DEVICE,
+            )
+        finally:
+            _forget()
+            sys.modules.update(kept)
+
+
+def _is_ours(name: str) -> bool:
+    return name.split(".")[0] in _OURS
+
+
+def _forget() -> None:
+    for name in [one for one in sys.modules if _is_ours(one)]:
+        del sys.modules[name]

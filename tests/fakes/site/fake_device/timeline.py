@@ -1,0 +1,140 @@
+"""Streams, events and work in virtual time, on the clock of the host.
+
+Work takes effect (moves bytes, runs a model) when its end is reached and somebody looks: who
+reads without waiting reads what was there before.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fake_device.errors import Error
+
+Effect = Callable[[], "Error | None"]
+
+
+@dataclass
+class Node:
+    """What is on a stream: work of a duration, or an event that is reached.
+
+    Attributes
+    ----------
+    effect : callable
+        Returns an error, or ``None``.
+    """
+
+    duration_ns: int
+    effect: Effect | None = None
+    event: Event | None = None
+
+
+@dataclass
+class Event:
+    """An event; `at_ns` is ``None`` before it is recorded."""
+
+    handle: int
+    timing: bool = True
+    at_ns: int | None = None
+    captured: bool = False
+    destroyed: bool = False
+
+
+@dataclass
+class Stream:
+    """A stream; `capture` holds its nodes while it is captured."""
+
+    handle: int
+    blocking: bool = True
+    cursor_ns: int = 0
+    capture: list[Node] | None = None
+    invalidated: bool = False
+    destroyed: bool = False
+
+
+@dataclass(order=True)
+class _Pending:
+    end_ns: int
+    number: int
+    effect: Effect = field(compare=False)
+
+
+class Timeline:
+    """What all streams of the device do, and when.
+
+    Attributes
+    ----------
+    failed : Error or None
+        Sticky: every call returns it from then on.
+    """
+
+    def __init__(self) -> None:
+        self.legacy = Stream(handle=0)
+        self.streams: dict[int, Stream] = {0: self.legacy}
+        self._pending: list[_Pending] = []
+        self._numbers = itertools.count()
+        self.failed: Error | None = None
+        self.fails_next_wait: Error | None = None
+
+    @staticmethod
+    def now() -> int:
+        return time.perf_counter_ns()
+
+    def enqueue(self, stream: Stream, node: Node) -> None:
+        """Put a node on a stream, or into what is captured from it."""
+        if stream.capture is not None:
+            stream.capture.append(node)
+        else:
+            self._start(stream, node)
+
+    def _start(self, stream: Stream, node: Node) -> None:
+        begin = max(self.now(), stream.cursor_ns, *self._others(stream))
+        end = begin + node.duration_ns
+        # an event does not delay what follows: it is a mark on what is there already
+        stream.cursor_ns = end if node.event is None else max(stream.cursor_ns, begin)
+        if node.event is not None:
+            node.event.at_ns = begin
+        if node.effect is not None:
+            heapq.heappush(self._pending, _Pending(end, next(self._numbers), node.effect))
+
+    def _others(self, stream: Stream) -> list[int]:
+        """Cursors that the legacy default stream orders before: it and blocking streams wait."""
+        if stream is self.legacy:
+            return [one.cursor_ns for one in self.streams.values() if one.blocking]
+        return [self.legacy.cursor_ns] if stream.blocking else [0]
+
+    def launch(self, stream: Stream, nodes: list[Node]) -> None:
+        """Start the nodes of a graph on a stream, one after the other."""
+        for node in nodes:
+            self.enqueue(stream, Node(node.duration_ns, node.effect, node.event))
+
+    def wait_event(self, stream: Stream, event: Event) -> None:
+        """Let what follows on a stream begin no earlier than an event."""
+        if event.at_ns is not None:
+            stream.cursor_ns = max(stream.cursor_ns, event.at_ns)
+
+    def settle(self) -> None:
+        """Let everything take effect whose end has come."""
+        while self._pending and self._pending[0].end_ns <= self.now():
+            failed = heapq.heappop(self._pending).effect()
+            self.failed = self.failed or failed
+
+    def wait_until(self, at_ns: int) -> Error | None:
+        """Block until a time, and let take effect what ends before it."""
+        while (left := at_ns - self.now()) > 0:
+            time.sleep(left / 1e9 if left > 300_000 else 0)
+        self.settle()
+        if self.fails_next_wait is not None:
+            self.failed, self.fails_next_wait = self.fails_next_wait, None
+        return self.failed
+
+    def synchronize(self) -> Error | None:
+        """Block until all streams are done."""
+        return self.wait_until(max(one.cursor_ns for one in self.streams.values()))
+
+    @property
+    def capturing(self) -> list[Stream]:
+        return [one for one in self.streams.values() if one.capture is not None]

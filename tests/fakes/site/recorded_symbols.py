@@ -1,0 +1,97 @@
+"""What the real bindings have, by version: the lists in ``tests/data/tensorrt-symbols``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "tensorrt-symbols"
+#: version -> (recorded lists, best first; column of sources.json, None where a list is whole)
+VERSIONS: dict[str, tuple[str, str | None]] = {
+    "8.6.0": ("full-8.6.0.json", None),
+    "10.16.1": ("lean-10.16.1.json", "10.16"),
+    "11.4.0": ("lean-11.4.0.json", "11.1"),
+}
+CUDA = "cuda-bindings-13.4.4.json"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Public names of a version of the bindings.
+
+    Attributes
+    ----------
+    members : dict
+        Class -> its public names.
+    enums : dict
+        Enumeration -> {name: value}; a value is ``None`` where only the names are known.
+    parameters : dict
+        ``Class.method`` -> names of its parameters, where the bindings tell them.
+    functions : set of str
+    whole : set of str
+        Classes whose list is of the real bindings, not of their sources.
+    """
+
+    members: dict[str, set[str]] = field(default_factory=dict)
+    enums: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    parameters: dict[str, list[str]] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
+
+    @property
+    def classes(self) -> set[str]:
+        """Names of all classes, enumerations included."""
+        return set(self.members) | set(self.enums)
+
+
+@lru_cache
+def read(name: str) -> dict[str, Any]:
+    """Return a recorded list."""
+    return json.loads((DATA / name).read_text(encoding="utf-8"))
+
+
+@lru_cache
+def surface(version: str) -> Surface:
+    """Return what TensorRT of a version has, best source first."""
+    name, column = VERSIONS[version]
+    found = of_dump(read(name))
+    if column is not None:
+        _add_sources(found, read("sources.json"), column)
+    return found
+
+
+@lru_cache
+def cuda_surface() -> Surface:
+    """Return what ``cuda.bindings.runtime`` has."""
+    return of_dump(read(CUDA))
+
+
+def of_dump(dump: dict[str, Any]) -> Surface:
+    """Return the surface of a list that `tests.contract.dump_symbols` wrote."""
+    found = Surface(functions=set(dump["functions"]))
+    for name, what in dump["classes"].items():
+        if "enum" in what:
+            found.enums[name] = what["enum"]
+        elif what["members"]:  # the lean bindings leave out names of abstract methods
+            found.members[name] = set(what["members"])
+            for member, parameters in what["members"].items():
+                if parameters is not None:
+                    found.parameters[f"{name}.{member}"] = parameters
+    found.whole.update(found.classes)
+    return found
+
+
+def _add_sources(found: Surface, sources: dict[str, Any], column: str) -> None:
+    at = sources["columns"].index(column)
+    for name, what in sources["classes"].items():
+        if name in found.classes or column not in what["versions"]:
+            continue
+        names = [one for one, marks in what["members"].items() if marks[at] != "-"]
+        if names and all(one == one.upper() for one in names):
+            found.enums[name] = dict.fromkeys(names)
+        else:
+            found.members[name] = set(names)
+    found.functions.update(name for name, marks in sources["functions"].items() if marks[at] != "-")

@@ -1,0 +1,224 @@
+"""What steers a build: flags, pools, profiles, the timing cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorrt._bound import Made, buffer_of, need
+from tensorrt._enums import ALL, number
+from tensorrt._network import ILayer
+from tensorrt._profiles import IOptimizationProfile
+from tensorrt._values import IHostMemory
+from tensorrt._version import FULL
+
+BuilderFlag = ALL["BuilderFlag"]
+_CACHE_TAG = b"fake timing cache "
+_DEFAULT_POOL = 16 << 30
+
+
+class ITimingCache(Made):
+    """Tactics that were timed, by layer."""
+
+    def __init__(self, version: str, timed: set[str]) -> None:
+        self._version, self._timed = version, timed
+
+    def serialize(self) -> IHostMemory:
+        lines = "\n".join((self._version, *sorted(self._timed)))
+        return IHostMemory(_CACHE_TAG + lines.encode())
+
+    def combine(self, input_cache: ITimingCache, ignore_mismatch: bool) -> bool:
+        need("combine", (input_cache, ITimingCache), (ignore_mismatch, bool))
+        if input_cache._version != self._version and not ignore_mismatch:
+            return False
+        self._timed |= input_cache._timed
+        return True
+
+    def reset(self) -> bool:
+        self._timed = set()
+        return True
+
+
+def _setting(name: str, kinds: Any, default: Any, accepts: Any = None) -> property:
+    """Return a property of the configuration; `accepts` says which values TensorRT takes."""
+
+    def get(self: Any) -> Any:
+        return self._values.get(name, default)
+
+    def put(self: Any, value: Any) -> None:
+        need(name, (value, kinds))
+        if accepts is not None and not accepts(value):
+            self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
+            return
+        self._values[name] = value
+
+    return property(get, put)
+
+
+def _of(enum: str, member: str) -> tuple[Any, Any]:
+    kind = ALL.get(enum, object)
+    return kind, getattr(kind, member, None)
+
+
+class IBuilderConfig(Made):
+    """The configuration of one build."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self.reset()
+
+    def reset(self) -> None:
+        self._flags = 1 << int(BuilderFlag.TF32)
+        self._values: dict[str, Any] = {}
+        self._pools: dict[int, int] = {}
+        self._previews: dict[int, bool] = {}
+        self._quantization = 0
+        self._devices: dict[str, Any] = {}
+        self._profiles: list[IOptimizationProfile] = []
+        self._cache: ITimingCache | None = None
+        self._tactics = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
+
+    def _say(self, severity: str, text: str) -> None:
+        self._logger.log(getattr(type(self._logger), severity), text)
+
+    avg_timing_iterations = _setting("avg_timing_iterations", int, 1)
+    builder_optimization_level = _setting(
+        "builder_optimization_level", int, 3, lambda value: 0 <= value <= 5
+    )
+    max_aux_streams = _setting("max_aux_streams", int, -1, lambda value: value >= -1)
+    max_num_tactics = _setting("max_num_tactics", int, -1)
+    l2_limit_for_tiling = _setting("l2_limit_for_tiling", int, -1)
+    profile_stream = _setting("profile_stream", int, 0)
+    DLA_core = _setting("DLA_core", int, -1)
+    plugins_to_serialize = _setting("plugins_to_serialize", list, [])
+    int8_calibrator = _setting("int8_calibrator", object, None)
+    progress_monitor = _setting("progress_monitor", object, None)
+    engine_capability = _setting("engine_capability", *_of("EngineCapability", "STANDARD"))
+    default_device_type = _setting("default_device_type", *_of("DeviceType", "GPU"))
+    profiling_verbosity = _setting(
+        "profiling_verbosity", *_of("ProfilingVerbosity", "LAYER_NAMES_ONLY")
+    )
+    hardware_compatibility_level = _setting(
+        "hardware_compatibility_level", *_of("HardwareCompatibilityLevel", "NONE")
+    )
+    runtime_platform = _setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
+    tiling_optimization_level = _setting(
+        "tiling_optimization_level", *_of("TilingOptimizationLevel", "NONE")
+    )
+
+    @property
+    def flags(self) -> int:
+        return self._flags
+
+    @flags.setter
+    def flags(self, value: int) -> None:
+        need("flags", (value, int))
+        self._flags = value
+
+    def set_flag(self, flag: Any) -> None:
+        need("set_flag", (flag, BuilderFlag))
+        self._flags |= 1 << int(flag)
+
+    def clear_flag(self, flag: Any) -> None:
+        need("clear_flag", (flag, BuilderFlag))
+        self._flags &= ~(1 << int(flag))
+
+    def get_flag(self, flag: Any) -> bool:
+        need("get_flag", (flag, BuilderFlag))
+        return bool(self._flags >> int(flag) & 1)
+
+    def _has(self, name: str) -> bool:
+        """Whether a flag that this version may lack is set."""
+        value = number(BuilderFlag, name)
+        return value is not None and bool(self._flags >> value & 1)
+
+    def set_quantization_flag(self, flag: Any) -> None:
+        need("set_quantization_flag", (flag, ALL.get("QuantizationFlag", object)))
+        self._quantization |= 1 << int(flag)
+
+    def clear_quantization_flag(self, flag: Any) -> None:
+        self._quantization &= ~(1 << int(flag))
+
+    def get_quantization_flag(self, flag: Any) -> bool:
+        return bool(self._quantization >> int(flag) & 1)
+
+    def set_memory_pool_limit(self, pool: Any, pool_size: int) -> None:
+        need("set_memory_pool_limit", (pool, ALL["MemoryPoolType"]), (pool_size, int))
+        self._pools[int(pool)] = pool_size
+
+    def get_memory_pool_limit(self, pool: Any) -> int:
+        need("get_memory_pool_limit", (pool, ALL["MemoryPoolType"]))
+        return self._pools.get(int(pool), _DEFAULT_POOL)
+
+    def set_tactic_sources(self, tactic_sources: int) -> bool:
+        need("set_tactic_sources", (tactic_sources, int))
+        known = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
+        if tactic_sources & ~known:
+            return False
+        self._tactics = tactic_sources
+        return True
+
+    def get_tactic_sources(self) -> int:
+        return self._tactics
+
+    def set_preview_feature(self, feature: Any, enable: bool) -> None:
+        need("set_preview_feature", (feature, ALL["PreviewFeature"]), (enable, bool))
+        self._previews[int(feature)] = enable
+
+    def get_preview_feature(self, feature: Any) -> bool:
+        need("get_preview_feature", (feature, ALL["PreviewFeature"]))
+        return self._previews.get(int(feature), False)
+
+    def set_device_type(self, layer: ILayer, device_type: Any) -> None:
+        need("set_device_type", (layer, ILayer), (device_type, ALL["DeviceType"]))
+        self._devices[layer.name] = device_type
+
+    def get_device_type(self, layer: ILayer) -> Any:
+        need("get_device_type", (layer, ILayer))
+        return self._devices.get(layer.name, self.default_device_type)
+
+    def is_device_type_set(self, layer: ILayer) -> bool:
+        return layer.name in self._devices
+
+    def can_run_on_DLA(self, layer: ILayer) -> bool:  # noqa: N802
+        need("can_run_on_DLA", (layer, ILayer))
+        return False
+
+    def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
+        need("add_optimization_profile", (profile, IOptimizationProfile))
+        if not profile:
+            return -1
+        self._profiles.append(profile)
+        return len(self._profiles) - 1
+
+    @property
+    def num_optimization_profiles(self) -> int:
+        return len(self._profiles)
+
+    def set_calibration_profile(self, profile: IOptimizationProfile) -> bool:
+        need("set_calibration_profile", (profile, IOptimizationProfile))
+        self._values["calibration_profile"] = profile
+        return True
+
+    def get_calibration_profile(self) -> IOptimizationProfile | None:
+        return self._values.get("calibration_profile")
+
+    def create_timing_cache(self, serialized_timing_cache: Any) -> ITimingCache | None:
+        data = buffer_of("create_timing_cache", serialized_timing_cache)
+        if not data:
+            return ITimingCache(FULL, set())
+        if not data.startswith(_CACHE_TAG):
+            self._say("ERROR", "Error Code 4: API Usage Error (the timing cache is corrupt)")
+            return None
+        version, *timed = data[len(_CACHE_TAG) :].decode().split("\n")
+        return ITimingCache(version, set(timed))
+
+    def set_timing_cache(self, cache: ITimingCache, ignore_mismatch: bool) -> bool:
+        need("set_timing_cache", (cache, ITimingCache), (ignore_mismatch, bool))
+        if cache._version != FULL and not ignore_mismatch:
+            self._say("WARNING", "The timing cache was made by another version of TensorRT.")
+            return False
+        self._cache = cache
+        return True
+
+    def get_timing_cache(self) -> ITimingCache | None:
+        return self._cache

@@ -1,0 +1,61 @@
+"""Optimisation profiles: from what to what an input may go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorrt._bound import Made, need
+from tensorrt._values import Dims, dims_of
+
+Span = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class IOptimizationProfile(Made):
+    """Minimum, optimum and maximum, of shapes and of the values of shape tensors."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, Span] = {}
+        self._shape_values: dict[str, Span] = {}
+        self.extra_memory_target = 1.0
+
+    extra_memory_target = 1.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "extra_memory_target":
+            object.__setattr__(self, name, float(value))
+        else:
+            Made.__setattr__(self, name, value)
+
+    def set_shape(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
+        need("set_shape", (input, str))
+        span = tuple(dims_of("set_shape", one) for one in (min, opt, max))
+        if not _ordered(span):
+            raise ValueError("Shapes provided for min/opt/max are inconsistent.")
+        self._shapes[input] = span
+
+    def get_shape(self, input: str) -> list[Dims]:  # noqa: A002
+        need("get_shape", (input, str))
+        return [Dims(one) for one in self._shapes.get(input, ())]
+
+    def set_shape_input(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
+        need("set_shape_input", (input, str))
+        span = tuple(tuple(int(value) for value in one) for one in (min, opt, max))
+        if not _ordered(span):
+            raise ValueError("min/opt/max shape values are inconsistent.")
+        self._shape_values[input] = span
+
+    def get_shape_input(self, input: str) -> list[list[int]]:  # noqa: A002
+        need("get_shape_input", (input, str))
+        return [list(one) for one in self._shape_values.get(input, ())]
+
+    def __bool__(self) -> bool:
+        return bool(self._shapes or self._shape_values)
+
+    __nonzero__ = __bool__
+
+
+def _ordered(span: Any) -> bool:
+    low, opt, high = span
+    return len(low) == len(opt) == len(high) and all(
+        a <= b <= c for a, b, c in zip(low, opt, high, strict=True)
+    )

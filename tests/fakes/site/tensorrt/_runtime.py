@@ -1,0 +1,119 @@
+"""Loading plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fake_device.device import DEVICE
+from fake_device.settings import faulty
+
+from tensorrt import _plan
+from tensorrt._bound import Bound, buffer_of, need
+from tensorrt._engine import ICudaEngine
+from tensorrt._logger import ILogger
+from tensorrt._plugins import REGISTRY
+from tensorrt._version import MAJOR, SERIALIZATION
+
+
+class Runtime(Bound):
+    """Loads plans of this version, and version-compatible ones if their code may run."""
+
+    def __init__(self, logger: ILogger) -> None:
+        need("Runtime", (logger, ILogger))
+        if DEVICE.absent() is not None:
+            raise AssertionError("without a GPU the real Runtime ends the process by SIGSEGV here")
+        self._logger = logger
+        self._values: dict[str, Any] = {
+            "engine_host_code_allowed": False,
+            "DLA_core": -1,
+            "max_threads": 1,
+            "temporary_directory": "/tmp",  # as the real one says
+            "tempfile_control_flags": 3,
+        }
+
+    @property
+    def logger(self) -> ILogger:
+        return self._logger
+
+    num_DLA_cores = property(lambda _: 0)  # noqa: N815
+
+    def get_plugin_registry(self) -> Any:
+        return REGISTRY
+
+    def load_runtime(self, path: str) -> Runtime:
+        need("load_runtime", (path, str))
+        return Runtime(self._logger)
+
+    def deserialize_cuda_engine(self, serialized_engine: Any) -> ICudaEngine | None:
+        data = buffer_of("deserialize_cuda_engine", serialized_engine)
+        self._logger.log(ILogger.INFO, f"Loaded engine size: {len(data) >> 20} MiB")
+        found = _plan.read(data)
+        if found is None:
+            return self._refuse(
+                "Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match"
+            )
+        facts, model = found
+        compatible = "VERSION_COMPATIBLE" in facts["flags"]
+        if compatible and not self._values["engine_host_code_allowed"]:
+            return self._refuse(
+                "The engine plan file is a version compatible one, which holds host code. Set "
+                "engine_host_code_allowed"
+            )
+        theirs = facts["serialization"]
+        if theirs != SERIALIZATION and not (compatible and theirs < SERIALIZATION):
+            return self._refuse(
+                "Serialization assertion stdVersionRead == kSERIALIZATION_VERSION failed.Version "
+                f"tag does not match. Note: Current Version: {SERIALIZATION}, Serialized Engine "
+                f"Version: {theirs}"
+            )
+        if faulty("oom_engine") or not DEVICE.memory.reserve(facts["weight_bytes"]):
+            self._out_of_memory(facts["weight_bytes"])
+            return None
+        return ICudaEngine(facts, model, data, self._logger)
+
+    def _refuse(self, why: str) -> None:
+        if MAJOR >= 10:
+            self._error(f"IRuntime::deserializeCudaEngine: Error Code 1: Serialization ({why})")
+            return
+        self._error(
+            f"1: [stdArchiveReader.cpp::StdArchiveReader::42] Error Code 1: Serialization ({why})"
+        )
+        self._error(
+            "4: [runtime.cpp::deserializeCudaEngine::66] Error Code 4: Internal Error (Engine "
+            "deserialization failed.)"
+        )
+
+    def _out_of_memory(self, nbytes: int) -> None:
+        self._error(
+            "1: [defaultAllocator.cpp::allocate::19] Error Code 1: Cuda Runtime (out of memory)"
+        )
+        self._logger.log(
+            ILogger.WARNING,
+            f"Requested amount of GPU memory ({nbytes} bytes) could not be allocated. There may "
+            "not be enough free memory for allocation to succeed.",
+        )
+        self._error(
+            "2: [engine.cpp::deserializeEngine::951] Error Code 2: OutOfMemory (no further "
+            "information)"
+        )
+
+    def _error(self, text: str) -> None:
+        self._logger.log(ILogger.ERROR, text)
+
+
+def _attribute(name: str, kind: type) -> property:
+    def put(self: Runtime, value: Any) -> None:
+        need(name, (value, kind))
+        self._values[name] = value
+
+    return property(lambda self: self._values[name], put)
+
+
+for _name, _kind in (
+    ("engine_host_code_allowed", bool),
+    ("DLA_core", int),
+    ("max_threads", int),
+    ("temporary_directory", str),
+    ("tempfile_control_flags", int),
+):
+    setattr(Runtime, _name, _attribute(_name, _kind))

@@ -1,0 +1,48 @@
+"""What of the fake is in this version's bindings: the rest is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorrt._enums import ALL
+from tensorrt._version import SURFACE
+
+_ALIASES = {
+    "float32": "FLOAT",
+    "float16": "HALF",
+    "bfloat16": "BF16",
+    "int8": "INT8",
+    "int32": "INT32",
+    "int64": "INT64",
+    "uint8": "UINT8",
+    "bool": "BOOL",
+    "fp8": "FP8",
+    "int4": "INT4",
+    "fp4": "FP4",
+    "e8m0": "E8M0",
+}
+
+
+def kept(classes: tuple[type, ...], functions: tuple[Callable[..., Any], ...]) -> dict[str, Any]:
+    """Return classes and functions of this version by name, their members pruned."""
+    there = {one.__name__: one for one in classes if one.__name__ in SURFACE.members}
+    for name, cls in there.items():
+        allowed = SURFACE.members[name]
+        for base in cls.__mro__:
+            if base.__module__.startswith("tensorrt."):
+                _prune(base, allowed)
+    named = {one.__name__: one for one in functions if one.__name__ in SURFACE.functions}
+    return there | named
+
+
+def _prune(cls: type, allowed: set[str]) -> None:
+    for name in [one for one in vars(cls) if not one.startswith("_")]:
+        if name not in allowed:
+            delattr(cls, name)
+
+
+def type_aliases() -> dict[str, Any]:
+    """Return ``float16`` and the like, as far as the types are there."""
+    types = ALL["DataType"]
+    return {alias: getattr(types, name) for alias, name in _ALIASES.items() if hasattr(types, name)}
