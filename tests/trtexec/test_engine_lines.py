@@ -3,7 +3,7 @@ from __future__ import annotations
 from enginescope.model.job import InputFile
 from enginescope.model.run import Phase
 from enginescope.model.tensor import DataType, Tensor
-from enginescope.trtexec.engine_lines import binding_lines, engine_lines
+from enginescope.trtexec.engine_lines import binding_lines, engine_lines, parsing_lines
 from tests.trtexec.runs import measured, settings
 
 
@@ -22,12 +22,12 @@ def test_8_counts_the_parsing_with_the_build_and_later_ones_do_not() -> None:
 def test_what_was_not_done_has_no_line() -> None:
     asked = settings()
     run = measured(asked, phases=(), build=None, device_memory=None)
-    assert engine_lines(run, asked) == ()
+    assert engine_lines(run, asked) == parsing_lines(run) == ()
     run = measured(asked, phases=(Phase(name="parse", duration_ms=1.0),), build=None)
-    assert texts(engine_lines(run, asked))[:2] == [
-        "Start parsing network model.",
-        "Finished parsing network model. Parse time: 0.001",
-    ]
+    assert texts(parsing_lines(run)) == ["Start parsing network model."]
+    assert texts(engine_lines(run, asked))[0] == (
+        "Finished parsing network model. Parse time: 0.001"
+    )
 
 
 def test_bindings_with_their_source_type_and_shape() -> None:

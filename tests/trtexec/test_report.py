@@ -304,6 +304,20 @@ def test_the_librarys_lines_are_among_ours() -> None:
     assert found[3].startswith("Latency: H2D + GPU compute + D2H")
 
 
+def test_the_log_of_a_build_is_printed_once() -> None:
+    log = "[01/02/2026-03:04:05] [I] [TRT] Detected 1 inputs\n"
+    texts = KeptTexts(build_log=log, run_log=log)
+    asked = settings("--skipInference")
+    run = measured(asked)
+    built = tuple(one for one in run.phases if one.name != "load")
+    lines = run_lines(msgspec.structs.replace(run, phases=built), asked, texts)
+    assert lines.count(Line("I", "[TRT] Detected 1 inputs")) == 1
+    found = [one.text for one in lines]
+    assert found[1:3] == ["Start parsing network model.", "[TRT] Detected 1 inputs"]
+    both = settings()
+    assert run_lines(measured(both), both, texts).count(lines[2]) == 2
+
+
 def test_a_failed_run_says_why_and_reports_nothing() -> None:
     asked = settings()
     outcome = Outcome(kind=OutcomeKind.FAILED, message="no kernel", hint="another GPU")

@@ -111,7 +111,8 @@ class _Session:
 
         self._say_device()
         kept: list[tuple[Run, KeptTexts]] = []
-        do = run_jobs if _needs_context(self._settings) else build_engines
+        only_builds = self._settings.skip_inference and self._settings.load_engine is None
+        do = build_engines if only_builds else run_jobs
         with ending_in_order(), JobProgress((job,), quiet=not _is_terminal()) as progress:
 
             def keep(run: Run) -> None:
@@ -225,15 +226,6 @@ def _job(settings: Settings) -> Job:
     load_backend(job.backend.name).check(job.backend)
     check_demands(job.backend, job.workload.mode)
     return job
-
-
-def _needs_context(settings: Settings) -> bool:
-    """Whether the engine must be loaded; where the inference is skipped, for its layers only."""
-    if not settings.skip_inference or settings.load_engine is not None:
-        return True
-    reporting = settings.reporting
-    wants_layers = reporting.layer_info or reporting.layers_file is not None
-    return wants_layers and "runtime_platform" not in settings.options
 
 
 def _check_files(settings: Settings) -> None:

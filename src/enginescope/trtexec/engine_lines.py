@@ -11,6 +11,11 @@ from enginescope.trtexec.settings import Settings
 from enginescope.trtexec.shapes import dims_text
 
 
+def parsing_lines(run: Run) -> tuple[Line, ...]:
+    """Return the line that comes before what TensorRT says of the model."""
+    return () if run.phase_ms("parse") is None else info("Start parsing network model.")
+
+
 def engine_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     """Return the lines on the engine: how long it took, how large it is."""
     is_built = settings.load_engine is None
@@ -70,11 +75,7 @@ def _build(run: Run, settings: Settings) -> list[str]:
     texts = []
     parse, build = run.phase_ms("parse"), run.phase_ms("build")
     if parse is not None:
-        seconds = number(parse / 1e3)
-        texts += [
-            "Start parsing network model.",
-            f"Finished parsing network model. Parse time: {seconds}",
-        ]
+        texts.append(f"Finished parsing network model. Parse time: {number(parse / 1e3)}")
     if build is not None:
         covers_parsing = not settings.arguments.version.at_least(9)
         whole = build + (parse or 0.0 if covers_parsing else 0.0)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.model.run import OutcomeKind, Run
-from enginescope.trtexec.engine_lines import binding_lines, engine_lines, graph_lines
+from enginescope.trtexec.engine_lines import (
+    binding_lines,
+    engine_lines,
+    graph_lines,
+    parsing_lines,
+)
 from enginescope.trtexec.exports import inspector_values
 from enginescope.trtexec.kept_files import KeptTexts
 from enginescope.trtexec.layer_lines import layer_info_lines, profile_lines, shape_lines
@@ -18,11 +23,14 @@ from enginescope.trtexec.settings import Settings
 def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...]:
     """Return the lines of a run that went well, or as far as it went and why it did not."""
     verbose = settings.reporting.verbose
+    # where nothing but a build was done, the worker's log is the build's once more
+    is_repeated = run.phase_ms("load") is None and settings.skip_inference and texts.build_log
     engine = (
         *info("Loading standard plugins"),
+        *parsing_lines(run),
         *library_lines(texts.build_log, verbose=verbose),
         *engine_lines(run, settings),
-        *library_lines(texts.run_log, verbose=verbose),
+        *library_lines("" if is_repeated else texts.run_log, verbose=verbose),
     )
     if run.outcome.kind is not OutcomeKind.OK:
         return (*engine, *_failure(run))
