@@ -3,11 +3,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# TensorRT is often in an environment of its own: GPU_PYTHON=python3 make test-gpu
+GPU_PYTHON ?= $(BIN)/python
 DEMO := .cache/demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics clean
+.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +53,12 @@ bench-start: $(VENV)/.run ## Compare the start of the command line with a bare i
 
 bench-statistics: $(VENV)/.run ## Show how often the intervals cover the truth
 	$(BIN)/python benchmarks/statistics/coverage.py
+
+test-gpu: ## Run the tests that need a GPU and TensorRT, with the Python at hand
+	$(GPU_PYTHON) -m pytest -m gpu tests/gpu -p no:cacheprovider
+
+bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
+	$(GPU_PYTHON) benchmarks/gpu_loop.py $(GPU_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

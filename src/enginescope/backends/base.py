@@ -9,6 +9,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
+from enginescope.model.environment import Device
 from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
@@ -118,6 +119,8 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         As in `Run`.
     answers : tuple of TensorValues
         Outputs of the last request, if the job asks for them.
+    devices : tuple of Device
+        The GPUs used, for a machine without NVML.
     files : dict of str to str
         Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
     """
@@ -143,6 +146,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     tool: ToolReport | None = None
     plan: Plan | None = None
     answers: tuple[TensorValues, ...] = ()
+    devices: tuple[Device, ...] = ()
     files: Mapping[str, str] = {}
 
 

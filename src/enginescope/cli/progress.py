@@ -18,6 +18,8 @@ from enginescope.runner.session import Watcher
 
 _PHASES = {
     "imports": "importing",
+    "parse": "parsing the model",
+    "build": "building the engine",
     "load": "loading the model",
     "first_inference": "first inference",
     "warm_up": "warming up",
@@ -101,6 +103,10 @@ def describe(progress: Progress) -> str:
         width = progress.half_width_pct
         within = f" ± {width:.2f} %" if width is not None else ""
         parts.append(f"median {format_ms(progress.median_ms)}{within}")
+    if progress.fraction is not None:
+        parts.append(f"{100 * progress.fraction:.0f} %")
+    if progress.detail:
+        parts.append(progress.detail)
     if progress.limit_ms is not None and progress.elapsed_ms is not None:
         left = max(0.0, progress.limit_ms - progress.elapsed_ms)
         parts.append(f"at most {left / 1e3:.0f} s left")
@@ -112,6 +118,8 @@ def _what(job: Job) -> str:
 
 
 def _ending(run: Run) -> str:
+    if run.outcome.kind is OutcomeKind.OK and run.build is not None and run.stop is None:
+        return "built" if not run.build.from_cache else "taken from the cache"
     if run.outcome.kind is OutcomeKind.OK and run.stop is not None:
         return f"ok, {run.stop.iterations:,} samples, run {run.id[:6]}"
     return f"{run.outcome.kind.value}: {run.outcome.message or ''}".rstrip(": ")

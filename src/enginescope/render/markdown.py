@@ -23,6 +23,7 @@ from enginescope.render.phrases import (
     metric_title,
     outcome_text,
     pass_sentence,
+    path_sentence,
     percentile_name,
     range_text,
     support_text,
@@ -132,9 +133,11 @@ def _percentiles(view: RunView) -> list[str]:
 
 
 def _layers(view: RunView, topk: int) -> list[str]:
+    path = path_sentence(view)
+    lines = [path] if path else []
     if view.layer_sum is None:
-        return ["No profile: layers cannot be timed."]
-    lines = [layer_sum_sentence(view.layer_sum)]
+        return [*lines, "No profile: layers cannot be timed."]
+    lines.append(layer_sum_sentence(view.layer_sum))
     more = pass_sentence(view.layer_sum)
     lines += [more] if more else []
     rows = [

@@ -32,6 +32,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     result = ended.result
     measured = result.measured if result else Measured()
     environment = result.environment if result else probe_environment()
+    if not environment.devices:
+        environment = msgspec.structs.replace(environment, devices=measured.devices)
     workload = msgspec.structs.replace(
         job.workload,
         batch=measured.batch or job.workload.batch,

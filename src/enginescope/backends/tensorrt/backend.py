@@ -13,7 +13,7 @@ from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt import engine_cache
 from enginescope.backends.tensorrt.build import build_engine
-from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
 from enginescope.backends.tensorrt.options import read_options, read_precision
@@ -22,6 +22,7 @@ from enginescope.backends.tensorrt.session import TrtSession, must_be_runnable
 from enginescope.backends.tensorrt.throughput import ThroughputRecorder
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UnsupportedError
 from enginescope.model.build import BuildReport
+from enginescope.model.environment import Device
 from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.probe.nvml import probe_device
 
@@ -43,7 +44,7 @@ class TrtBackend:
         """Say in one line if TensorRT, the CUDA runtime or a GPU is missing."""
         libraries = load(read_options(spec.options).get("runtime"))
         try:
-            Cuda(libraries.cuda).close()
+            Driver(libraries.cuda).device_count()
         except UnsupportedError as error:
             raise MissingDependencyError(
                 "no NVIDIA GPU can be used here", why=str(error), hint="nvidia-smi; --on ort-cpu"
@@ -53,7 +54,9 @@ class TrtBackend:
         """Say whether TensorRT and the CUDA runtime import and see a GPU."""
         try:
             libraries = load()
-            facts = Cuda(libraries.cuda).facts()
+            driver = Driver(libraries.cuda)
+            driver.device_count()
+            facts = driver.facts()
         except MissingDependencyError as error:
             return Availability(usable=False, detail=str(error), hint=error.hint)
         except (EnginescopeError, MemoryError) as error:
@@ -106,6 +109,15 @@ class TrtBackend:
         return self._libraries
 
 
+def _device(facts: DeviceFacts) -> Device:
+    return Device(
+        name=facts.name,
+        compute_capability=facts.compute_capability,
+        memory_bytes=facts.memory_bytes,
+        sm_count=facts.sm_count,
+    )
+
+
 def _complete(
     libraries: Libraries, job: Job, measured: Measured, session: Any, recorder: Recorder
 ) -> Measured:
@@ -119,6 +131,7 @@ def _complete(
         wall_ms=recorder.wall_ms if isinstance(recorder, ThroughputRecorder) else None,
         trace=recorder.trace() if isinstance(recorder, ThroughputRecorder) and of_queries else None,
         device_memory=session.device_memory(),
+        devices=(_device(session.cuda.facts(session.cuda.device)),),
         plan=plan,
         files={f"{name}.graph.json": text} if text else {},
         answers=session.answers() if job.keep_outputs else (),

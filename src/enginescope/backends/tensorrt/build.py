@@ -76,7 +76,7 @@ class _Building:
         self._job = job
         self._options = options
         self._progress = progress
-        self._facts: DeviceFacts = cuda.facts()
+        self._facts: DeviceFacts = cuda.facts(cuda.device)
         self._log = Log()
         self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
         self._notices: list[Notice] = []

@@ -35,24 +35,44 @@ class DeviceFacts(Record, frozen=True, kw_only=True):
     sm_count: int
 
 
-class Cuda:
-    """One device, and everything allocated on it.
+class Driver:
+    """The CUDA runtime, asked without taking a device: that alone would fill some of its memory.
 
     Parameters
     ----------
     runtime : module
         ``cuda.bindings.runtime``.
-    device : int
     """
 
-    def __init__(self, runtime: Any, device: int = 0) -> None:
+    def __init__(self, runtime: Any) -> None:
         self.runtime = runtime
-        self._owned = ExitStack()
-        count = self.check(runtime.cudaGetDeviceCount(), "looking for a GPU")
-        if not 0 <= device < count:
-            raise UnsupportedError(f"GPU {device}", why=f"this machine shows {count}")
-        self.check(runtime.cudaSetDevice(device), f"taking GPU {device}")
-        self.device = device
+
+    def device_count(self) -> int:
+        """Return how many GPUs there are, at least one.
+
+        Raises
+        ------
+        UnsupportedError
+            There is none, or no driver for it.
+        """
+        count = int(self.check(self.runtime.cudaGetDeviceCount(), "looking for a GPU"))
+        if count == 0:
+            raise UnsupportedError("looking for a GPU", why="there is none")
+        return count
+
+    def facts(self, device: int = 0) -> DeviceFacts:
+        """Return what a GPU is."""
+        asked = self.runtime.cudaGetDeviceProperties(device)
+        properties = self.check(asked, f"asking GPU {device} what it is")
+        name = properties.name
+        return DeviceFacts(
+            index=device,
+            name=name.decode().rstrip("\0") if isinstance(name, bytes) else str(name),
+            compute_capability=f"{properties.major}.{properties.minor}",
+            memory_bytes=int(properties.totalGlobalMem),
+            l2_bytes=int(properties.l2CacheSize),
+            sm_count=int(properties.multiProcessorCount),
+        )
 
     def check(self, result: tuple[Any, ...], doing: str) -> Any:
         """Return what a call gave beside its error code.
@@ -89,19 +109,25 @@ class Cuda:
         text = answer[1] if len(answer) > 1 else None
         return text.decode() if isinstance(text, bytes) else str(text or otherwise)
 
-    def facts(self) -> DeviceFacts:
-        """Return what the device is."""
-        asked = self.runtime.cudaGetDeviceProperties(self.device)
-        properties = self.check(asked, f"asking GPU {self.device} what it is")
-        name = properties.name
-        return DeviceFacts(
-            index=self.device,
-            name=name.decode().rstrip("\0") if isinstance(name, bytes) else str(name),
-            compute_capability=f"{properties.major}.{properties.minor}",
-            memory_bytes=int(properties.totalGlobalMem),
-            l2_bytes=int(properties.l2CacheSize),
-            sm_count=int(properties.multiProcessorCount),
-        )
+
+class Cuda(Driver):
+    """One device, and everything allocated on it.
+
+    Parameters
+    ----------
+    runtime : module
+        ``cuda.bindings.runtime``.
+    device : int
+    """
+
+    def __init__(self, runtime: Any, device: int = 0) -> None:
+        super().__init__(runtime)
+        self._owned = ExitStack()
+        count = self.device_count()
+        if not 0 <= device < count:
+            raise UnsupportedError(f"GPU {device}", why=f"this machine shows {count}")
+        self.check(runtime.cudaSetDevice(device), f"taking GPU {device}")
+        self.device = device
 
     def free_bytes(self) -> int:
         """Return the device memory that is free now."""

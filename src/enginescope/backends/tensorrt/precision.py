@@ -51,7 +51,7 @@ def _flag(libraries: Libraries, name: str, part: str) -> Any:
 def _way_to(part: str) -> str:
     if part in ("fp16", "bf16"):
         return (
-            "pip install nvidia-modelopt[onnx], then: python -m modelopt.onnx.autocast "
+            "pip install 'nvidia-modelopt[onnx]', then: python -m modelopt.onnx.autocast "
             f"--onnx_path MODEL.onnx --low_precision_type {part}; and measure that with --on trt"
         )
     if part == "best":

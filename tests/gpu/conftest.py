@@ -1,0 +1,68 @@
+"""The suite that needs a GPU and TensorRT: ``make test-gpu``. It prints what it ran on.
+
+``ENGINESCOPE_GPU_MODELS``: a folder of further ONNX models. ``ENGINESCOPE_GPU_OPTIONS``: options of
+the backend that this TensorRT needs, such as ``tactic_sources=-CUDNN,-CUBLAS``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from enginescope.backends.registry import load_backend
+from enginescope.core.errors import EnginescopeError
+from enginescope.model.job import BackendSpec
+from enginescope.runner.sample_models import sample_models
+
+MODELS = os.environ.get("ENGINESCOPE_GPU_MODELS")
+OPTIONS = os.environ.get("ENGINESCOPE_GPU_OPTIONS", "")
+
+
+def missing() -> str | None:
+    """Say why the suite cannot run here; ``None`` if it can."""
+    try:
+        load_backend("trt").require(BackendSpec(name="trt"))  # type: ignore[attr-defined]
+    except EnginescopeError as error:
+        return str(error)
+    return None
+
+
+def pytest_report_header() -> str:
+    return f"GPU suite on: {load_backend('trt').availability().detail}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    ours = [item for item in items if here in item.path.parents]
+    why = missing() if ours else None
+    for item in ours:
+        item.add_marker(pytest.mark.gpu)
+        if why is not None:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def spec(precision: str | None = None, **options: str) -> str:
+    """Return a backend specification with what this TensorRT needs."""
+    pairs = [*([OPTIONS] if OPTIONS else []), *(f"{key}={one}" for key, one in options.items())]
+    name = f"trt:{precision}" if precision else "trt"
+    return f"{name}?{'&'.join(pairs)}" if pairs else name
+
+
+def model_files() -> list[Path]:
+    """Return the further models, sorted."""
+    return sorted(Path(MODELS).glob("*.onnx")) if MODELS else []
+
+
+@pytest.fixture(scope="session")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The engine cache of the session."""
+    kept = os.environ.get("ENGINESCOPE_GPU_CACHE")
+    return Path(kept) if kept else tmp_path_factory.mktemp("engines")
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """The bundled models."""
+    return sample_models(tmp_path_factory.mktemp("models"))

@@ -1,0 +1,171 @@
+"""What is measured on a real GPU, held against itself and against ONNX Runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import onnxruntime
+import pytest
+
+from enginescope.analysis.run_view import RunView
+from enginescope.backends.base import InputSpec
+from enginescope.model.job import InputShape, Mode, StopRule, WarmUp, Workload
+from enginescope.model.run import OutcomeKind, Run
+from enginescope.runner.inputs import make_feeds
+from enginescope.runner.jobs import make_jobs
+from enginescope.runner.session import run_jobs
+from tests.gpu.conftest import model_files, spec
+
+SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Measures a model as asked."""
+
+    engines: Path
+
+    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
+        asked = msgspec.structs.replace(workload, mode=Mode(**mode))
+        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
+        kept = [msgspec.structs.replace(job, keep_outputs=True) for job in jobs]
+        (run,) = run_jobs(kept, lambda _: None)
+        return run
+
+
+@pytest.fixture
+def measure(engines: Path) -> Measuring:
+    return Measuring(engines)
+
+
+def ok(run: Run) -> Run:
+    assert run.outcome.kind is OutcomeKind.OK, run.outcome
+    return run
+
+
+def reference(model: Path, workload: Workload) -> list[np.ndarray]:
+    """What ONNX Runtime's CPU provider answers to the same feeds."""
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    types = {"tensor(float)": "FP32", "tensor(int64)": "INT64"}
+    from enginescope.model.tensor import DataType
+
+    specs = tuple(
+        InputSpec(
+            name=one.name,
+            dtype=DataType[types[one.type]],
+            shape=tuple(one.shape),
+            type_text=one.type,
+        )
+        for one in session.get_inputs()
+    )
+    return session.run(None, dict(make_feeds(specs, workload).arrays))
+
+
+def difference(answer: np.ndarray, wanted: np.ndarray) -> float:
+    """Relative distance, ‖a − b‖ ÷ ‖b‖."""
+    a, b = answer.astype(np.float64).ravel(), wanted.astype(np.float64).ravel()
+    return float(np.linalg.norm(a - b) / np.linalg.norm(b))
+
+
+MODES = [
+    pytest.param({"kind": "latency", "cuda_graph": True}, id="latency-graph"),
+    pytest.param({"kind": "latency", "cuda_graph": False}, id="latency-eager"),
+    pytest.param(
+        {"kind": "throughput", "in_flight": 2, "cuda_graph": True, "transfers": False},
+        id="throughput-graph",
+    ),
+    pytest.param(
+        {"kind": "throughput", "in_flight": 2, "cuda_graph": False, "transfers": True},
+        id="throughput-eager-copies",
+    ),
+]
+SUBJECTS = [pytest.param(one, id=one.stem) for one in model_files()] or [None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("model", SUBJECTS)
+def test_times_plan_profile_and_answers(measure, samples, model, mode) -> None:
+    model = model or samples[0]
+    run = ok(measure(model, spec("fp16"), **mode))
+    view = RunView(run)
+    assert view.latency is not None
+    assert view.latency.median_ms > 0
+    assert run.job.workload.mode.cuda_graph is mode["cuda_graph"]
+    assert run.profile is not None
+    assert run.plan is not None
+    assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
+    assert run.device_memory is not None
+    assert run.device_memory.buffer_bytes
+    if mode["kind"] == "latency":
+        assert view.round_trip is not None
+        assert 0 < view.round_trip.outside_ms < view.round_trip.whole_ms
+    else:
+        assert view.throughput is not None
+        assert view.pipeline is not None
+        assert view.pipeline.gap_ms > -0.02 * view.pipeline.period_ms
+    for answer, wanted in zip(run.answers, reference(model, run.job.workload), strict=True):
+        assert difference(answer.data, wanted) < 0.02
+        assert np.isfinite(answer.data.astype(np.float64)).all()
+
+
+def test_the_second_call_takes_the_kept_engine(measure, samples) -> None:
+    ok(measure(samples[0], spec("fp16")))
+    again = ok(measure(samples[0], spec("fp16")))
+    assert again.build is not None
+    assert again.build.from_cache
+    assert again.phase_ms("build") is None
+
+
+def test_an_engine_file_is_measured_as_it_is(measure, samples, tmp_path) -> None:
+    built = ok(measure(samples[0], spec("fp16"))).build
+    assert built is not None
+    engine = tmp_path / "net.plan"
+    engine.write_bytes(Path(built.engine).read_bytes())
+    run = ok(measure(engine, spec()))
+    assert run.build is None
+    assert run.plan is not None
+
+
+def test_a_cold_cache_is_slower(measure, samples) -> None:
+    mode = {"kind": "throughput", "in_flight": 2, "transfers": False}
+    warm = ok(measure(samples[1], spec("fp16"), **mode))
+    cold = ok(measure(samples[1], spec("fp16"), cold=True, **mode))
+    medians = [np.median(one.series("gpu_compute").values_ms) for one in (warm, cold)]
+    assert medians[1] > medians[0]
+
+
+def test_streams_and_sets_of_inputs(measure, samples) -> None:
+    mode = {"kind": "throughput", "in_flight": 2, "streams": 3, "rotate": 4}
+    run = ok(measure(samples[0], spec("fp16", stamps="1"), **mode))
+    assert run.trace is not None
+    assert set(run.trace.stream.tolist()) == {0.0, 1.0, 2.0}
+    assert (run.trace.compute_start >= run.trace.h2d_end - 1e-3).all()
+    assert (run.trace.d2h_end >= run.trace.d2h_start).all()
+
+
+def test_a_missing_precision_is_never_another_one(measure, samples) -> None:
+    version = RunView(ok(measure(samples[0], spec()))).run.build.tensorrt
+    if not version.startswith("8."):
+        pytest.skip("TensorRT 8 has no bf16")
+    run = measure(samples[0], spec("bf16"))
+    assert run.outcome.kind is OutcomeKind.UNSUPPORTED
+    assert "bf16" in run.outcome.message
+    assert run.samples == ()
+
+
+def test_several_profiles(measure, samples) -> None:
+    dynamic = next((one for one in model_files() if "dynamic" in one.stem), None)
+    if dynamic is None:
+        pytest.skip("no model with dynamic shapes among ENGINESCOPE_GPU_MODELS")
+    shapes = {"opt_shapes": "input:1x64;input:32x64", "profile_index": "1"}
+    wide = msgspec.structs.replace(SHORT, shapes=(InputShape(name="input", dims=(32, 64)),))
+    run = ok(measure(dynamic, spec("fp16", **shapes), wide))
+    assert run.inputs[0].shape == (32, 64)
+    assert run.job.workload.batch == 32
+    other = msgspec.structs.replace(SHORT, shapes=(InputShape(name="input", dims=(7, 64)),))
+    refused = measure(dynamic, spec("fp16", **shapes), other)
+    assert refused.outcome.kind is OutcomeKind.FAILED
+    assert "7x64" in refused.outcome.message
