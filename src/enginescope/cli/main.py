@@ -16,13 +16,14 @@ from typing import Any
 import click
 
 from enginescope._version import __version__
-from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
 VERBS = {
     "bench": ("enginescope.cli.bench", "Measure models, each in a fresh process."),
     "trtexec": ("enginescope.cli.trtexec", "trtexec's command line, log and files."),
     "build": ("enginescope.cli.build", "Build a TensorRT engine from an ONNX model."),
+    "process": ("enginescope.cli.process", "Build, measure and profile, with trex's file names."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),
@@ -133,6 +134,11 @@ def _drop_output() -> None:
 
 
 def _say(error: EnginescopeError) -> None:
+    if isinstance(error, MissingDependencyError):  # in one line: what is missing, how to get it
+        why = f" ({error.why})" if error.why else ""
+        hint = f"; try: {error.hint}" if error.hint else ""
+        print(f"enginescope: {error.what}{why}{hint}", file=sys.stderr)
+        return
     print(f"enginescope: {error.what}", file=sys.stderr)
     if error.why:
         print(f"  why: {error.why}", file=sys.stderr)

@@ -35,9 +35,7 @@ _OPTIONS = (
         type=click.Choice(["on", "off"]),
         help="Copies of inputs and outputs inside the timed span.  [default: on]",
     ),
-    click.option(
-        "--spin/--no-spin", default=None, help="Wait busily.  [default: spin]"
-    ),
+    click.option("--spin/--no-spin", default=None, help="Wait busily.  [default: spin]"),
     click.option("--streams", type=click.IntRange(1, 64), help="Inference streams (throughput)."),
     click.option("--idle", type=DURATION_MS, help="Pause of the host between two queries."),
     click.option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),

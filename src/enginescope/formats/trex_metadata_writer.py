@@ -1,14 +1,24 @@
-"""Metadata of a build in trex's form (``*.build.metadata.json``)."""
+"""Metadata in trex's form (``*.build.metadata.json``, ``*.profile.metadata.json``)."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
+from enginescope.formats.log_facts import SUMMARY_METRICS
 from enginescope.model.build import BuildReport
 from enginescope.model.environment import Device
+from enginescope.model.tool_report import ToolReport
 
+_OF_BUILD = {"Model Options": "model_options", "Build Options": "build_options"}
+_OF_MEASUREMENT = {"Inference Options": "inference_options"}
+#: Facts of a device that trex keeps as numbers.
+_NUMBERS = frozenset(
+    {"Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate"}
+)
+_LEADING = re.compile(r"\d+(\.\d+)?")
 _PARTS = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8", "int4": "INT4"}
 
 
@@ -48,3 +58,39 @@ def _device(device: Device | None, name: str | None) -> dict[str, Any]:
     if device is not None and device.memory_bytes is not None:
         facts["Device Global Memory"] = f"{device.memory_bytes >> 20} MiB"
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def log_metadata(report: ToolReport) -> dict[str, Any]:
+    """Return the sections that trex cuts out of a log: of a measurement if it has figures.
+
+    Statistics are lists as trex has them: min, max, mean, median, then the percentiles.
+    """
+    sections = _OF_MEASUREMENT if report.summaries else _OF_BUILD
+    found: dict[str, Any] = {
+        key: report.options[title] for title, key in sections.items() if title in report.options
+    }
+    if report.summaries:
+        found["performance_summary"] = _performance(report)
+    if report.device_facts:
+        found["device_information"] = {
+            name: _number(text) if name in _NUMBERS else text
+            for name, text in report.device_facts.items()
+        }
+    return found
+
+
+def _performance(report: ToolReport) -> dict[str, Any]:
+    names = {metric: name for name, metric in SUMMARY_METRICS.items()}
+    figures: dict[str, Any] = {"Throughput": report.throughput_per_s}
+    for one in report.summaries:
+        fixed = [one.min_ms, one.max_ms, one.mean_ms, one.median_ms]
+        figures[names[one.metric]] = [*fixed, *(value for _, value in one.percentiles)]
+    figures["Total Host Walltime"] = report.host_walltime_s
+    figures["Total GPU Compute Time"] = report.total_gpu_compute_s
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def _number(text: str) -> float | str:
+    """Return the number a text begins with, as trex keeps the clock rates; else the text."""
+    match = _LEADING.match(text)
+    return float(match[0]) if match else text

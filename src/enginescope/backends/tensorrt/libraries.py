@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Any
 
 from enginescope.core.errors import MissingDependencyError, UnsupportedError
@@ -69,7 +69,17 @@ def installed_version(runtime: str | None = None) -> str | None:
                 return metadata.version(distribution)
             except metadata.PackageNotFoundError:
                 continue
+        return _imported_version(name)
     return None
+
+
+def _imported_version(runtime: str) -> str | None:
+    """Return what the module says of itself, where no distribution does."""
+    found = _find(runtime)
+    try:
+        return getattr(import_module(found[1]), "__version__", None) if found else None
+    except ImportError:  # its libraries do not load: loading it for real says why
+        return None
 
 
 def load(runtime: str | None = None) -> Libraries:

@@ -26,6 +26,7 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.logger import Log, make_logger
 from enginescope.backends.tensorrt.mode import resolved
 from enginescope.backends.tensorrt.options import read_options
+from enginescope.backends.tensorrt.origin import Origin
 from enginescope.backends.tensorrt.plugins import load_plugins
 from enginescope.backends.tensorrt.refit import refit_from_onnx
 from enginescope.backends.tensorrt.throughput import ThroughputRecorder
@@ -74,6 +75,7 @@ class TrtSession:
     def _open(self, job: Job, options: dict[str, Any]) -> None:
         self.log = Log()
         self._options = options
+        self._origin: Origin | None = None
         logger = make_logger(self.libraries.trt, self.log, options.get("log_level", "warning"))
         load_plugins(self.libraries, logger, options.get("plugins", ()))
         free = [self.cuda.free_bytes()]
@@ -149,8 +151,10 @@ class TrtSession:
         """Return a new recorder of the mode's kind."""
         if self.mode.kind == "latency":
             return LatencyRecorder(self.cuda, self.lanes[0], self.mode)
+        if self._origin is None:
+            self._origin = Origin(self.cuda, self.lanes)
         stamps = self._options.get("stamps", False)
-        return ThroughputRecorder(self.cuda, self.lanes, self.mode, stamps=stamps)
+        return ThroughputRecorder(self.cuda, self.lanes, self.mode, self._origin, stamps=stamps)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""

@@ -18,6 +18,7 @@ from enginescope.backends.recorder import AFTER_PAUSE
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.flush import flusher
 from enginescope.backends.tensorrt.lane import Lane
+from enginescope.backends.tensorrt.origin import Origin
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
 from enginescope.model.job import Mode
@@ -56,6 +57,8 @@ class ThroughputRecorder:
     ----------
     mode : Mode
         As resolved: nothing in it is ``None``.
+    origin : Origin
+        What stamps count from; one for warm-up and timing.
     stamps : bool
         Keep when each part of each query began and ended, on one clock. It costs four more readings
         of events a query.
@@ -66,7 +69,9 @@ class ThroughputRecorder:
         GPU time that the timed queries span, the pauses between stretches left out.
     """
 
-    def __init__(self, cuda: Cuda, lanes: Sequence[Lane], mode: Mode, *, stamps: bool) -> None:
+    def __init__(
+        self, cuda: Cuda, lanes: Sequence[Lane], mode: Mode, origin: Origin, *, stamps: bool
+    ) -> None:
         self._cuda = cuda
         self._lanes = tuple(lanes)
         self._mode = mode
@@ -75,8 +80,7 @@ class ThroughputRecorder:
             tuple(self._slot() for _ in range(mode.in_flight or 2)) for _ in self._lanes
         )
         self._wall_start = cuda.event(spin=bool(mode.spin_wait))
-        self._origin = cuda.event(spin=True)
-        self._origin_ns: int | None = None
+        self._origin = origin
         self._flushes = [flusher(cuda, lane.compute_stream) for lane in lanes] if mode.cold else []
         self._enqueue_starts = array("q")  # nanoseconds
         self._enqueue_ends = array("q")
@@ -85,6 +89,8 @@ class ThroughputRecorder:
         self._d2h = array("d")
         self._trace = {name: array("d") for name in _COLUMNS}
         self.wall_ms = 0.0
+        self._ended_ms: float | None = None
+        self._paused_ms = 0.0
 
     def _slot(self) -> _Slot:
         spin = bool(self._mode.spin_wait)
@@ -107,8 +113,6 @@ class ThroughputRecorder:
         BackendError
             TensorRT or the device failed.
         """
-        if self._origin_ns is None:
-            self._start_clocks()
         if self._is_bare:
             self._run_bare(count)
         else:
@@ -119,17 +123,6 @@ class ThroughputRecorder:
         mode = self._mode
         one = len(self._lanes) == 1 and len(self._lanes[0].launches) == 1 and mode.in_flight == 2
         return one and not (mode.transfers or mode.idle_ms or mode.cold or self._stamps)
-
-    def _start_clocks(self) -> None:
-        """Begin both clocks at the same moment, as nearly as a host can."""
-        stream = self._lanes[0].compute_stream
-        self._cuda.wait(stream, "starting")
-        self._cuda.check(self._cuda.runtime.cudaEventRecord(self._origin, stream), "starting")
-        self._origin_ns = perf_counter_ns()
-        self._cuda.check(self._cuda.runtime.cudaEventSynchronize(self._origin), "starting")
-        if len(self._lanes) > 1:  # and not before on any other stream
-            for lane in self._lanes:
-                self._cuda.runtime.cudaStreamWaitEvent(lane.compute_stream, self._origin, 0)
 
     def _run_bare(self, count: int) -> None:
         """Take queries of one lane without copies: the loop that small engines are bound by."""
@@ -183,6 +176,7 @@ class ThroughputRecorder:
         idle_s = (self._mode.idle_ms or 0.0) / 1e3
         pending: list[tuple[int, int, tuple[int, int]]] = []  # lane, turn, host stamps
         kept = -AFTER_PAUSE * len(self._lanes)
+        begin = len(self._trace["stream"])
         wall_end: Any = None
         for number in range(AFTER_PAUSE + rounds):
             if number == AFTER_PAUSE:
@@ -197,8 +191,24 @@ class ThroughputRecorder:
         for one in pending:
             wall_end = self._take(one, collect, kept)
             kept += 1
-        elapsed = self._cuda.runtime.cudaEventElapsedTime(self._wall_start, wall_end)
-        self.wall_ms += self._cuda.check(elapsed, "reading an event")
+        self._close_gap(wall_end, begin)
+
+    def _close_gap(self, wall_end: Any, begin: int) -> None:
+        """Add a stretch's time to the whole, and move its stamps to where the last one ended.
+
+        What lies between two stretches is our own pause; with it in them, the stamps would say
+        less than was put through.
+        """
+        elapsed, check = self._cuda.runtime.cudaEventElapsedTime, self._cuda.check
+        self.wall_ms += check(elapsed(self._wall_start, wall_end), "reading an event")
+        if not self._stamps:
+            return
+        started = check(elapsed(self._origin.event, self._wall_start), "reading an event")
+        if self._ended_ms is not None:
+            self._paused_ms += started - self._ended_ms
+            for name in _COLUMNS[1:]:
+                np.frombuffer(self._trace[name], dtype=np.float64)[begin:] -= self._paused_ms
+        self._ended_ms = check(elapsed(self._origin.event, wall_end), "reading an event")
 
     def _mark_wall_start(self) -> None:
         stream = self._lanes[0].compute_stream
@@ -281,15 +291,15 @@ class ThroughputRecorder:
         row = self._trace
         row["stream"].append(index)
         for name, value in zip(("enqueue_start", "enqueue_end"), stamps, strict=True):
-            row[name].append((value - (self._origin_ns or 0)) / 1e6)
-        begin = check(elapsed(self._origin, slot.compute_start), "reading an event")
+            row[name].append((value - self._origin.ns) / 1e6)
+        begin = check(elapsed(self._origin.event, slot.compute_start), "reading an event")
         end = begin + self._compute[-1]
         fed = fed_end = begin
         answering = answered = end
         if self._mode.transfers:
-            fed = check(elapsed(self._origin, slot.h2d_start), "reading an event")
+            fed = check(elapsed(self._origin.event, slot.h2d_start), "reading an event")
             fed_end = fed + self._h2d[-1]
-            answering = check(elapsed(self._origin, slot.d2h_start), "reading an event")
+            answering = check(elapsed(self._origin.event, slot.d2h_start), "reading an event")
             answered = answering + self._d2h[-1]
         stamped = (fed, fed_end, begin, end, answering, answered)
         for name, value in zip(_COLUMNS[3:], stamped, strict=True):
