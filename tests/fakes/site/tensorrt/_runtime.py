@@ -14,6 +14,9 @@ from tensorrt._logger import ILogger
 from tensorrt._plugins import REGISTRY
 from tensorrt._version import MAJOR, SERIALIZATION
 
+#: The oldest major version whose version-compatible plans load, as seen with real ones.
+_OLDEST = {8: 8, 10: 8, 11: 10}[MAJOR]
+
 
 class Runtime(Bound):
     """Loads plans of this version, and version-compatible ones if their code may run."""
@@ -60,7 +63,8 @@ class Runtime(Bound):
                 "engine_host_code_allowed"
             )
         theirs = facts["serialization"]
-        if theirs != SERIALIZATION and not (compatible and theirs < SERIALIZATION):
+        loadable = compatible and _OLDEST <= facts["major"] <= MAJOR
+        if theirs != SERIALIZATION and not loadable:
             return self._refuse(
                 "Serialization assertion stdVersionRead == kSERIALIZATION_VERSION failed.Version "
                 f"tag does not match. Note: Current Version: {SERIALIZATION}, Serialized Engine "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +34,7 @@ def kept(classes: tuple[type, ...], functions: tuple[Callable[..., Any], ...]) -
         for base in cls.__mro__:
             if base.__module__.startswith("tensorrt."):
                 _prune(base, allowed)
+                _narrow(base, name)
     named = {one.__name__: one for one in functions if one.__name__ in SURFACE.functions}
     return there | named
 
@@ -40,6 +43,30 @@ def _prune(cls: type, allowed: set[str]) -> None:
     for name in [one for one in vars(cls) if not one.startswith("_")]:
         if name not in allowed:
             delattr(cls, name)
+
+
+def _narrow(cls: type, name: str) -> None:
+    """Take parameters away that methods got in later versions."""
+    for method, function in list(vars(cls).items()):
+        names = SURFACE.parameters.get(f"{name}.{method}")
+        if names is None or not inspect.isfunction(function):
+            continue
+        signature = inspect.signature(function)
+        there = list(signature.parameters.values())
+        if len(there) > len(names):
+            setattr(
+                cls, method, _limited(function, signature.replace(parameters=there[: len(names)]))
+            )
+
+
+def _limited(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        bound = signature.bind(*arguments, **named)  # a TypeError, as pybind11's
+        return function(*bound.args, **bound.kwargs)
+
+    called.__signature__ = signature
+    return called
 
 
 def type_aliases() -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Tests that hold what the product uses of TensorRT and CUDA against the real bindings."""
