@@ -1,0 +1,119 @@
+"""The recorded lists against the wheels themselves, which import without a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import STRICT
+from tests.contract import dump_symbols
+from tests.fakes.site import recorded_symbols as recorded
+
+CACHE = Path(__file__).resolve().parents[2] / ".cache"
+#: Recorded list -> (wheels, module). TensorRT 8.6 is for Python 3.10 only and has no lean runtime.
+WHEELS = {
+    "lean-10.16.1.json": (
+        ("tensorrt-lean-cu13-bindings==10.16.1.11", "tensorrt-lean-cu13-libs==10.16.1.11"),
+        "tensorrt_lean_bindings",
+    ),
+    "lean-11.4.0.json": (
+        ("tensorrt-lean-cu13-bindings==11.4.0.106", "tensorrt-lean-cu13-libs==11.4.0.106"),
+        "tensorrt_lean_bindings",
+    ),
+    recorded.CUDA: (("cuda-bindings==13.4.4", "cuda-pathfinder"), "cuda.bindings.runtime"),
+}
+
+
+@lru_cache
+def folder(name: str) -> Path:
+    """Return where a list's wheels lie; they are installed where all must run."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    target = CACHE / f"{Path(name).stem}-py{version}"
+    if not target.is_dir():
+        if not STRICT:
+            pytest.skip(f"needs {WHEELS[name][0][0]}; ENGINESCOPE_TEST_STRICT=1 installs it")
+        part = target.with_suffix(".part")
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(part)]
+        subprocess.run([*command, *WHEELS[name][0]], check=True, timeout=280)
+        part.rename(target)
+    return target
+
+
+@lru_cache
+def installed(name: str) -> dict[str, Any]:
+    """Return the list of the wheel, written by a process of its own."""
+    done = subprocess.run(
+        [sys.executable, dump_symbols.__file__, WHEELS[name][1]],
+        env={**os.environ, "PYTHONPATH": str(folder(name))},
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(WHEELS))
+def test_the_recorded_list_is_the_wheels(name) -> None:
+    kept, real = recorded.read(name), installed(name)
+    assert kept["version"] in (real["version"], WHEELS[name][0][0].rpartition("==")[2])
+    assert kept["functions"].items() <= real["functions"].items()
+    for cls, what in kept["classes"].items():
+        assert what == real["classes"][cls], cls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [one for one in sorted(WHEELS) if one.startswith("lean")])
+def test_nothing_of_the_wheel_is_left_out(name) -> None:
+    kept, real = recorded.read(name), installed(name)
+    assert set(kept["classes"]) == set(real["classes"])
+    assert set(kept["functions"]) == set(real["functions"])
+
+
+@pytest.mark.slow
+def test_the_recorded_constants_are_the_wheels() -> None:
+    kept, real = recorded.read(recorded.CUDA), installed(recorded.CUDA)
+    assert kept["constants"].items() <= real["constants"].items()
+
+
+def dumped(text: str) -> list[str] | None:
+    return dump_symbols.parameters(text)
+
+
+def test_parameters_are_read_from_a_signature() -> None:
+    assert dumped("f(self: a.B, x: Dict[int, str] = {}, y: c = <D.E: 0>) -> None") == [
+        "self",
+        "x",
+        "y",
+    ]
+    assert dumped("cudaMalloc(size_t size)") == ["size"]
+    assert dumped("f(*args, **kwargs)\nOverloaded function.") is None
+    assert dumped("A class.") is None
+    assert dumped(None) is None
+
+
+def test_a_module_is_dumped() -> None:
+    class Level:
+        LOW = HIGH = None
+
+    class Thing:
+        size = property()
+
+        def run(self) -> None:
+            """run(self: Thing, count: int) -> bool"""
+
+    class Module:
+        Thing_ = Thing
+        answer = 42
+
+    found = dump_symbols.dump(Module)
+    assert found["classes"]["Thing_"] == {"members": {"run": ["self", "count"], "size": None}}
+    assert found["constants"] == {"answer": 42}
+    assert dump_symbols.describe(Level) == {"members": {"HIGH": None, "LOW": None}}
