@@ -1,0 +1,63 @@
+"""Small ONNX models, each for one thing that TensorRT treats its own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+FLOAT = TensorProto.FLOAT
+WEIGHTS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+
+
+def value(name: str, dims: list[int | str], kind: int = FLOAT) -> Any:
+    return helper.make_tensor_value_info(name, kind, dims)
+
+
+def save(path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], **more: Any) -> Path:
+    weights = [onnx.numpy_helper.from_array(one, name) for name, one in more.items()]
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, weights)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("fake.missing", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="tests")
+    onnx.save(model, path)
+    return path
+
+
+def perceptron(path: Path) -> Path:
+    """Two layers over a batch of unknown size."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
+        helper.make_node("Relu", ["m"], ["y"], name="activation"),
+    ]
+    return save(path, nodes, [value("x", ["n", 4])], [value("y", ["n", 3])], w=WEIGHTS)
+
+
+def image(path: Path) -> Path:
+    """Five channels, fixed, and doubled: for formats in vectors."""
+    nodes = [helper.make_node("Add", ["x", "x"], ["y"], name="twice")]
+    return save(path, nodes, [value("x", [1, 5, 2, 3])], [value("y", [1, 5, 2, 3])])
+
+
+def non_zero(path: Path) -> Path:
+    """An output whose size only the values tell."""
+    nodes = [helper.make_node("NonZero", ["x"], ["y"], name="where")]
+    return save(path, nodes, [value("x", [6])], [value("y", [1, "k"], TensorProto.INT64)])
+
+
+def expanded(path: Path) -> Path:
+    """An input that is a shape."""
+    nodes = [helper.make_node("Expand", ["x", "shape"], ["y"], name="expand")]
+    inputs = [value("x", [1, 3]), value("shape", [2], TensorProto.INT64)]
+    return save(path, nodes, inputs, [value("y", ["a", "b"])])
+
+
+def missing_operator(path: Path) -> Path:
+    """A node that no importer knows, after one that is known."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["m"], name="known"),
+        helper.make_node("Frobnicate", ["m"], ["y"], name="strange", domain="fake.missing"),
+    ]
+    return save(path, nodes, [value("x", [1, 4])], [value("y", [1, 4])])

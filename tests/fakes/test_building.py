@@ -1,0 +1,312 @@
+"""The stand-in builds as TensorRT does, and refuses what TensorRT refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import models
+from tests.fakes.driving import BATCHES, Build, Run, plan_of, recorder
+from tests.fakes.loading import VERSIONS, loaded
+
+
+@pytest.fixture(params=VERSIONS)
+def fake(request):
+    with loaded(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def newest():
+    with loaded("11.4.0") as found:
+        yield found
+
+
+@pytest.fixture
+def ten():
+    with loaded("10.16.1") as found:
+        yield found
+
+
+def test_a_network_is_the_models(fake, tmp_path) -> None:
+    network = Build(fake, models.perceptron(tmp_path / "m.onnx")).network
+    layers = [network.get_layer(at) for at in range(network.num_layers)]
+    assert [one.name for one in layers] == ["product", "activation"]
+    assert layers[1].type == fake.trt.LayerType.ACTIVATION
+    assert (network.get_input(0).name, tuple(network.get_input(0).shape)) == ("x", (-1, 4))
+    assert network.get_input(0).dtype == fake.trt.DataType.FLOAT
+
+
+def test_a_plan_begins_as_plans_do(fake, tmp_path) -> None:
+    plan = plan_of(fake, models.perceptron(tmp_path / "m.onnx"), BATCHES)
+    assert plan[:8] == b"ftrt" + bytes(4)
+    version = ".".join(str(one) for one in plan[24:28])
+    assert version.startswith(fake.trt.__version__)
+
+
+def test_a_dynamic_input_needs_a_profile(fake, tmp_path) -> None:
+    build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
+    assert build.plan() is None
+    assert "no optimization profile has been defined" in build.log[-1]
+
+
+def test_a_profile_must_fit_the_model(fake, tmp_path) -> None:
+    build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
+    build.add_profile({"x": ((1, 5), (2, 5), (8, 5))})
+    assert build.plan() is None
+    assert "input has static dimensions [-1, 4]" in build.log[-1]
+    with pytest.raises(ValueError, match="inconsistent"):
+        build.add_profile({"x": ((2, 4), (1, 4), (8, 4))})
+
+
+def test_a_shape_tensor_needs_values(fake, tmp_path) -> None:
+    build = Build(fake, models.expanded(tmp_path / "m.onnx"))
+    assert build.network.get_input(1).is_shape_tensor
+    build.add_profile({"x": ((1, 3), (1, 3), (1, 3))})
+    assert build.plan() is None
+    assert "missing values for shape input" in build.log[-1]
+
+
+def test_an_unknown_operator_is_an_error_of_its_node(fake, tmp_path) -> None:
+    build = Build(fake, models.missing_operator(tmp_path / "m.onnx"))
+    assert not build.parsed
+    assert build.parser.num_errors == 1
+    error = build.parser.get_error(0)
+    assert (error.node(), error.code()) == (1, fake.trt.ErrorCode.UNSUPPORTED_NODE)
+    assert "Plugin not found" in error.desc()
+    if fake.trt.__version__.startswith("8"):
+        assert not hasattr(error, "node_name")
+        assert error.code().name() == "ErrorCode.UNSUPPORTED_NODE"  # a method, there alone
+    else:
+        assert (error.node_name(), error.node_operator()) == ("strange", "Frobnicate")
+        assert error.code().name == "UNSUPPORTED_NODE"
+
+
+@pytest.mark.parametrize("content", [None, b"no model"])
+def test_a_file_that_is_no_model_is_an_error_of_no_node(fake, tmp_path, content) -> None:
+    path = tmp_path / "m.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    build = Build(fake, path)
+    assert not build.parsed
+    assert build.parser.get_error(0).node() == -1
+    assert build.parser.get_error(0).code() == fake.trt.ErrorCode.MODEL_DESERIALIZE_FAILED
+
+
+def test_version_8_needs_explicit_batch(tmp_path) -> None:
+    path = models.perceptron(tmp_path / "m.onnx")
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            logger = recorder(fake.trt, [])
+            parser = fake.trt.OnnxParser(fake.trt.Builder(logger).create_network(0), logger)
+            assert parser.parse_from_file(str(path)) is not version.startswith("8")
+
+
+def test_a_strongly_typed_network_takes_no_precision(ten, tmp_path) -> None:
+    path = models.perceptron(tmp_path / "m.onnx")
+    build = Build(ten, path, strongly_typed=True)
+    build.add_profile(BATCHES)
+    build.config.set_flag(ten.trt.BuilderFlag.FP16)
+    assert build.plan() is None
+    assert "strongly typed" in build.log[-1]
+
+
+def test_int8_needs_a_calibrator_or_ranges(ten, tmp_path) -> None:
+    trt = ten.trt
+    path = models.image(tmp_path / "m.onnx")
+    build = Build(ten, path)
+    build.config.set_flag(trt.BuilderFlag.INT8)
+    assert build.plan() is None
+    assert "no int8 calibrator" in build.log[-1]
+    batches = [[ten.cuda.cudaMalloc(120)[1]]]
+    kept = []
+
+    class Calibrator(trt.IInt8EntropyCalibrator2):
+        def __init__(self):
+            trt.IInt8EntropyCalibrator2.__init__(self)
+
+        def get_batch_size(self):
+            return 1
+
+        def get_batch(self, names):
+            assert names == ["x"]
+            return batches.pop() if batches else None
+
+        def write_calibration_cache(self, cache):
+            kept.append(bytes(cache))
+
+    build.config.int8_calibrator = Calibrator()
+    assert build.plan() is not None
+    assert batches == []
+    assert kept
+
+
+def test_progress_is_told_and_can_be_stopped(newest, tmp_path) -> None:
+    trt, seen = newest.trt, []
+
+    class Monitor(trt.IProgressMonitor):
+        def __init__(self, goes_on):
+            trt.IProgressMonitor.__init__(self)
+            self.goes_on = goes_on
+
+        def phase_start(self, phase_name, parent_phase, num_steps):
+            seen.append((phase_name, parent_phase, num_steps))
+
+        def step_complete(self, phase_name, step):
+            return self.goes_on
+
+    build = Build(newest, models.perceptron(tmp_path / "m.onnx"))
+    build.add_profile(BATCHES)
+    build.config.progress_monitor = Monitor(goes_on=True)
+    assert build.plan() is not None
+    assert seen[0] == ("Building Engine", None, 2)
+    assert seen[1][1] == "Building Engine"
+    build.config.progress_monitor = Monitor(goes_on=False)
+    assert build.plan() is None
+
+
+def test_the_timing_cache_grows_and_knows_its_version(tmp_path) -> None:
+    path = models.perceptron(tmp_path / "m.onnx")
+    with loaded("8.6.0") as fake:
+        build = Build(fake, path)
+        build.add_profile(BATCHES)
+        cache = build.config.create_timing_cache(b"")
+        empty = bytes(memoryview(cache.serialize()))
+        assert build.config.set_timing_cache(cache, ignore_mismatch=False)
+        build.plan()
+        full = bytes(memoryview(build.config.get_timing_cache().serialize()))
+        assert len(full) > len(empty)
+        assert build.config.create_timing_cache(b"no cache") is None
+    with loaded("10.16.1") as fake:
+        config = Build(fake, path).config
+        foreign = config.create_timing_cache(full)
+        assert not config.set_timing_cache(foreign, ignore_mismatch=False)
+        assert config.set_timing_cache(foreign, ignore_mismatch=True)
+
+
+def test_arguments_are_typed_as_the_bindings_type_them(fake, tmp_path) -> None:
+    trt = fake.trt
+    build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        build.config.set_flag(0)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = 1 << trt.BuilderFlag.TF32
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        build.config.nonsense = 1
+    with pytest.raises(TypeError, match="incompatible"):
+        trt.Runtime(3)
+    assert trt.Dims([1, 2]) == (1, 2)
+    with pytest.raises(TypeError, match="incompatible"):
+        _ = trt.Dims([1, 2]) == trt.Dims([1, 2])
+    plan = fake.trt.IHostMemory(b"12")
+    assert plan.nbytes == 2
+    with pytest.raises(TypeError, match="has no len"):
+        len(plan)
+
+
+def test_a_derived_class_must_initialise_its_base(fake) -> None:
+    class Forgetful(fake.trt.ILogger):
+        def __init__(self):
+            """Nothing."""
+
+    with pytest.raises(TypeError, match="must be called when overriding __init__"):
+        Forgetful()
+
+
+def test_types_cannot_be_set_on_a_strongly_typed_tensor(tmp_path) -> None:
+    path = models.perceptron(tmp_path / "m.onnx")
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            tensor = Build(fake, path).network.get_input(0)
+            if version.startswith("11"):
+                with pytest.raises(AttributeError):
+                    tensor.dtype = fake.trt.DataType.HALF
+            else:
+                tensor.dtype = fake.trt.DataType.HALF
+                assert tensor.dtype == fake.trt.DataType.HALF
+
+
+def test_plans_of_other_versions_are_refused(tmp_path) -> None:
+    path = models.perceptron(tmp_path / "m.onnx")
+    plans = {}
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            plans[version] = plan_of(fake, path, BATCHES)
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            log = []
+            runtime = fake.trt.Runtime(recorder(fake.trt, log))
+            for other in VERSIONS:
+                log.clear()
+                engine = runtime.deserialize_cuda_engine(plans[other])
+                assert (engine is not None) is (other == version)
+                refused = any("stdVersionRead == kSERIALIZATION_VERSION" in one for one in log)
+                assert refused is (other != version)
+            assert runtime.deserialize_cuda_engine(b"no plan at all" * 9) is None
+            assert runtime.deserialize_cuda_engine(plans[version][:200]) is None
+            assert any("Magic tag does not match" in one for one in log)
+
+
+def test_compatible_plans_go_one_way(tmp_path) -> None:
+    path, plans, loads = models.perceptron(tmp_path / "m.onnx"), {}, {}
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            build = Build(fake, path)
+            build.add_profile(BATCHES)
+            build.config.set_flag(fake.trt.BuilderFlag.VERSION_COMPATIBLE)
+            plans[version] = build.plan()
+    for version in VERSIONS:
+        with loaded(version) as fake:
+            runtime = fake.trt.Runtime(recorder(fake.trt, []))
+            assert runtime.deserialize_cuda_engine(plans[version]) is None  # its code may not run
+            runtime.engine_host_code_allowed = True
+            engines = {one: runtime.deserialize_cuda_engine(plan) for one, plan in plans.items()}
+            loads[version] = [one for one, engine in engines.items() if engine is not None]
+            assert engines[version].create_engine_inspector() is None
+    assert loads == {
+        "8.6.0": ["8.6.0"],
+        "10.16.1": ["8.6.0", "10.16.1"],
+        "11.4.0": ["10.16.1", "11.4.0"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("build_fails", "Could not find any implementation"), ("plugin_missing", "")],
+)
+def test_builds_fail_on_demand(fault, said, tmp_path) -> None:
+    with loaded(fault=fault) as fake:
+        build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
+        build.add_profile(BATCHES)
+        assert build.parsed is (fault != "plugin_missing")
+        if build.parsed:
+            assert build.plan() is None
+        assert any(said in one for one in build.log)
+
+
+def test_without_a_gpu_there_is_no_builder() -> None:
+    with loaded(fault="no_gpu") as fake:
+        with pytest.raises(TypeError, match="factory function returned nullptr"):
+            fake.trt.Builder(fake.trt.Logger(fake.trt.Logger.ERROR))
+        with pytest.raises(AssertionError, match="SIGSEGV"):
+            fake.trt.Runtime(fake.trt.Logger(fake.trt.Logger.ERROR))
+
+
+def test_weights_can_be_exchanged(ten, tmp_path) -> None:
+    trt = ten.trt
+    build = Build(ten, models.perceptron(tmp_path / "m.onnx"))
+    build.add_profile(BATCHES)
+    build.config.set_flag(trt.BuilderFlag.REFIT)
+    run = Run(ten, build.plan())
+    refitter = trt.Refitter(run.engine, run.logger)
+    assert refitter.get_all_weights() == ["w"]
+    assert refitter.set_named_weights("w", trt.Weights(2 * models.WEIGHTS))
+    assert not refitter.set_named_weights("v", trt.Weights(models.WEIGHTS))
+    before = bytes(memoryview(run.engine.serialize()))
+    assert refitter.refit_cuda_engine()
+    assert bytes(memoryview(run.engine.serialize())) != before
+
+
+def test_an_engine_that_is_not_refittable_is_not_refitted(ten, tmp_path) -> None:
+    run = Run(ten, plan_of(ten, models.perceptron(tmp_path / "m.onnx"), BATCHES))
+    with pytest.raises(TypeError, match="nullptr"):
+        ten.trt.Refitter(run.engine, run.logger)

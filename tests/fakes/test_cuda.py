@@ -1,0 +1,252 @@
+"""The stand-in of the CUDA runtime keeps CUDA's promises, and no more than those."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from tests.fakes.driving import Gpu
+from tests.fakes.loading import loaded
+
+DATA = np.arange(16, dtype=np.float32)
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    with loaded() as found:
+        yield found
+
+
+@pytest.fixture
+def gpu(fake):
+    return Gpu(fake)
+
+
+def test_values_survive_a_round_trip(gpu) -> None:
+    address = gpu.to_device(DATA)
+    assert gpu.to_host(address, DATA).tolist() == DATA.tolist()
+
+
+def test_memory_is_accounted_for(gpu) -> None:
+    free, total = gpu.ok(gpu.rt.cudaMemGetInfo())
+    address = gpu.ok(gpu.rt.cudaMalloc(1 << 20))
+    assert address % 256 == 0
+    assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free - (1 << 20), total]
+    gpu.ok(gpu.rt.cudaFree(address))
+    assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free, total]
+
+
+def test_page_locked_memory_is_not_the_devices(gpu) -> None:
+    before = gpu.ok(gpu.rt.cudaMemGetInfo())
+    address = gpu.ok(gpu.rt.cudaHostAlloc(1 << 20, gpu.rt.cudaHostAllocDefault))
+    assert gpu.ok(gpu.rt.cudaMemGetInfo()) == before
+    assert gpu.failed(gpu.rt.cudaFree(address)) == "cudaErrorInvalidValue"
+    gpu.ok(gpu.rt.cudaFreeHost(address))
+
+
+def test_more_than_there_is_cannot_be_had(gpu, monkeypatch) -> None:
+    monkeypatch.setenv("FAKE_CUDA_MEMORY_BYTES", str(1 << 30))
+    assert gpu.failed(gpu.rt.cudaMalloc(1 << 30)) == "cudaErrorMemoryAllocation"
+    assert gpu.rt.cudaGetLastError() == (gpu.rt.cudaError_t.cudaErrorMemoryAllocation,)
+    assert gpu.rt.cudaGetLastError() == (gpu.rt.cudaError_t.cudaSuccess,)
+
+
+def test_freed_memory_is_refused(gpu) -> None:
+    address = gpu.to_device(DATA)
+    gpu.ok(gpu.rt.cudaFree(address))
+    kind = gpu.rt.cudaMemcpyKind.cudaMemcpyHostToDevice
+    assert gpu.failed(gpu.rt.cudaMemcpy(address, DATA, 4, kind)) == "cudaErrorInvalidValue"
+    assert gpu.failed(gpu.rt.cudaFree(address)) == "cudaErrorInvalidValue"
+
+
+def test_bounds_are_kept(gpu) -> None:
+    address = gpu.ok(gpu.rt.cudaMalloc(DATA.nbytes))
+    kind = gpu.rt.cudaMemcpyKind.cudaMemcpyHostToDevice
+    beyond = gpu.rt.cudaMemcpy(address + 4, DATA, DATA.nbytes, kind)
+    assert gpu.failed(beyond) == "cudaErrorInvalidValue"
+
+
+def test_a_copy_in_the_wrong_direction_is_refused(gpu) -> None:
+    address = gpu.to_device(DATA)
+    kind = gpu.rt.cudaMemcpyKind.cudaMemcpyDeviceToHost
+    assert gpu.failed(gpu.rt.cudaMemcpy(address, DATA, 4, kind)) == "cudaErrorInvalidValue"
+
+
+def test_bytes_move_when_they_are_waited_for_and_not_before(gpu) -> None:
+    address, stream = gpu.to_device(DATA), gpu.ok(gpu.rt.cudaStreamCreate())
+    found = np.zeros(1 << 20, np.uint8)
+    big = gpu.ok(gpu.rt.cudaMalloc(found.nbytes))
+    kinds = gpu.rt.cudaMemcpyKind
+    gpu.ok(gpu.rt.cudaMemsetAsync(big, 7, found.nbytes, stream))
+    down = (found, big, found.nbytes, kinds.cudaMemcpyDeviceToHost, stream)
+    gpu.ok(gpu.rt.cudaMemcpyAsync(*down))
+    assert not found.any()
+    gpu.ok(gpu.rt.cudaStreamSynchronize(stream))
+    assert (found == 7).all()
+    assert gpu.to_host(address, DATA).tolist() == DATA.tolist()
+
+
+def occupy(fake, stream) -> None:
+    """Put an hour of work on a stream, which nobody waits for."""
+    node = import_module("fake_device.timeline").Node(3600 * 10**9)
+    fake.device.timeline.enqueue(fake.device.stream(int(stream)), node)
+
+
+def reached_at(fake, event) -> int:
+    return fake.device.events[int(event)].at_ns
+
+
+def test_streams_go_their_own_ways_unless_they_wait(fake, gpu) -> None:
+    rt = gpu.rt
+    first, second = gpu.ok(rt.cudaStreamCreate()), gpu.ok(rt.cudaStreamCreate())
+    begin, end = gpu.ok(rt.cudaEventCreate()), gpu.ok(rt.cudaEventCreate())
+    occupy(fake, first)
+    gpu.ok(rt.cudaEventRecord(begin, first))
+    gpu.ok(rt.cudaEventRecord(end, second))
+    assert reached_at(fake, end) < reached_at(fake, begin)  # the second was idle
+    gpu.ok(rt.cudaStreamWaitEvent(second, begin, 0))
+    gpu.ok(rt.cudaEventRecord(end, second))
+    assert reached_at(fake, end) >= reached_at(fake, begin)
+
+
+def test_the_default_stream_waits_for_blocking_ones_only(fake, gpu) -> None:
+    rt = gpu.rt
+    aside = gpu.ok(rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking))
+    events = [gpu.ok(rt.cudaEventCreate()) for _ in range(3)]
+    occupy(fake, aside)
+    gpu.ok(rt.cudaEventRecord(events[0], 0))
+    occupy(fake, gpu.ok(rt.cudaStreamCreate()))
+    gpu.ok(rt.cudaEventRecord(events[1], 0))
+    gpu.ok(rt.cudaEventRecord(events[2], aside))
+    early, late, beside = (reached_at(fake, one) for one in events)
+    assert early < beside <= late
+
+
+def test_an_event_is_not_ready_before_its_work_is_done(fake, gpu) -> None:
+    rt = gpu.rt
+    stream = gpu.ok(rt.cudaStreamCreate())
+    begin, end = gpu.ok(rt.cudaEventCreate()), gpu.ok(rt.cudaEventCreate())
+    gpu.ok(rt.cudaEventRecord(begin, stream))
+    occupy(fake, stream)
+    gpu.ok(rt.cudaEventRecord(end, stream))
+    assert gpu.failed(rt.cudaEventElapsedTime(begin, end)) == "cudaErrorNotReady"
+    assert rt.cudaEventQuery(end)[0].name == "cudaErrorNotReady"
+    assert rt.cudaStreamQuery(stream)[0].name == "cudaErrorNotReady"
+    assert rt.cudaGetLastError()[0].name == "cudaSuccess"  # it is no error that stays
+
+
+def test_handles_that_are_gone_are_refused(gpu) -> None:
+    rt = gpu.rt
+    stream, event = gpu.ok(rt.cudaStreamCreate()), gpu.ok(rt.cudaEventCreate())
+    other = gpu.ok(rt.cudaEventCreate())
+    gpu.ok(rt.cudaEventDestroy(event))
+    assert gpu.failed(rt.cudaEventElapsedTime(event, other)) == "cudaErrorInvalidResourceHandle"
+    assert gpu.failed(rt.cudaEventRecord(event, stream)) == "cudaErrorInvalidResourceHandle"
+    gpu.ok(rt.cudaStreamDestroy(stream))
+    assert gpu.failed(rt.cudaStreamSynchronize(stream)) == "cudaErrorInvalidResourceHandle"
+
+
+def test_events_without_timing_tell_no_time(gpu) -> None:
+    rt = gpu.rt
+    events = [gpu.ok(rt.cudaEventCreateWithFlags(rt.cudaEventDisableTiming)) for _ in range(2)]
+    for one in events:
+        gpu.ok(rt.cudaEventRecord(one, 0))
+    assert gpu.failed(rt.cudaEventElapsedTime(*events)) == "cudaErrorInvalidResourceHandle"
+
+
+def test_waiting_spoils_a_capture(gpu) -> None:
+    rt = gpu.rt
+    stream = gpu.ok(rt.cudaStreamCreate())
+    mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+    gpu.ok(rt.cudaStreamBeginCapture(stream, mode))
+    assert gpu.failed(rt.cudaMalloc(1)) == "cudaErrorStreamCaptureUnsupported"
+    assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorStreamCaptureInvalidated"
+    gpu.ok(rt.cudaStreamBeginCapture(stream, mode))
+    unsupported = gpu.failed(rt.cudaStreamSynchronize(stream))
+    assert unsupported == "cudaErrorStreamCaptureUnsupported"
+    assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorStreamCaptureInvalidated"
+    assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorIllegalState"
+
+
+def test_a_graph_does_nothing_until_it_is_launched(gpu) -> None:
+    rt = gpu.rt
+    address, stream = gpu.to_device(DATA), gpu.ok(rt.cudaStreamCreate())
+    mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeGlobal
+    gpu.ok(rt.cudaStreamBeginCapture(stream, mode))
+    gpu.ok(rt.cudaMemsetAsync(address, 0, DATA.nbytes, stream))
+    graph = gpu.ok(rt.cudaStreamEndCapture(stream))
+    made = gpu.ok(rt.cudaGraphInstantiate(graph, 0))
+    gpu.ok(rt.cudaGraphDestroy(graph))
+    gpu.ok(rt.cudaDeviceSynchronize())
+    assert gpu.to_host(address, DATA).any()
+    gpu.ok(rt.cudaGraphLaunch(made, stream))
+    gpu.ok(rt.cudaStreamSynchronize(stream))
+    assert not gpu.to_host(address, DATA).any()
+    gpu.ok(rt.cudaGraphExecDestroy(made))
+    assert gpu.failed(rt.cudaGraphLaunch(made, stream)) == "cudaErrorInvalidValue"
+
+
+def test_arguments_are_typed_as_the_bindings_type_them(gpu) -> None:
+    rt = gpu.rt
+    for call, argument in ((rt.cudaMalloc, "1"), (rt.cudaFree, "x"), (rt.cudaSetDevice, None)):
+        with pytest.raises(TypeError, match="an integer is required"):
+            call(argument)
+    with pytest.raises(ValueError, match="99 is not a valid cudaMemcpyKind"):
+        rt.cudaMemcpyKind(99)
+    assert gpu.failed(rt.cudaSetDevice(1)) == "cudaErrorInvalidDevice"
+
+
+def test_handles_are_the_bindings(gpu) -> None:
+    rt = gpu.rt
+    stream = gpu.ok(rt.cudaStreamCreate())
+    assert stream == rt.cudaStream_t(int(stream))
+    assert stream != int(stream)
+    assert repr(rt.cudaEvent_t(5)) == "<CUevent 0x5>"
+    assert bool(rt.cudaEvent_t(0))
+
+
+def test_errors_have_names_and_texts(gpu) -> None:
+    rt = gpu.rt
+    error = rt.cudaError_t.cudaErrorNoDevice
+    assert gpu.ok(rt.cudaGetErrorName(error)) == b"cudaErrorNoDevice"
+    assert gpu.ok(rt.cudaGetErrorString(error)) == b"no CUDA-capable device is detected"
+    assert gpu.ok(rt.cudaGetErrorName(99999)) == b"unrecognized error code"
+    assert not rt.cudaError_t.cudaSuccess
+
+
+def test_the_device_tells_what_it_is(gpu) -> None:
+    rt = gpu.rt
+    properties = gpu.ok(rt.cudaGetDeviceProperties(0))
+    assert (properties.name, properties.major, properties.minor) == (b"Fake H200", 9, 0)
+    attribute = rt.cudaDeviceAttr.cudaDevAttrL2CacheSize
+    assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == properties.l2CacheSize
+    limit = rt.cudaLimit.cudaLimitPersistingL2CacheSize
+    gpu.ok(rt.cudaDeviceSetLimit(limit, 4096))
+    assert gpu.ok(rt.cudaDeviceGetLimit(limit)) == 4096
+
+
+def test_what_is_left_can_be_seen(fake, gpu) -> None:
+    address = gpu.to_device(DATA)
+    assert [one.address for one in fake.device.memory.live()] == [address]
+    gpu.ok(gpu.rt.cudaFree(address))
+    assert fake.device.memory.live() == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [("no_gpu", "cudaErrorNoDevice"), ("no_driver", "cudaErrorInsufficientDriver")],
+)
+def test_without_a_gpu_every_call_says_so(fault, name) -> None:
+    with loaded(fault=fault) as fake:
+        gpu = Gpu(fake)
+        assert gpu.failed(gpu.rt.cudaGetDeviceCount()) == name
+        assert gpu.failed(gpu.rt.cudaMalloc(1)) == name
+        assert gpu.rt.cudaGetLastError()[0].name == name
+        assert gpu.ok(gpu.rt.cudaDriverGetVersion()) == 0
+
+
+def test_a_fault_that_is_none_is_refused(monkeypatch) -> None:
+    with loaded(fault="oom_bufer") as fake, pytest.raises(ValueError, match="oom_bufer"):
+        fake.cuda.cudaMalloc(1)
