@@ -34,6 +34,15 @@ def rows_of(name: str) -> list[str]:
     return [row for row in TABLE if row == name or row.endswith(f".{name}")]
 
 
+def owners_of(name: str) -> list[str]:
+    """Return the classes that have a name, or where else it is."""
+    surfaces = [*(recorded.surface(one) for one in VERSIONS), recorded.cuda_surface()]
+    groups = [group for one in surfaces for group in (one.members, one.enums)]
+    return sorted({cls for group in groups for cls, names in group.items() if name in names}) or [
+        "the module"
+    ]
+
+
 @pytest.mark.parametrize("symbol", sorted(SYMBOLS))
 def test_the_table_says_what_the_bindings_have(symbol) -> None:
     there = tuple(one for one in VERSIONS if is_in(recorded.surface(one), symbol))
@@ -47,8 +56,12 @@ def test_the_cuda_symbols_are_in_the_bindings(symbol) -> None:
 
 
 def test_every_use_is_in_the_table() -> None:
-    strange = sorted({(use.name, use.place) for use in USES if not rows_of(use.name)})
-    assert not strange, "add these to SYMBOLS, or to OURS where they are not of the bindings"
+    strange = sorted(
+        f"{use.place}: {use.name}, of {', '.join(owners_of(use.name))}"
+        for use in USES
+        if not rows_of(use.name)
+    )
+    assert not strange, "add these to the table, or to OURS where they are not of the bindings"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

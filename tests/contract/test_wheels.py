@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import lru_cache
@@ -39,10 +40,13 @@ def folder(name: str) -> Path:
     if not target.is_dir():
         if not STRICT:
             pytest.skip(f"needs {WHEELS[name][0][0]}; ENGINESCOPE_TEST_STRICT=1 installs it")
-        part = target.with_suffix(".part")
+        part = CACHE / f"{target.name}.{os.getpid()}.part"
         command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(part)]
         subprocess.run([*command, *WHEELS[name][0]], check=True, timeout=280)
-        part.rename(target)
+        if target.is_dir():  # another worker was faster
+            shutil.rmtree(part)
+        else:
+            part.rename(target)
     return target
 
 
