@@ -90,6 +90,26 @@ def measure(
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
     session, load_ms = _timed(lambda: open_session(job))
+    try:
+        measured, fed = _over_session(job, session, feeds, progress, complete)
+    finally:
+        session.close()
+    loaded = Phase(name="load", duration_ms=load_ms)
+    measured = msgspec.structs.replace(measured, phases=(loaded, *measured.phases))
+    if profile_pass is None or not job.layer_profile:
+        return measured
+    del session  # the pass opens one of its own: two at a time may be more than fits
+    progress(Progress(phase="layer_profile"))
+    return _with_layers(measured, lambda: profile_pass(job, fed))
+
+
+def _over_session(
+    job: Job,
+    session: Session,
+    feeds: FeedSource,
+    progress: ProgressSink,
+    complete: Complete | None,
+) -> tuple[Measured, Feeds]:
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
@@ -106,7 +126,6 @@ def measure(
     inputs, outputs = session.tensors()
     measured = Measured(
         phases=(
-            Phase(name="load", duration_ms=load_ms),
             Phase(name="first_inference", duration_ms=first_ms),
             Phase(name="warm_up", duration_ms=warmup_report.duration_ms),
             Phase(name="steady_state", duration_ms=stop.duration_ms),
@@ -125,16 +144,7 @@ def measure(
     )
     if complete is not None:
         measured = complete(measured, session, recorder)
-    session.close()
-    if profile_pass is None or not job.layer_profile:
-        return measured
-    del (
-        session,
-        recorder,
-        warming,
-    )  # the pass opens one of its own: two at a time may be more than fits
-    progress(Progress(phase="layer_profile"))
-    return _with_layers(measured, lambda: profile_pass(job, fed))
+    return measured, fed
 
 
 def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:

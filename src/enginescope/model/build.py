@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.core.record import Record
+from enginescope.model.notice import Notice
 
 
 class BuildReport(Record, frozen=True, kw_only=True):
@@ -32,6 +33,8 @@ class BuildReport(Record, frozen=True, kw_only=True):
         Of the network, before fusion.
     peak_host_bytes, peak_device_bytes : int or None
         Of the building process; the device's by NVML, sampled.
+    notices : tuple of Notice
+        What the build had to say: it holds for every run of the engine.
     """
 
     engine: str
@@ -49,6 +52,7 @@ class BuildReport(Record, frozen=True, kw_only=True):
     layers: int | None = None
     peak_host_bytes: int | None = None
     peak_device_bytes: int | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 class DeviceMemory(Record, frozen=True, kw_only=True):

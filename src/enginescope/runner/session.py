@@ -108,12 +108,7 @@ def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
     run = assemble(engine.job, ended, own)
     if engine.report is None:
         return run
-    return msgspec.structs.replace(
-        run,
-        build=engine.report,
-        phases=(*_build_phases(engine.report), *run.phases),
-        artifacts=(*build_artifacts(engine.report, with_plan=False), *run.artifacts),
-    )
+    return _with_build(run, engine.report, with_plan=False)
 
 
 def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
@@ -129,11 +124,19 @@ def _run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
         run = msgspec.structs.replace(run, environment=probe_environment())
     if engine.report is None:
         return run
+    return _with_build(run, engine.report, with_plan=True)
+
+
+def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
+    """Return a run with what its engine's build has left: phases, texts, notices."""
+    known = {(one.code, one.message) for one in run.notices}
+    said = [one for one in report.notices if (one.code, one.message) not in known]
     return msgspec.structs.replace(
         run,
-        build=engine.report,
-        phases=(*_build_phases(engine.report), *run.phases),
-        artifacts=(*build_artifacts(engine.report, with_plan=True), *run.artifacts),
+        build=report,
+        phases=(*_build_phases(report), *run.phases),
+        notices=(*said, *run.notices),
+        artifacts=(*build_artifacts(report, with_plan=with_plan), *run.artifacts),
     )
 
 

@@ -13,18 +13,21 @@ from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt import engine_cache
 from enginescope.backends.tensorrt.build import build_engine
-from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
+from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
 from enginescope.backends.tensorrt.options import read_options, read_precision
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.session import TrtSession, must_be_runnable
 from enginescope.backends.tensorrt.throughput import ThroughputRecorder
-from enginescope.core.errors import EnginescopeError, MissingDependencyError, UnsupportedError
+from enginescope.core.errors import (
+    EnginescopeError,
+    MissingDependencyError,
+    UnsupportedError,
+    UsageError,
+)
 from enginescope.model.build import BuildReport
-from enginescope.model.environment import Device
 from enginescope.model.job import BackendSpec, Job, Mode
-from enginescope.probe.nvml import probe_device
 
 
 class TrtBackend:
@@ -42,13 +45,21 @@ class TrtBackend:
 
     def require(self, spec: BackendSpec) -> None:
         """Say in one line if TensorRT, the CUDA runtime or a GPU is missing."""
-        libraries = load(read_options(spec.options).get("runtime"))
+        options = read_options(spec.options)
+        libraries = load(options.get("runtime"))
         try:
-            Driver(libraries.cuda).device_count()
+            count = Driver(libraries.cuda).device_count()
         except UnsupportedError as error:
             raise MissingDependencyError(
                 "no NVIDIA GPU can be used here", why=str(error), hint="nvidia-smi; --on ort-cpu"
             ) from error
+        device = options.get("device", 0)
+        if not 0 <= device < count:
+            raise UsageError(
+                f"trt: device={device}",
+                why=f"CUDA shows {count} on this machine, from 0",
+                hint="nvidia-smi -L; CUDA_VISIBLE_DEVICES hides some",
+            )
 
     def availability(self) -> Availability:
         """Say whether TensorRT and the CUDA runtime import and see a GPU."""
@@ -79,10 +90,14 @@ class TrtBackend:
         """Return the kept engine for `job`, if there is one for this TensorRT, GPU and driver."""
         options = read_options(job.backend.options)
         version = installed_version(options.get("runtime"))
-        device = probe_device(options.get("device", 0))
-        if job.engine_cache is None or version is None or device is None:
+        if job.engine_cache is None or version is None:
             return None
-        key = engine_cache.key_of(job, version, device)
+        try:
+            cuda = load(options.get("runtime")).cuda
+            device = Driver(cuda).described(options.get("device", 0))
+            key = engine_cache.key_of(job, version, device)
+        except (EnginescopeError, OSError):  # the build says what is wrong with GPU or model
+            return None
         return engine_cache.lookup(Path(job.engine_cache), key)
 
     def build(self, job: Job, progress: ProgressSink) -> Measured:
@@ -109,15 +124,6 @@ class TrtBackend:
         return self._libraries
 
 
-def _device(facts: DeviceFacts) -> Device:
-    return Device(
-        name=facts.name,
-        compute_capability=facts.compute_capability,
-        memory_bytes=facts.memory_bytes,
-        sm_count=facts.sm_count,
-    )
-
-
 def _complete(
     libraries: Libraries, job: Job, measured: Measured, session: Any, recorder: Recorder
 ) -> Measured:
@@ -131,7 +137,7 @@ def _complete(
         wall_ms=recorder.wall_ms if isinstance(recorder, ThroughputRecorder) else None,
         trace=recorder.trace() if isinstance(recorder, ThroughputRecorder) and of_queries else None,
         device_memory=session.device_memory(),
-        devices=(_device(session.cuda.facts(session.cuda.device)),),
+        devices=(session.device,),
         plan=plan,
         files={f"{name}.graph.json": text} if text else {},
         answers=session.answers() if job.keep_outputs else (),

@@ -12,11 +12,11 @@ from enginescope.backends.base import Measured, Progress, ProgressSink
 from enginescope.backends.tensorrt import engine_cache
 from enginescope.backends.tensorrt.calibration import set_calibrator
 from enginescope.backends.tensorrt.config import Target, apply_options
-from enginescope.backends.tensorrt.cuda import Cuda, DeviceFacts
+from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.io_formats import set_io_formats
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version
-from enginescope.backends.tensorrt.logger import Log, make_logger
+from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
 from enginescope.backends.tensorrt.network import make_network, parse_onnx
 from enginescope.backends.tensorrt.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.plugins import load_plugins
@@ -33,7 +33,7 @@ from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.probe.nvml import PeakDeviceMemory, probe_device
+from enginescope.probe.nvml import PeakDeviceMemory
 
 
 def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Measured:
@@ -76,7 +76,7 @@ class _Building:
         self._job = job
         self._options = options
         self._progress = progress
-        self._facts: DeviceFacts = cuda.facts(cuda.device)
+        self._device: Device = cuda.described(cuda.device)
         self._log = Log()
         self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
         self._notices: list[Notice] = []
@@ -98,14 +98,14 @@ class _Building:
         cache = self._configure(target)
         with PeakDeviceMemory(self._cuda.device) as peak:
             data, build_ms = self._build(target)
-        save_cache(config, cache)
+        self._notices += save_cache(config, cache)
         report = BuildReport(
             engine=f"{Path(self._job.subject.path or 'model').stem}.engine",
             engine_bytes=data.nbytes,
             precision=self._job.backend.precision,
             options=build_options(self._job.backend.options),
             tensorrt=libraries.trt.__version__,
-            device=self._facts.name,
+            device=self._device.name,
             parse_ms=parse_ms,
             build_ms=build_ms,
             layers=network.num_layers,
@@ -114,7 +114,10 @@ class _Building:
         )
         text, plan = self._look_into(data)
         return Measured(
-            build=self._keep(report, data, text), plan=plan, notices=tuple(self._notices)
+            build=self._keep(report, data, text),
+            plan=plan,
+            devices=(self._device,),
+            notices=tuple(self._notices),
         )
 
     def _configure(self, target: Target) -> Path | None:
@@ -126,7 +129,7 @@ class _Building:
                 f"trt:{job.backend.precision} with strongly_typed=1",
                 why="a strongly typed network takes its precision from the model",
             )
-        set_precision(libraries, target.config, parts, self._facts.compute_capability)
+        set_precision(libraries, target.config, parts, self._device.compute_capability or "0.0")
         apply_options(target, options)
         for key in ("input_formats", "output_formats"):
             if key in options:
@@ -147,7 +150,7 @@ class _Building:
             options.get("timing_cache"),
             job.engine_cache,
             libraries.trt.__version__,
-            self._facts.name,
+            self._device.name,
         )
         self._notices += load_cache(target.config, file)
         return file
@@ -185,7 +188,7 @@ class _Building:
         build_ms = (perf_counter_ns() - begin) / 1e6
         if plan is None:
             why = self._log.why("TensorRT gave no reason")
-            if "OutOfMemory" in why or "out of memory" in why:
+            if is_out_of_memory(why):
                 raise MemoryError(f"building {self._job.subject.name}: {why}")
             raise BackendError(f"building {self._job.subject.name} failed", why=why)
         self._alive.append(plan)
@@ -215,13 +218,10 @@ class _Building:
 
     def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
         folder = Path(self._job.engine_cache or ".")
-        libraries, facts = self._libraries, self._facts
-        device = probe_device(self._cuda.device) or Device(
-            name=facts.name, compute_capability=facts.compute_capability
-        )
+        libraries, device = self._libraries, self._device
         version = installed_version(libraries.runtime) or libraries.trt.__version__
         key = engine_cache.key_of(self._job, version, device)
-        named = msgspec.structs.replace(report, key=key)
+        named = msgspec.structs.replace(report, key=key, notices=tuple(self._notices))
         metadata = build_metadata(named, self._job.subject.path or "", device)
         texts = {
             ".build.log": "".join(self._log.text),

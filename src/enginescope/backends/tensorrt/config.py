@@ -101,6 +101,10 @@ def _set_attribute(owner: Any, key: str, name: str, value: Any) -> None:
     if not hasattr(owner, name):
         raise UnsupportedError(f"trt: {key}={value}", why="this TensorRT has no such setting")
     setattr(owner, name, value)
+    if getattr(owner, name) != value:  # TensorRT logs an error and keeps what it had
+        raise UsageError(
+            f"trt: {key}={value}", why=f"TensorRT refused it and stays at {getattr(owner, name)}"
+        )
 
 
 def _lacking(target: Target, key: str) -> UnsupportedError:

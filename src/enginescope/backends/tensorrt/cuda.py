@@ -7,13 +7,23 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import Record
+from enginescope.model.environment import Device
 from enginescope.model.samples import Array
+from enginescope.probe.nvml import probe_device
 
-_NO_DEVICE = ("cudaErrorNoDevice", "cudaErrorInsufficientDriver", "cudaErrorStubLibrary")
+_NO_DEVICE = (
+    "cudaErrorNoDevice",
+    "cudaErrorInsufficientDriver",
+    "cudaErrorStubLibrary",
+    "cudaErrorSystemDriverMismatch",
+    "cudaErrorSystemNotReady",
+    "cudaErrorCompatNotSupportedOnDevice",
+)
 
 
 class DeviceFacts(Record, frozen=True, kw_only=True):
@@ -55,7 +65,13 @@ class Driver:
         UnsupportedError
             There is none, or no driver for it.
         """
-        count = int(self.check(self.runtime.cudaGetDeviceCount(), "looking for a GPU"))
+        try:
+            asked = self.runtime.cudaGetDeviceCount()
+        except RuntimeError as error:  # cuda-bindings before 13, where there is no libcuda
+            raise UnsupportedError(
+                "looking for a GPU", why=str(error), hint="enginescope doctor"
+            ) from error
+        count = int(self.check(asked, "looking for a GPU"))
         if count == 0:
             raise UnsupportedError("looking for a GPU", why="there is none")
         return count
@@ -73,6 +89,24 @@ class Driver:
             l2_bytes=int(properties.l2CacheSize),
             sm_count=int(properties.multiProcessorCount),
         )
+
+    def described(self, device: int = 0) -> Device:
+        """Return what identifies a GPU and its driver.
+
+        NVML alone tells the driver. It numbers GPUs by their slot and CUDA by their speed, so what
+        it says of another model than CUDA's is of another GPU.
+        """
+        facts, known = self.facts(device), probe_device(device)
+        plain = Device(
+            name=facts.name,
+            compute_capability=facts.compute_capability,
+            memory_bytes=facts.memory_bytes,
+            sm_count=facts.sm_count,
+            driver=known.driver if known else None,
+        )
+        if known is None or known.name != facts.name:
+            return plain
+        return msgspec.structs.replace(plain, uuid=known.uuid)
 
     def check(self, result: tuple[Any, ...], doing: str) -> Any:
         """Return what a call gave beside its error code.

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.backends.tensorrt.libraries import Libraries, member
-from enginescope.backends.tensorrt.logger import Log
+from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.units import parse_bytes
 
 #: What TensorRT says when a plan is not for this version or GPU.
 _FOREIGN = ("version", "stdVersionRead", "serializ", "magic tag", "platform", "compute capability")
-_MEMORY = ("OutOfMemory", "out of memory", "OUT_OF_MEMORY")
+#: What plans begin with.
+_TAGS = (b"ftrt", b"ptrt")
 
 
 def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple[Any, Any]:
@@ -46,7 +47,7 @@ def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple
         return runtime, engine
     why = log.why("TensorRT gave no reason")
     what = f"loading {path}"
-    if any(word in why for word in _MEMORY):
+    if is_out_of_memory(why):
         raise MemoryError(f"{what}: {why}")
     version = libraries.trt.__version__
     raise UnsupportedError(
@@ -54,8 +55,8 @@ def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple
         why=why,
         hint="a plan runs on the TensorRT version and kind of GPU it was built for: build it anew, "
         "or with version_compatible=1 and hardware_compatibility=ampere_plus"
-        if any(word in why for word in _FOREIGN)
-        else "is it a TensorRT plan?",
+        if data[:4] in _TAGS and any(word in why for word in _FOREIGN)
+        else "is it a TensorRT plan, and whole?",
     )
 
 
@@ -90,7 +91,7 @@ def make_context(libraries: Libraries, engine: Any, log: Log, allocation: str | 
     if context is not None:
         return context
     why = log.why("TensorRT gave no reason")
-    if any(word in why for word in _MEMORY) or not log.errors:
+    if is_out_of_memory(why) or not log.errors:
         raise MemoryError(f"creating an execution context: {why}")
     raise BackendError("creating an execution context", why=why)
 

@@ -33,6 +33,8 @@ def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured
     accepted = enqueue(stream)
     error, graph = rt.cudaStreamEndCapture(stream)
     if error or not accepted:
+        if not error:
+            rt.cudaGraphDestroy(graph)
         rt.cudaGetLastError()  # clears it: what follows runs without the graph
         name = cuda.error_name(error) if error else "the enqueue failed"
         return Captured(why_not=f"the engine does something that no graph can hold ({name})")

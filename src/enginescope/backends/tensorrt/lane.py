@@ -9,7 +9,7 @@ from enginescope.backends.tensorrt.buffers import Buffer, values_of
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.graph import capture
 from enginescope.backends.tensorrt.io_tensors import EngineTensor
-from enginescope.backends.tensorrt.logger import Log
+from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
 from enginescope.backends.tensorrt.output_allocator import Grown, make_allocator
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record
@@ -66,7 +66,8 @@ class Lane:
     def nbytes(self) -> int:
         """Device memory of inputs and outputs."""
         buffers = [one for group in self.sets for one in group.values()]
-        fixed = sum(one.nbytes for one in (*buffers, *self.outputs.values()) if one.device)
+        buffers += [one for name, one in self.outputs.items() if name not in self.grown]
+        fixed = sum(one.nbytes for one in buffers if one.device)
         return fixed + sum(one.nbytes for one in self.grown.values())
 
     def bind(self, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -110,6 +111,10 @@ class Lane:
             for copy in self._copies(group.values(), self.input_stream):
                 parts.cuda.check(copy(), "copying the inputs")
         parts.cuda.wait(self.input_stream, "copying the inputs")
+        self.launch_eagerly()
+
+    def launch_eagerly(self) -> None:
+        """Let every launch be the enqueue itself."""
         self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
 
     def _bind_outputs(self) -> None:
@@ -173,7 +178,7 @@ class Lane:
     def failure(self) -> BaseException:
         """Return the error for an enqueue that was refused."""
         why = self._parts.log.why("TensorRT gave no reason")
-        if "out of memory" in why.lower():
+        if is_out_of_memory(why):
             return MemoryError(f"enqueueing an inference: {why}")
         return BackendError("enqueueing an inference", why=why)
 
@@ -203,6 +208,11 @@ class Lane:
                 return
             made.append((cuda.runtime.cudaGraphLaunch, (captured.graph, self.compute_stream)))
         self.launches = made
+
+    def close(self) -> None:
+        """Let go of the context: it is destroyed while its streams are still there."""
+        self.launches = []
+        self._context = self._allocator = None
 
     def answers(self) -> tuple[TensorValues, ...]:
         """Return the values of the outputs of the last request."""

@@ -13,6 +13,15 @@ _ORDER = tuple(_LETTERS)
 LEVELS = {"error": "ERROR", "warning": "WARNING", "info": "INFO", "verbose": "VERBOSE"}
 
 
+#: How TensorRT and CUDA say that memory is exhausted.
+_MEMORY = ("outofmemory", "out of memory", "out_of_memory")
+
+
+def is_out_of_memory(text: str) -> bool:
+    """Whether an error says that memory is exhausted."""
+    return any(word in text.lower() for word in _MEMORY)
+
+
 class LogLine(Record, frozen=True, kw_only=True):
     """A warning or an error of TensorRT.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.model_files import node_at
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.errors import BackendError, UnsupportedError
 
 #: Codes of the parser that say: this operator, and not: this file.
 _UNSUPPORTED = {"UNSUPPORTED_NODE", "UNSUPPORTED_GRAPH", "UNSUPPORTED_NODE_ATTR"}
@@ -21,7 +21,7 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
 
     Raises
     ------
-    UsageError
+    UnsupportedError
         Strong typing on a TensorRT that has none.
     """
     flags = libraries.trt.NetworkDefinitionCreationFlag
@@ -33,7 +33,9 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
         flag = getattr(flags, "STRONGLY_TYPED", None)
         if flag is None:
             version = libraries.trt.__version__
-            raise UsageError("strongly_typed=1", why=f"TensorRT {version} has no such networks")
+            raise UnsupportedError(
+                "trt: strongly_typed=1", why=f"TensorRT {version} has no such networks"
+            )
         wanted |= 1 << int(flag)
     return builder.create_network(wanted)
 
@@ -92,4 +94,4 @@ def _said(error: Any, method: str) -> str | None:
 
 
 def _name(code: Any) -> str:
-    return str(getattr(code, "name", code)).rpartition(".")[2]
+    return str(code).rpartition(".")[2]  # its name is a method in 8.6, and a text later

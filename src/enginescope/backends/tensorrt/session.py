@@ -37,7 +37,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.run import ProviderShare
 from enginescope.model.tensor import Tensor
 from enginescope.model.tensor_values import TensorValues
-from enginescope.probe.nvml import probe_device, process_memory_bytes
+from enginescope.probe.nvml import process_memory_bytes
 
 
 class TrtSession:
@@ -54,6 +54,7 @@ class TrtSession:
     Attributes
     ----------
     engine : ICudaEngine
+    device : Device
     mode : Mode
         Every default filled in; `cuda_graph` is known after `settle`.
     """
@@ -66,10 +67,14 @@ class TrtSession:
         self.libraries = libraries
         self.mode = resolved(mode or job.workload.mode)
         self.cuda = Cuda(libraries.cuda, options.get("device", 0))
+        self.device = self.cuda.described(self.cuda.device)
+        self.engine: Any = None
+        self.contexts: list[Any] = []
+        self.lanes: list[Lane] = []
         try:
             self._open(job, options)
         except BaseException:
-            self.cuda.close()
+            self.close()
             raise
 
     def _open(self, job: Job, options: dict[str, Any]) -> None:
@@ -96,8 +101,10 @@ class TrtSession:
             log=self.log,
             managed=options.get("managed_memory", False),
         )
-        self.contexts = [self._context(options) for _ in range(self.mode.streams or 1)]
-        self.lanes = [Lane(parts, context) for context in self.contexts]
+        for _ in range(self.mode.streams or 1):
+            context = self._context(options)
+            self.contexts.append(context)
+            self.lanes.append(Lane(parts, context))
         for lane, context in zip(self.lanes, self.contexts, strict=True):
             choose_profile(self.engine, context, self._profile, lane.compute_stream)
             self.cuda.wait(lane.compute_stream, "choosing the optimisation profile")
@@ -139,6 +146,9 @@ class TrtSession:
         for lane in self.lanes:
             lane.settle()
         captured = self.mode.cuda_graph is not False and not self.why_no_graph
+        if not captured:
+            for lane in self.lanes:  # all the same way, or the figures mix two
+                lane.launch_eagerly()
         self.asked_for_graph = self.mode.cuda_graph
         self.mode = msgspec.structs.replace(self.mode, cuda_graph=captured)
 
@@ -181,14 +191,13 @@ class TrtSession:
 
     def device_memory(self) -> DeviceMemory:
         """Return what the engine, its contexts and its buffers take."""
-        device = probe_device(self.cuda.device)
         streamable = getattr(self.engine, "streamable_weights_size", None)
         return DeviceMemory(
             engine_bytes=max(self._taken[0], 0),
             context_bytes=max(self._taken[1], 0),
             activation_bytes=activation_bytes(self.engine),
             buffer_bytes=sum(lane.nbytes for lane in self.lanes),
-            process_bytes=process_memory_bytes(device.uuid, os.getpid()) if device else None,
+            process_bytes=process_memory_bytes(self.device.uuid, os.getpid()),
             streamable_weights_bytes=streamable or None,
         )
 
@@ -222,6 +231,8 @@ class TrtSession:
     def close(self) -> None:
         """Release everything, the contexts before the engine."""
         self.cuda.runtime.cudaDeviceSynchronize()
+        for lane in self.lanes:
+            lane.close()
         self.lanes.clear()
         self.contexts.clear()
         self.engine = self._runtime = None

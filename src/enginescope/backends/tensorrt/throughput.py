@@ -182,7 +182,8 @@ class ThroughputRecorder:
             if number == AFTER_PAUSE:
                 self._mark_wall_start()
             turn = number % turns
-            pending += [(lane, turn, issue[lane][turn]()) for lane in lanes]
+            wanted = count - (number - AFTER_PAUSE) * len(lanes)  # the last round may need fewer
+            pending += [(lane, turn, issue[lane][turn]()) for lane in lanes[: max(wanted, 0)]]
             while len(pending) > (depth - 1) * len(self._lanes):
                 wall_end = self._take(pending.pop(0), collect, kept)
                 kept += 1

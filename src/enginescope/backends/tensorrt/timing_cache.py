@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.model.notice import Notice
 
@@ -31,8 +32,14 @@ def cache_file(asked: str | None, folder: str | None, version: str, device: str)
 
 
 def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
-    """Give the build what `file` has; a cache that does not fit is noticed and not used."""
-    data = file.read_bytes() if file is not None and file.is_file() else b""
+    """Give the build what `file` has; a cache that does not fit is noticed and not used.
+
+    Raises
+    ------
+    UsageError
+        It is there and cannot be read.
+    """
+    data = _read(file)
     cache = config.create_timing_cache(data)
     if cache is not None and config.set_timing_cache(cache, ignore_mismatch=False):
         return ()
@@ -48,10 +55,30 @@ def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     )
 
 
-def save_cache(config: Any, file: Path | None) -> None:
-    """Write what the build has timed back to `file`."""
+def _read(file: Path | None) -> bytes:
+    if file is None or not file.exists():
+        return b""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"timing cache {file}", why=error.strerror or str(error)) from error
+
+
+def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
+    """Write what the build has timed back to `file`; if that fails the engine stands."""
     cache = config.get_timing_cache()
     if file is None or cache is None:
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(file, bytes(memoryview(cache.serialize())))
+        return ()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, bytes(memoryview(cache.serialize())))
+    except OSError as error:
+        why = error.strerror or str(error)
+        return (
+            Notice(
+                code="W-TIMING-CACHE",
+                message=f"the timing cache {file} could not be written: {why}",
+                evidence={"file": str(file)},
+            ),
+        )
+    return ()

@@ -1,0 +1,145 @@
+"""Engines built and measured on the stand-in, of each version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.backends.tensorrt.backend import TrtBackend
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.model.job import BackendSpec
+from tests.backends.tensorrt.driving import (
+    COUNT,
+    LATENCY,
+    THROUGHPUT,
+    codes,
+    expected,
+    job,
+    measure,
+    metrics,
+    report,
+    series,
+    with_engine,
+    workload,
+)
+from tests.backends.tensorrt.driving import build as built
+
+MODES = {
+    "latency": (LATENCY, {"latency", "enqueue", "h2d", "gpu_compute", "d2h"}),
+    "throughput": (THROUGHPUT, {"trtexec_latency", "enqueue", "gpu_compute"}),
+}
+
+
+def test_an_engine_answers_as_onnx_runtime_does(each, perceptron, engines) -> None:
+    one = with_engine(job(perceptron, workload=workload(batch=5)), engines)
+    found = measure(one)
+    (answer,) = found.answers
+    (wanted,) = expected(perceptron, one)
+    np.testing.assert_allclose(answer.data, wanted, rtol=1e-6)
+    assert found.batch == 5
+    assert found.inputs[0].shape == (5, 4)
+    assert found.outputs[0].shape == (5, 3)
+    assert found.plan is not None
+    assert [layer.name for layer in found.plan.layers] == ["product", "activation"]
+    assert found.devices[0].name == "Fake H200"
+    assert found.device_memory is not None
+    assert found.device_memory.buffer_bytes == 4 * (5 * 4 + 5 * 3)
+    assert list(found.files) == ["perceptron.graph.json"]
+
+
+@pytest.mark.parametrize("kind", MODES)
+def test_each_mode_gives_its_metrics(each, perceptron, engines, kind) -> None:
+    mode, wanted = MODES[kind]
+    found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
+    assert metrics(found) == wanted
+    assert {len(one) for one in found.samples} == {COUNT}
+    assert found.mode is not None
+    assert found.mode.cuda_graph is True
+    assert (found.wall_ms is None) == (kind == "latency")
+    assert all((one.values_ms > 0).all() for one in found.samples)
+
+
+def test_layers_are_timed_in_a_pass_of_their_own(each, perceptron, engines, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
+    found = measure(with_engine(job(perceptron, layer_profile=True), engines))
+    assert found.profile is not None
+    assert found.profile.source == "tensorrt"
+    assert found.profile.iterations == 20
+    assert [one.name for one in found.profile.layers] == ["product", "activation"]
+    assert sum(one.share_pct for one in found.profile.layers) == pytest.approx(100)
+    assert found.profile.sum_mean_ms == pytest.approx(0.2, rel=0.01)  # FAKE_TENSORRT_COMPUTE_US
+    assert [one.name for one in found.phases][-1] == "layer_profile"
+
+
+def test_what_a_build_says_of_itself(each, perceptron, engines) -> None:
+    found = built(job(perceptron, engine_cache=str(engines), workspace="1MiB"))
+    made = report(found)
+    assert made.tensorrt == each.trt.__version__
+    assert made.options == {"workspace": "1MiB"}
+    assert made.layers == 2
+    assert not made.from_cache
+    assert made.build_ms is not None
+    assert found.plan is not None
+    assert found.devices[0].name == "Fake H200"
+    assert codes(found) == {"W-BUILD-SHAPE"}
+
+
+def test_options_and_precisions_that_do_not_exist_are_refused_before_anything_starts() -> None:
+    backend = TrtBackend()
+    for precision, options, words in (
+        ("fp61", {}, "no precision 'fp61'"),
+        ("fp32", {}, "without a precision"),
+        ("int8+fp8", {}, "does not mix"),
+        (None, {"workspac": "1"}, "no option 'workspac'"),
+        (None, {"workspace": "much"}, "a size"),
+        (None, {"tf32": "yes"}, "0 or 1"),
+        (None, {"max_aux_streams": "two"}, "a whole number"),
+        (None, {"persistent_cache_ratio": "2"}, "from 0 to 1"),
+        (None, {"sparsity": "some"}, "disable or enable or force"),
+        (None, {"tactic_sources": "CUDNN"}, "names with + or -"),
+        (None, {"opt_shapes": "x:ax3"}, "NAME:1x3"),
+        (None, {"opt_shapes": "x"}, "NAME:VALUE"),
+        (None, {"memory_pools": "workspace:big"}, "a size"),
+        (None, {"timing_cache": ""}, "a value"),
+        (None, {"weight_streaming_budget": "half"}, "a size"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            backend.check(BackendSpec(name="trt", precision=precision, options=options))
+        assert words in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("fault", ["no_gpu", "no_driver"])
+def test_a_machine_without_a_gpu_is_told_in_one_line(use, fault) -> None:
+    use("10.16.1", fault)
+    with pytest.raises(MissingDependencyError, match="no NVIDIA GPU") as caught:
+        TrtBackend().require(BackendSpec(name="trt"))
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    found = TrtBackend().availability()
+    assert not found.usable
+    assert "looking for a GPU" in found.detail
+
+
+def test_a_device_that_is_not_there_is_a_usage_error(use) -> None:
+    use(FAKE_CUDA_DEVICES="2")
+    TrtBackend().require(BackendSpec(name="trt", options={"device": "1"}))
+    for device in ("2", "-1"):
+        with pytest.raises(UsageError, match="shows 2"):
+            TrtBackend().require(BackendSpec(name="trt", options={"device": device}))
+
+
+def test_the_second_device_is_taken(use, perceptron, engines) -> None:
+    fake = use(FAKE_CUDA_DEVICES="2")
+    measure(with_engine(job(perceptron, device="1"), engines))
+    assert fake.device.current == 1
+
+
+def test_what_is_usable_names_version_and_gpu(each) -> None:
+    found = TrtBackend().availability()
+    assert found.usable
+    assert found.detail == f"TensorRT {each.trt.__version__} on Fake H200"
+
+
+def test_graph_medians_lie_where_the_device_says(each, perceptron, engines) -> None:
+    found = measure(with_engine(job(perceptron, workload=workload(40, mode=THROUGHPUT)), engines))
+    assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)
