@@ -41,6 +41,13 @@ _NUMPY_TYPES = {
 
 #: Types of four bits: two to a byte.
 _PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
+#: Types that NumPy lacks -> the type that holds their bits.
+_RAW_TYPES = {
+    DataType.BF16: np.uint16,
+    DataType.FP8: np.uint8,
+    DataType.E8M0: np.uint8,
+    **dict.fromkeys(_PACKED, np.uint8),
+}
 #: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
 _RAW_BYTES = {DataType.FP8: (0, 0x38), DataType.E8M0: (120, 127)}
 
@@ -75,7 +82,8 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
         if spec.name in files:
             _check_alone(spec, ranges)
             arrays[spec.name] = _from_file(spec, files[spec.name], shape)
-            _check_given(spec, arrays[spec.name].shape, workload)
+            if spec.dtype not in _PACKED:
+                _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = from_set[spec.name]
         else:
@@ -85,13 +93,13 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
                 unbounded.append(spec.name)
         packed = spec.dtype in _PACKED
         shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
-    _check_batch(specs, arrays, workload)
+    _check_batch(specs, shapes, workload)
     if from_set:
         notices.append(_data_set_notice(workload))
     return Feeds(
         arrays=arrays,
         shapes=shapes,
-        batch=workload.batch or _batch_of(arrays),
+        batch=workload.batch or _batch_of(shapes),
         notices=tuple(notices),
         random_integers=tuple(unbounded),
     )
@@ -187,6 +195,12 @@ def _shape_values(spec: InputSpec, workload: Workload) -> Any:
     """Return the values of a shape tensor: as fixed by ``--shape``, else its own default."""
     given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
     values = given if given is not None else spec.default_values
+    count = spec.shape[0] if spec.shape else 1
+    if isinstance(count, int) and len(values or ()) != count:
+        raise UsageError(
+            f"shape {'x'.join(map(str, values or ()))} for input {spec.name}",
+            why=f"it holds {count} values, which are dimensions",
+        )
     kind = np.dtype(_NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
     array = np.asarray(values, kind)
     return array.reshape(()) if not spec.shape else array
@@ -233,13 +247,15 @@ def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) ->
         )
 
 
-def _check_batch(specs: tuple[InputSpec, ...], arrays: dict[str, Any], workload: Workload) -> None:
+def _check_batch(
+    specs: tuple[InputSpec, ...], shapes: dict[str, tuple[int, ...]], workload: Workload
+) -> None:
     """Raise `UsageError` where a dynamic first dimension is not the batch the user named.
 
     Throughput is batch ÷ mean latency: a batch that was not fed makes it wrong.
     """
     for spec in specs:
-        shape = arrays[spec.name].shape
+        shape = shapes[spec.name]
         if workload.batch is None or not shape or isinstance(spec.shape[0], int):
             continue
         if shape[0] != workload.batch:
@@ -277,15 +293,24 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
 
 
 def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
-    wanted = _NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
-    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=shape)
+    wanted = (_NUMPY_TYPES | _RAW_TYPES).get(spec.dtype) if spec.dtype else None
+    packed = spec.dtype in _PACKED
+    held = (math.ceil(math.prod(shape) / 2),) if packed else shape
+    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held)
     if wanted is not None and array.dtype != np.dtype(wanted):
+        raw = f", which {spec.type_text} is held as" if spec.dtype in _RAW_TYPES else ""
         raise UsageError(
             f"{path} for input {spec.name}",
-            why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}",
+            why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}{raw}",
         )
-    _check_shape(spec, tuple(array.shape))
-    return array
+    if not packed:
+        _check_shape(spec, tuple(array.shape))
+    elif array.size != held[0]:
+        raise UsageError(
+            f"{path} for input {spec.name}",
+            why=f"it holds {array.size} bytes, and two values to a byte make {held[0]}",
+        )
+    return array.reshape(-1) if packed else array
 
 
 def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
@@ -338,7 +363,7 @@ def _is_wide_integer(spec: InputSpec) -> bool:
     return spec.dtype in (DataType.INT64, DataType.INT32)
 
 
-def _batch_of(arrays: dict[str, Any]) -> int:
+def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:
     """Return the first dimension where all inputs of two axes or more agree on it, else 1."""
-    firsts = {array.shape[0] for array in arrays.values() if array.ndim >= 2}
+    firsts = {shape[0] for shape in shapes.values() if len(shape) >= 2}
     return int(firsts.pop()) if len(firsts) == 1 else 1

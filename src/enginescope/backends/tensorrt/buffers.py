@@ -10,6 +10,7 @@ import numpy as np
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.dtypes import NUMPY
 from enginescope.backends.tensorrt.io_tensors import EngineTensor
+from enginescope.backends.tensorrt.layout import from_memory, is_known, to_memory
 from enginescope.model.samples import Array
 from enginescope.model.tensor import DataType
 from enginescope.model.tensor_values import TensorValues
@@ -53,8 +54,9 @@ class Buffer:
         return int(self.host.ctypes.data) if self.tensor.on_host else self.device
 
     def fill(self, array: Any) -> None:
-        """Put values into the host's memory, as far as they reach."""
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        """Put values into the host's memory, in the order that the engine wants."""
+        ordered = to_memory(np.asarray(array), self.tensor.layout)
+        data = np.ascontiguousarray(ordered).reshape(-1).view(np.uint8)
         count = min(data.size, self.nbytes)
         self.host[:count] = data[:count]
 
@@ -70,16 +72,11 @@ class Buffer:
         kind = kinds.cudaMemcpyDeviceToHost
         return partial(rt.cudaMemcpyAsync, host, self.device, self.nbytes, kind, stream)
 
-    def values(self) -> TensorValues:
-        """Return what the host's memory holds, copied."""
-        return values_of(self.tensor, self.shape, self.host)
-
 
 def values_of(tensor: EngineTensor, shape: tuple[int, ...], data: Array) -> TensorValues:
     """Return bytes as the values of a tensor, copied."""
     dtype = tensor.dtype or DataType.UINT8
-    linear = tensor.vector_axis is None
     array = np.array(data)
-    if linear and dtype in NUMPY:
-        array = array.view(NUMPY[dtype]).reshape(shape)
+    if dtype in NUMPY and is_known(tensor.layout):
+        array = from_memory(array.view(NUMPY[dtype]), shape, tensor.layout)
     return TensorValues(name=tensor.name, dtype=dtype, shape=shape, data=array)

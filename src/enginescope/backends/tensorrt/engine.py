@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,20 @@ from enginescope.core.units import parse_bytes
 
 #: What TensorRT says when a plan is not for this version or GPU.
 _FOREIGN = ("version", "stdVersionRead", "serializ", "magic tag", "platform", "compute capability")
+_TEMPORARY = {"in_memory": "ALLOW_IN_MEMORY_FILES", "temporary": "ALLOW_TEMPORARY_FILES"}
 #: What plans begin with.
 _TAGS = (b"ftrt", b"ptrt")
 
 
-def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple[Any, Any]:
+def load_engine(
+    libraries: Libraries, logger: Any, log: Log, path: str, options: Mapping[str, Any]
+) -> tuple[Any, Any]:
     """Return a runtime and the engine in the file.
+
+    Parameters
+    ----------
+    options : mapping of str to Any
+        Of the backend, read: where temporary files may lie, and the DLA core.
 
     Returns
     -------
@@ -39,6 +48,7 @@ def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple
     except OSError as error:
         raise UsageError(f"engine {path}", why=error.strerror or str(error)) from error
     runtime = libraries.trt.Runtime(logger)
+    _configure(libraries, runtime, options)
     # a version-compatible plan carries its own runtime as code of the host; running an engine is
     # running its code anyhow
     runtime.engine_host_code_allowed = True
@@ -58,6 +68,24 @@ def load_engine(libraries: Libraries, logger: Any, log: Log, path: str) -> tuple
         if data[:4] in _TAGS and any(word in why for word in _FOREIGN)
         else "is it a TensorRT plan, and whole?",
     )
+
+
+def _configure(libraries: Libraries, runtime: Any, options: Mapping[str, Any]) -> None:
+    if "tempdir" in options:
+        runtime.temporary_directory = options["tempdir"]
+    if "tempfile_controls" in options:
+        flags, mask = libraries.trt.TempfileControlFlag, 0
+        for name, word in options["tempfile_controls"]:
+            if name not in _TEMPORARY or word not in ("allow", "deny"):
+                raise UsageError(
+                    f"trt: tempfile_controls={name}:{word}",
+                    hint="in_memory:allow,temporary:deny and the like",
+                )
+            if word == "allow":
+                mask |= 1 << int(member(flags, _TEMPORARY[name], "tempfile_controls"))
+        runtime.tempfile_control_flags = mask
+    if "dla_core" in options:
+        runtime.DLA_core = options["dla_core"]
 
 
 def make_context(libraries: Libraries, engine: Any, log: Log, allocation: str | None) -> Any:

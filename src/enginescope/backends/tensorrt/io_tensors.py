@@ -7,6 +7,7 @@ from typing import Any
 
 from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.dtypes import dtype_of
+from enginescope.backends.tensorrt.layout import LINEAR
 from enginescope.core.record import Record
 from enginescope.model.tensor import DataType
 
@@ -24,8 +25,10 @@ class EngineTensor(Record, frozen=True, kw_only=True):
         A shape tensor: its values are read and written in host memory.
     vector_axis, vector_width : int or None
         Axis that is padded to a multiple of the width.
+    layout : str
+        TensorRT's name of its memory format.
     format_text : str
-        TensorRT's description of its layout.
+        TensorRT's description of it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class EngineTensor(Record, frozen=True, kw_only=True):
     on_host: bool = False
     vector_axis: int | None = None
     vector_width: int | None = None
+    layout: str = LINEAR
     format_text: str = ""
 
     def nbytes(self, shape: tuple[int, ...]) -> int:
@@ -68,6 +72,7 @@ def _tensor(trt: Any, engine: Any, name: str) -> EngineTensor:
         on_host=engine.get_tensor_location(name) == trt.TensorLocation.HOST,
         vector_axis=axis if vectorised else None,
         vector_width=width if vectorised else None,
+        layout=engine.get_tensor_format(name).name,
         format_text=engine.get_tensor_format_desc(name),
     )
 

@@ -151,6 +151,12 @@ def _check_names(inputs: Sequence[NetworkInput], shapes: _Shapes) -> None:
 
 def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
     if one.is_shape_tensor:
+        count = one.shape[0] if one.shape else 1
+        if count is not None and len(dims) != count:
+            raise UsageError(
+                f"shape {_dims(dims)} for input {one.name}",
+                why=f"it holds {count} values, which are dimensions",
+            )
         return
     fits = len(dims) == len(one.shape) and all(
         size is None or size == dim for size, dim in zip(one.shape, dims, strict=True)

@@ -22,6 +22,7 @@ from enginescope.backends.tensorrt.engine import (
 from enginescope.backends.tensorrt.io_tensors import input_spec, tensors_of
 from enginescope.backends.tensorrt.lane import Lane, LaneParts
 from enginescope.backends.tensorrt.latency import LatencyRecorder
+from enginescope.backends.tensorrt.layout import is_known
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.logger import Log, make_logger
 from enginescope.backends.tensorrt.mode import resolved
@@ -85,7 +86,7 @@ class TrtSession:
         load_plugins(self.libraries, logger, options.get("plugins", ()))
         free = [self.cuda.free_bytes()]
         path = job.engine or job.subject.path or ""
-        self._runtime, self.engine = load_engine(self.libraries, logger, self.log, path)
+        self._runtime, self.engine = load_engine(self.libraries, logger, self.log, path, options)
         if "refit_from" in options:
             refit_from_onnx(self.libraries, logger, self.engine, options["refit_from"], self.log)
         if "weight_streaming_budget" in options:
@@ -214,15 +215,15 @@ class TrtSession:
                     level="warning" if self.asked_for_graph else "info",
                 )
             )
-        packed = [one for one in self._tensors if one.is_input and one.vector_axis is not None]
-        if packed:
-            names = ", ".join(one.name for one in packed)
+        strange = [one for one in self._tensors if not is_known(one.layout)]
+        if strange:
+            names = ", ".join(one.name for one in strange)
             found.append(
                 Notice(
                     code="W-RAW-LAYOUT",
-                    message=f"{names}: the engine wants a vectorised layout; the values are put "
-                    "there without reordering, so times are true and answers are not",
-                    evidence={one.name: one.format_text for one in packed},
+                    message=f"{names}: values are passed to and from the engine's memory format "
+                    "without reordering, so times are true and answers are not",
+                    evidence={one.name: one.format_text for one in strange},
                 )
             )
         said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
