@@ -49,6 +49,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "DataType.UINT8": ("8.6.0", None),
     "DeviceType": ("8.6.0", None),
     "DeviceType.DLA": ("8.6.0", None),
+    "EngineInspector": ("8.6.0", None),
     "EngineInspector.execution_context": ("8.6.0", None),
     "EngineInspector.get_engine_information": ("8.6.0", None),
     "ErrorCode.INTERNAL_ERROR": ("8.6.0", None),

@@ -64,10 +64,15 @@ def reference(model: Path, workload: Workload) -> list[np.ndarray]:
     return session.run(None, dict(make_feeds(specs, workload).arrays))
 
 
+#: Below this FP16 has fewer and fewer digits, down to none: the smallest normal number.
+FP16_TINY = float(np.finfo(np.float16).tiny)
+
+
 def difference(answer: np.ndarray, wanted: np.ndarray) -> float:
-    """Relative distance, ‖a − b‖ ÷ ‖b‖."""
+    """Relative distance, ‖a − b‖ ÷ ‖b‖; ‖b‖ at least that of values that FP16 can hold."""
     a, b = answer.astype(np.float64).ravel(), wanted.astype(np.float64).ravel()
-    return float(np.linalg.norm(a - b) / np.linalg.norm(b))
+    scale = max(float(np.linalg.norm(b)), FP16_TINY * float(np.sqrt(b.size)))
+    return float(np.linalg.norm(a - b)) / scale
 
 
 MODES = [

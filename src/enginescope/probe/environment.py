@@ -21,6 +21,11 @@ PACKAGES = (
     "tensorrt",
     "tensorrt-cu12",
     "tensorrt-cu13",
+    "tensorrt-cu12-bindings",
+    "tensorrt-cu13-bindings",
+    "tensorrt-lean",
+    "tensorrt-lean-cu12-bindings",
+    "tensorrt-lean-cu13-bindings",
     "cuda-bindings",
     "nvidia-ml-py",
 )

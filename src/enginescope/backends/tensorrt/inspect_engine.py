@@ -24,8 +24,9 @@ def inspect(
     name : str
         Of the plan.
     """
-    make = getattr(engine, "create_engine_inspector", None)
-    inspector = make() if make is not None else None
+    # the lean bindings have the method and not the class of what it gives: calling it raises
+    known = hasattr(libraries.trt, "EngineInspector")
+    inspector = engine.create_engine_inspector() if known else None
     if inspector is None:
         runtime = libraries.runtime
         return None, None, (_silent(f"the {runtime} runtime has no inspector"),)

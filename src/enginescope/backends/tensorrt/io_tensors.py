@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from enginescope.backends.base import InputSpec
@@ -10,6 +11,9 @@ from enginescope.backends.tensorrt.dtypes import dtype_of
 from enginescope.backends.tensorrt.layout import LINEAR
 from enginescope.core.record import Record
 from enginescope.model.tensor import DataType
+
+#: "Row major linear FP32 format (kLINEAR)"
+_IN_WORDS = re.compile(r"\(k(\w+)\)")
 
 
 class EngineTensor(Record, frozen=True, kw_only=True):
@@ -72,9 +76,18 @@ def _tensor(trt: Any, engine: Any, name: str) -> EngineTensor:
         on_host=engine.get_tensor_location(name) == trt.TensorLocation.HOST,
         vector_axis=axis if vectorised else None,
         vector_width=width if vectorised else None,
-        layout=engine.get_tensor_format(name).name,
+        layout=_layout(trt, engine, name),
         format_text=engine.get_tensor_format_desc(name),
     )
+
+
+def _layout(trt: Any, engine: Any, name: str) -> str:
+    """Return the name of a tensor's format."""
+    if hasattr(trt, "TensorFormat"):
+        return str(engine.get_tensor_format(name).name)
+    # the lean bindings lack the type, and asking for it raises; its description names it
+    match = _IN_WORDS.search(engine.get_tensor_format_desc(name))
+    return match[1] if match else LINEAR
 
 
 def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:

@@ -44,6 +44,9 @@ class Lane:
         One and the same where requests go one at a time.
     launches : list of Launch
         One for each set of input buffers: a graph's launch, or the enqueue itself.
+    bare : Launch or None
+        The same of a lane with one set, without anything of ours between the loop and the call: it
+        gives an error code in a tuple, or true when all is well.
     why_no_graph : str or None
     """
 
@@ -59,6 +62,7 @@ class Lane:
         self.outputs: dict[str, Buffer] = {}
         self.grown: dict[str, Grown] = {}
         self.launches: list[Launch] = []
+        self.bare: Launch | None = None
         self.why_no_graph: str | None = None
         self._allocator: Any = None
 
@@ -116,6 +120,8 @@ class Lane:
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""
         self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
+        if len(self.sets) == 1:
+            self.bare = (self._context.execute_async_v3, (self.compute_stream,))
 
     def _bind_outputs(self) -> None:
         parts = self._parts
@@ -208,6 +214,7 @@ class Lane:
                 return
             made.append((cuda.runtime.cudaGraphLaunch, (captured.graph, self.compute_stream)))
         self.launches = made
+        self.bare = made[0] if len(made) == 1 else None
 
     def close(self) -> None:
         """Let go of the context: it is destroyed while its streams are still there."""

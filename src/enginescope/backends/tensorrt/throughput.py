@@ -129,7 +129,7 @@ class ThroughputRecorder:
         rt, clock, lane = self._cuda.runtime, perf_counter_ns, self._lanes[0]
         record, wait, elapsed = rt.cudaEventRecord, rt.cudaEventSynchronize, rt.cudaEventElapsedTime
         stream = lane.compute_stream
-        launch, arguments = lane.launches[0]
+        launch, arguments = lane.bare or lane.launches[0]
         first, second = self._slots[0]
         begin, end = first.compute_start, first.compute_end
         begin_before, end_before = second.compute_start, second.compute_end
@@ -145,10 +145,11 @@ class ThroughputRecorder:
         for i in range(count):
             record(begin, stream)
             asked[i] = clock()
-            failed = launch(*arguments)[0]
+            answer = launch(*arguments)
             accepted[i] = clock()
             record(end, stream)
-            if wait(end_before)[0] or failed:
+            refused = answer is not True and (answer is False or answer[0])
+            if wait(end_before)[0] or refused:
                 raise self._failure(lane, end_before)
             times[i] = elapsed(begin_before, end_before)[1]
             begin, end, begin_before, end_before = begin_before, end_before, begin, end
