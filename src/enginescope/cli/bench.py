@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from enginescope.core.errors import StoreError, UsageError
 from enginescope.model.job import StopRule, WarmUp, Workload
 
 if TYPE_CHECKING:
+    from enginescope.model.job import Job
     from enginescope.store.archive import Store
 
 EXIT_RUN_FAILED = 3
@@ -50,9 +52,8 @@ class BenchCommand(click.Command):
     "--on",
     "backends",
     multiple=True,
-    default=("ort-cpu",),
-    show_default=True,
-    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.",
+    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  "
+    "[default: ort-cpu; trt for an engine]",
 )
 @click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
 @click.option(
@@ -103,7 +104,7 @@ class BenchCommand(click.Command):
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
-    """Measure MODELS on ONNX Runtime's CPU provider, or on what --on says.
+    """Measure MODELS on ONNX Runtime's CPU provider, engines on TensorRT, or as --on says.
 
     Every model and backend is a job in its own fresh process; its run is stored as soon as it has
     ended. With no model, two small samples are measured.
@@ -120,20 +121,24 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     handed = click.get_current_context().meta[HANDED_OVER]
     to_trtexec = (*split_arguments(options["trtexec_args"]), *handed)
     store = writable(Store(options["store_folder"]))
-    jobs = make_jobs(
-        models or _samples(store.path),
-        [with_profile(one, options["profile_index"]) for one in backends],
+    limits = limits_for(
         workload,
-        limits=limits_for(
-            workload,
-            timeout_s=options["timeout"] and options["timeout"] / 1e3,
-            memory_bytes=options["memory_limit"],
-        ),
+        timeout_s=options["timeout"] and options["timeout"] / 1e3,
+        memory_bytes=options["memory_limit"],
+    )
+    make = partial(
+        make_jobs,
+        workload=workload,
+        limits=limits,
         layer_profile=options["layers"],
         data=options["data"],
         engine_cache=store.path / "engines",
         rebuild=options["rebuild"],
     )
+    jobs: tuple[Job, ...] = ()
+    for model in models or _samples(store.path):
+        on = backends or (_usual(model),)
+        jobs += make([model], with_profile(on, options["profile_index"]))
     jobs = with_arguments(jobs, to_trtexec)
     runs = []
     with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
@@ -230,6 +235,12 @@ def writable(store: Store) -> Store:
             why=error.strerror or str(error),
             hint="--store DIR, or set ENGINESCOPE_HOME",
         ) from error
+
+
+def _usual(model: Path) -> str:
+    from enginescope.runner.jobs import ENGINE_SUFFIXES
+
+    return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
 
 
 def _samples(folder: Path) -> tuple[Path, ...]:

@@ -44,10 +44,12 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.termination import ending_in_order
     from enginescope.core.jsonio import encode
-    from enginescope.runner.jobs import limits_for, make_jobs
+    from enginescope.runner.jobs import ENGINE_SUFFIXES, limits_for, make_jobs
     from enginescope.runner.session import build_engines
     from enginescope.store.archive import Store
 
+    if model.suffix.lower() in ENGINE_SUFFIXES:
+        raise UsageError(f"{model} is an engine already", hint=f"enginescope bench {model}")
     target = _target(output or model.with_suffix(".engine"))
     store = writable(Store(options["store_folder"]))
     workload = Workload(batch=options["batch"], shapes=options["shapes"])
@@ -112,7 +114,9 @@ def _write(run: Run, target: Path) -> list[Path]:
     shutil.copyfile(run.build.engine, target)
     found = [target]
     source = Path(run.build.engine)
-    for file in sorted(source.parent.glob(f"{source.name}.*")):
+    for file in sorted(source.parent.iterdir()):
+        if not file.name.startswith(f"{source.name}."):
+            continue
         beside = target.with_name(target.name + file.name[len(source.name) :])
         shutil.copyfile(file, beside)
         found.append(beside)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,18 +14,54 @@ import pytest
 from enginescope.probe import nvml
 from tests.fakes import loading, models
 
+#: A small cache, so that flushing it takes the host no time.
+L2_BYTES = 64 << 10
 Use = Callable[..., SimpleNamespace]
 
 
+class Clock:
+    """The host's clock, which goes on when it is read and when somebody sleeps.
+
+    The stand-in's device lives on it too, so that nothing in a test depends on a machine's speed.
+    """
+
+    READING_NS = 100
+
+    def __init__(self) -> None:
+        self.ns = 1_000_000_000
+
+    def perf_counter_ns(self) -> int:
+        self.ns += self.READING_NS
+        return self.ns
+
+    def sleep(self, seconds: float) -> None:
+        self.ns += max(int(seconds * 1e9), 1_000)
+
+
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the recorders and of the device."""
+    made = Clock()
+    for name in ("latency", "throughput", "origin"):
+        module = import_module(f"enginescope.backends.tensorrt.{name}")
+        for function in ("perf_counter_ns", "sleep"):
+            if hasattr(module, function):
+                monkeypatch.setattr(module, function, getattr(made, function))
+    return made
+
+
+@pytest.fixture
+def use(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
     """Put the stand-in on the path, of a version, with faults; gone at the end of the test."""
     with ExitStack() as stack:
 
         def loaded(version: str = "10.16.1", fault: str = "", **variables: str) -> SimpleNamespace:
             for name, text in variables.items():
                 monkeypatch.setenv(name, text)
-            return stack.enter_context(loading.loaded(version, fault))
+            fake = stack.enter_context(loading.loaded(version, fault))
+            sys.modules["fake_device.timeline"].time = clock
+            sys.modules["fake_device.handles"].PROPERTIES["l2CacheSize"] = L2_BYTES
+            return fake
 
         # a real GPU of this machine is none of the stand-in's
         monkeypatch.setattr(nvml, "probe_devices", tuple)

@@ -47,11 +47,14 @@ def job(path: Path, precision: str | None = None, /, **more: Any) -> Job:
     """Return a job; what is no field of `Job` is an option of the backend."""
     fields = {key: more.pop(key) for key in list(more) if key in Job.__struct_fields__}
     kind = "engine" if path.suffix in (".engine", ".plan") else "onnx"
-    return Job(
-        subject=Subject(name=path.name, kind=kind, path=str(path)),
-        backend=BackendSpec(name="trt", precision=precision, options=more),
-        **{"workload": workload(), "layer_profile": False, "keep_outputs": True, **fields},
-    )
+    usual = {
+        "subject": Subject(name=path.name, kind=kind, path=str(path)),
+        "backend": BackendSpec(name="trt", precision=precision, options=more),
+        "workload": workload(),
+        "layer_profile": False,
+        "keep_outputs": True,
+    }
+    return Job(**{**usual, **fields})
 
 
 def build(one: Job, seen: list[Progress] | None = None) -> Measured:

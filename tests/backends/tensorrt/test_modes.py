@@ -9,6 +9,7 @@ import pytest
 from enginescope.backends.tensorrt.mode import resolved
 from enginescope.core.errors import UsageError
 from enginescope.model.job import Mode
+from tests.backends.tensorrt.conftest import L2_BYTES
 from tests.backends.tensorrt.driving import (
     COUNT,
     LATENCY,
@@ -194,7 +195,7 @@ def test_a_cold_query_is_timed_without_its_flush(use, perceptron, engines) -> No
     mode = changed(THROUGHPUT, cold=True, cuda_graph=False)
     found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
     assert len(flushed) >= COUNT
-    assert set(flushed) == {2 * (60 << 20)}  # twice the L2 cache
+    assert set(flushed) == {2 * L2_BYTES}
     assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)
 
 

@@ -129,6 +129,10 @@ class _Building:
                 f"trt:{job.backend.precision} with strongly_typed=1",
                 why="a strongly typed network takes its precision from the model",
             )
+        if "calibration_cache" in options and not {"int8", "best"} & set(parts):
+            raise UsageError(
+                "trt: calibration_cache", why="only INT8 is calibrated", hint="--on trt:int8"
+            )
         set_precision(libraries, target.config, parts, self._device.compute_capability or "0.0")
         apply_options(target, options)
         for key in ("input_formats", "output_formats"):

@@ -32,6 +32,8 @@ def set_calibrator(
     ------
     UsageError
         The cache file cannot be read.
+    UnsupportedError
+        This TensorRT does not calibrate, or an input has a type that cannot be filled at random.
     """
     if cache is None and _has_quantisation(trt, network):
         return None, ()
@@ -63,9 +65,7 @@ def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str
     addresses = {}
     for index in range(network.num_inputs):
         tensor = network.get_input(index)
-        shape = spans[tensor.name].opt if tensor.name in spans else tuple(tensor.shape)
-        kind = np.dtype(NUMPY[dtype_of(tensor.dtype) or next(iter(NUMPY))])
-        values = generator.uniform(-1, 1, shape).astype(kind)
+        values = _random_values(tensor, spans.get(tensor.name), generator)
         address = cuda.device_buffer(values.nbytes)
         rt = cuda.runtime
         copied = rt.cudaMemcpy(
@@ -74,6 +74,21 @@ def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str
         cuda.check(copied, "copying a calibration batch")
         addresses[tensor.name] = address
     return addresses
+
+
+def _random_values(tensor: Any, span: Span | None, generator: np.random.Generator) -> Any:
+    known = dtype_of(tensor.dtype)
+    if known not in NUMPY:
+        raise UnsupportedError(
+            f"calibration with input {tensor.name} of type {tensor.dtype.name}",
+            why="it cannot be filled at random",
+            hint="calibration_cache=FILE, or a model with Q/DQ nodes",
+        )
+    kind = np.dtype(NUMPY[known])
+    if span is not None and tensor.is_shape_tensor:
+        return np.array(span.opt, kind)
+    shape = span.opt if span is not None else tuple(tensor.shape)
+    return generator.uniform(-1, 1, shape).astype(kind)
 
 
 def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -> Any:

@@ -74,7 +74,11 @@ def _configure(libraries: Libraries, runtime: Any, options: Mapping[str, Any]) -
     if "tempdir" in options:
         runtime.temporary_directory = options["tempdir"]
     if "tempfile_controls" in options:
-        flags, mask = libraries.trt.TempfileControlFlag, 0
+        flags, mask = getattr(libraries.trt, "TempfileControlFlag", None), 0
+        if flags is None:
+            raise UnsupportedError(
+                "trt: tempfile_controls", why=f"the {libraries.runtime} runtime has none"
+            )
         for name, word in options["tempfile_controls"]:
             if name not in _TEMPORARY or word not in ("allow", "deny"):
                 raise UsageError(

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.tensorrt.model_files import digest_of
-from enginescope.backends.tensorrt.options import build_options
+from enginescope.backends.tensorrt.options import build_options, read_shapes
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.model.build import BuildReport
@@ -26,7 +26,8 @@ REPORT = "build.json"
 def key_of(job: Job, version: str, device: Device) -> str:
     """Return the digest of model, build options, shapes, TensorRT, GPU and driver.
 
-    Files that options name (a calibration cache, plugins) count by their content.
+    Files that options name (a calibration cache, plugins) count by their content. The shape of a
+    request counts only where it becomes that of the build.
 
     Raises
     ------
@@ -40,12 +41,13 @@ def key_of(job: Job, version: str, device: Device) -> str:
         for path in options.get(key, "").split(",")
         if path
     ]
+    shaped = _named_in_all_profiles(options)
     parts = (
         digest_of(job.subject.path or ""),
         job.backend.precision or "",
         sorted(options.items()),
         [_content(Path(path)) for path in named],
-        [(one.name, one.dims) for one in job.workload.shapes],
+        [(one.name, one.dims) for one in job.workload.shapes if one.name not in shaped],
         job.workload.batch,
         version,
         device.name,
@@ -85,6 +87,16 @@ def keep(
         (entry / f"{report.engine}{ending}").write_text(text, encoding="utf-8")
     write_atomic(entry / REPORT, encode(report))
     return msgspec.structs.replace(report, engine=str(entry / report.engine))
+
+
+def _named_in_all_profiles(options: Mapping[str, str]) -> set[str]:
+    """Return the inputs whose shapes the build takes from its own options alone."""
+    found: set[str] = set()
+    for key in ("min_shapes", "opt_shapes", "max_shapes"):
+        if key in options:
+            profiles = [{one.name for one in profile} for profile in read_shapes(options[key])]
+            found |= set.intersection(*profiles)
+    return found
 
 
 def _content(path: Path) -> str:

@@ -219,7 +219,7 @@ class Lane:
     def close(self) -> None:
         """Let go of the context: it is destroyed while its streams are still there."""
         self.launches = []
-        self._context = self._allocator = None
+        self.bare = self._context = self._allocator = None
 
     def answers(self) -> tuple[TensorValues, ...]:
         """Return the values of the outputs of the last request."""

@@ -78,7 +78,7 @@ def _imported_version(runtime: str) -> str | None:
     found = _find(runtime)
     try:
         return getattr(import_module(found[1]), "__version__", None) if found else None
-    except ImportError:  # its libraries do not load: loading it for real says why
+    except (ImportError, OSError, RuntimeError):  # loading it for real says why
         return None
 
 
@@ -104,7 +104,14 @@ def load(runtime: str | None = None) -> Libraries:
             hint=f"pip install {package} 'enginescope[trt]'",
         )
     name, module = found
-    trt = require(module, purpose="the backend trt", install="tensorrt")
+    try:
+        trt = require(module, purpose="the backend trt", install="tensorrt")
+    except (OSError, RuntimeError) as error:  # it loads its libraries by itself
+        raise MissingDependencyError(
+            f"TensorRT ({module}) does not load",
+            why=str(error),
+            hint="pip install --force-reinstall tensorrt, of the CUDA version of your driver",
+        ) from error
     cuda = require(_CUDA, purpose="the backend trt", install="enginescope[trt]")
     return Libraries(trt=trt, cuda=cuda, runtime=name)
 

@@ -80,6 +80,8 @@ def _collect(session: TrtSession) -> tuple[Profile, tuple[Notice, ...]]:
             raise BackendError("profiling the layers", why=session.log.why("no report"))
         if number < WARM_UP:
             continue
+        if not profiler.seen:
+            raise BackendError("profiling the layers", why="TensorRT reported none")
         wholes.append(cuda.check(rt.cudaEventElapsedTime(begin, end), "reading an event"))
         rows.append(profiler.seen)
         spent += wholes[-1]

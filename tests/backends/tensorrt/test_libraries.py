@@ -1,0 +1,153 @@
+"""What is said where TensorRT or the CUDA runtime is missing, or does not load."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from enginescope.backends.tensorrt import libraries
+from enginescope.backends.tensorrt.backend import TrtBackend
+from enginescope.backends.tensorrt.build import build_engine
+from enginescope.backends.tensorrt.cuda import Cuda, Driver
+from enginescope.backends.tensorrt.libraries import (
+    Libraries,
+    installed_version,
+    load,
+    member,
+    version_numbers,
+)
+from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
+from enginescope.model.job import BackendSpec
+from tests.backends.tensorrt.driving import job
+
+
+@pytest.fixture
+def nothing(monkeypatch) -> None:
+    """Neither TensorRT nor CUDA, whatever this machine has."""
+    monkeypatch.setattr(libraries, "is_installed", lambda _: False)
+
+
+def test_nothing_there(nothing) -> None:
+    with pytest.raises(MissingDependencyError, match="TensorRT is not installed") as caught:
+        TrtBackend().require(BackendSpec(name="trt"))
+    assert "pip install tensorrt" in (caught.value.hint or "")
+    found = TrtBackend().availability()
+    assert not found.usable
+    assert "pip install" in (found.hint or "")
+    assert installed_version() is None
+
+
+@pytest.mark.parametrize("runtime", ["lean", "dispatch"])
+def test_a_runtime_that_is_not_there_is_named(use, runtime) -> None:
+    use()
+    with pytest.raises(MissingDependencyError, match=f"{runtime} runtime") as caught:
+        load(runtime)
+    assert f"tensorrt-{runtime}-cu13" in (caught.value.hint or "")
+    assert installed_version(runtime) is None
+
+
+def test_the_version_is_known_without_an_import(each) -> None:
+    del sys.modules["tensorrt"]
+    assert installed_version() == each.trt.__version__
+    assert "tensorrt" not in sys.modules
+    assert load().version[:2] == version_numbers(each.trt.__version__)[:2]
+
+
+def test_the_version_without_a_distribution_is_the_modules(use, monkeypatch) -> None:
+    use("10.16.1")
+    monkeypatch.setattr(libraries.metadata, "version", _absent)
+    assert installed_version() == "10.16.1.11"
+
+
+def _absent(name: str) -> str:
+    raise libraries.metadata.PackageNotFoundError(name)
+
+
+@pytest.mark.parametrize(
+    "error", ["OSError('libnvinfer.so.10: cannot open')", "RuntimeError('no')"]
+)
+def test_a_package_whose_libraries_do_not_load(use, tmp_path, monkeypatch, error) -> None:
+    use()
+    package = tmp_path / "broken" / "tensorrt"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"raise {error}\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    for name in [one for one in sys.modules if one.split(".")[0] == "tensorrt"]:
+        del sys.modules[name]
+    with pytest.raises(MissingDependencyError, match="does not load"):
+        load()
+    monkeypatch.setattr(libraries.metadata, "version", _absent)
+    assert installed_version() is None
+
+
+def test_tensorrt_without_cuda_bindings(use, monkeypatch) -> None:
+    use()
+    monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", None)
+    with pytest.raises(MissingDependencyError, match="cuda") as caught:
+        load()
+    assert "enginescope[trt]" in (caught.value.hint or "")
+
+
+def test_bindings_that_find_no_libcuda_raise(use, monkeypatch) -> None:
+    """As those before 13 do where there is no driver."""
+    fake = use()
+
+    def raises():
+        raise RuntimeError("Failed to dlopen libcuda.so.1")
+
+    monkeypatch.setattr(fake.cuda, "cudaGetDeviceCount", raises)
+    with pytest.raises(MissingDependencyError, match=r"no NVIDIA GPU.*libcuda"):
+        TrtBackend().require(BackendSpec(name="trt"))
+    assert not TrtBackend().availability().usable
+
+
+def test_no_device_at_all(use, monkeypatch) -> None:
+    fake = use()
+    monkeypatch.setattr(fake.cuda, "cudaGetDeviceCount", lambda: (0, 0))
+    with pytest.raises(UnsupportedError, match="there is none"):
+        Driver(fake.cuda).device_count()
+
+
+def test_an_error_of_cuda_is_named_and_explained(use) -> None:
+    fake = use()
+    error = fake.cuda.cudaError_t.cudaErrorInvalidValue
+    with pytest.raises(BackendError, match="this: cudaErrorInvalidValue: invalid argument"):
+        Driver(fake.cuda).check((error, None), "this")
+    with pytest.raises(UnsupportedError, match="GPU 3: this machine shows 1"):
+        Cuda(fake.cuda, 3)
+
+
+def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> None:
+    fake = use()
+    lean = Libraries(trt=fake.trt, cuda=fake.cuda, runtime="lean")
+    with pytest.raises(UnsupportedError, match="lean runtime cannot build") as caught:
+        build_engine(lean, job(perceptron, engine_cache=str(engines)), lambda _: None)
+    assert "version_compatible=1" in (caught.value.hint or "")
+
+
+def test_a_lean_runtime_runs_what_was_built_for_it(use, perceptron, tmp_path, monkeypatch) -> None:
+    from tests.backends.tensorrt.driving import build, measure, report
+
+    fake = use()
+    made = report(build(job(perceptron, engine_cache=str(tmp_path), version_compatible="1")))
+    path = tmp_path / "net.engine"
+    path.write_bytes(Path(made.engine).read_bytes())
+    # the lean runtime has the same names, less the builder and the plugins
+    lean = SimpleNamespace(**{name: getattr(fake.trt, name) for name in dir(fake.trt)})
+    for name in ("Builder", "OnnxParser", "init_libnvinfer_plugins", "get_plugin_registry"):
+        delattr(lean, name)
+    monkeypatch.setitem(sys.modules, "tensorrt_lean", lean)
+    monkeypatch.setattr(libraries, "is_installed", lambda name: name in ("tensorrt_lean", "cuda"))
+    assert TrtBackend().availability().detail.endswith("lean runtime on Fake H200")
+    found = measure(job(path))
+    assert len(found.samples[0])
+    assert "W-NO-PLAN" in {one.code for one in found.notices}
+
+
+def test_a_member_that_is_not_there(use) -> None:
+    fake = use()
+    with pytest.raises(UnsupportedError, match=r"this TensorRT has no DataType.FP3"):
+        member(fake.trt.DataType, "FP3", "type fp3")
