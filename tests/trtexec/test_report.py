@@ -82,7 +82,7 @@ def test_our_log_reads_back_to_the_same_figures(trt) -> None:
         assert series is not None
         ours = as_trtexec_prints(series, (50.0, 99.9))
         assert one.median_ms == pytest.approx(ours.median_ms, rel=1e-5)
-        assert one.mean_ms == pytest.approx(float(series.values_ms.mean()), rel=2e-6)
+        assert one.mean_ms == pytest.approx(float(series.values_ms.mean()), rel=6e-6)
         assert one.percentiles[1][1] == pytest.approx(ours.percentiles[1][1], rel=1e-5)
     assert log.profile is not None
     assert log.profile.iterations == 120

@@ -51,8 +51,8 @@ class RunView:
     def summaries(self) -> tuple[Summary, ...]:
         """Statistics of every metric whose samples can carry some, in the run's order.
 
-        Copies of a run without transfers, all 0, have none. Nor have enqueue times that trtexec
-        printed statistics of: its file holds them to 10 µs only, as differences of long stamps.
+        Copies of a run without transfers, all 0, have none. Nor have enqueue times that the tool
+        printed statistics of and whose file holds them to 10 µs only, as trtexec's does.
         """
         return tuple(self._describe(one) for one in self.run.samples if self._is_sound(one))
 
@@ -197,7 +197,9 @@ class RunView:
             return False
         tool = self.run.tool
         printed = {one.metric for one in tool.summaries} if tool else set()
-        return bool(len(samples)) and not (samples.metric == "enqueue" and "enqueue" in printed)
+        coarse = any(one.code == "I-ENQUEUE-RESOLUTION" for one in self.run.notices)
+        hidden = samples.metric == "enqueue" and "enqueue" in printed and coarse
+        return bool(len(samples)) and not hidden
 
     def _describe(self, samples: Samples) -> Summary:
         workload = self.run.job.workload
