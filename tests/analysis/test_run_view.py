@@ -157,5 +157,8 @@ def test_series_that_carry_no_statistics_have_none() -> None:
         tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
     )
     told = msgspec.structs.replace(run, tool=printed)
+    assert {one.metric for one in RunView(told).summaries} == {"enqueue", "h2d"}
+    coarse = Notice(code="I-ENQUEUE-RESOLUTION", message="10 µs", level="info")
+    told = msgspec.structs.replace(told, notices=(coarse,))
     assert {one.metric for one in RunView(told).summaries} == {"h2d"}
     assert len(told.samples) == 3
