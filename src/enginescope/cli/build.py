@@ -72,7 +72,8 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
 
         (run,) = build_engines(jobs, keep, command=command_line(), watcher=progress.watcher)
     if options["as_json"]:
-        sys.stdout.buffer.write(encode({"files": [str(one) for one in written], "run": run}))
+        told = {"outcome": run.outcome, "build": run.build, "notices": run.notices}
+        sys.stdout.buffer.write(encode({"files": [str(one) for one in written], **told}))
     else:
         _show(run, written)
     return 0 if run.outcome.kind.value == "ok" else EXIT_RUN_FAILED
