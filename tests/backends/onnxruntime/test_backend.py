@@ -94,7 +94,7 @@ def test_layer_times_can_be_left_out(convnet) -> None:
 def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
     session = OrtSession(onnxruntime, job_for(convnet), "CPUExecutionProvider")
     feeds = make_feeds(session.input_specs, with_workload(batch=3))
-    session.bind(feeds.arrays)
+    session.bind(feeds)
     session.step()
     session.settle()
     binding = session._request._binding
