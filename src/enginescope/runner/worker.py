@@ -117,12 +117,14 @@ def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:
 
 
 def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) -> WorkerResult:
-    known = isinstance(error, EnginescopeError)
+    # a backend that runs out of the device's memory says where; Python itself says nothing
+    known = isinstance(error, EnginescopeError) or (isinstance(error, MemoryError) and error.args)
     message = str(error) or type(error).__name__
+    hint = "a smaller batch or shape" if isinstance(error, MemoryError) else None
     outcome = Outcome(
         kind=kind,
         message=message if known else f"{type(error).__name__}: {message}",
-        hint=error.hint if isinstance(error, EnginescopeError) else None,
+        hint=error.hint if isinstance(error, EnginescopeError) else hint,
         detail=None if known else "".join(traceback.format_exception(error)),
     )
     return WorkerResult(outcome=outcome, environment=environment)
