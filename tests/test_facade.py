@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import enginescope as es
 from enginescope.model.job import Limits, StopRule, WarmUp, Workload
 from enginescope.store.archive import Store
+from tests.fakes.loading import loaded
 
 QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=50))
 
@@ -51,3 +54,18 @@ def test_limits() -> None:
 def test_a_model_that_is_not_there() -> None:
     with pytest.raises(es.EnginescopeError, match="no such file"):
         es.bench("absent.onnx")
+
+
+@pytest.mark.slow
+def test_an_engine_is_built_once_and_measured(convnet, tmp_path) -> None:
+    with loaded():
+        report = es.build(convnet, tmp_path / "net.plan", on="trt:fp16", store=tmp_path)
+        assert Path(report.engine) == tmp_path / "net.plan"
+        assert report.precision == "fp16"
+        quick = Workload(stop=StopRule(iterations=20))
+        view = es.bench(tmp_path / "net.plan", on="trt", workload=quick, store=tmp_path)
+        assert view.latency is not None
+        assert view.latency.n == 20
+        assert view.run.device_memory is not None
+        with pytest.raises(es.EnginescopeError, match="builds no engine"):
+            es.build(tmp_path / "net.plan", store=tmp_path)

@@ -15,13 +15,14 @@ from enginescope._version import __version__
 if TYPE_CHECKING:
     from enginescope.analysis.run_view import RunView
     from enginescope.core.errors import EnginescopeError
-    from enginescope.facade import bench, import_artifacts, load_run, write_report
+    from enginescope.facade import bench, build, import_artifacts, load_run, write_report
 
 __all__ = [
     "EnginescopeError",
     "RunView",
     "__version__",
     "bench",
+    "build",
     "import_artifacts",
     "load_run",
     "write_report",
@@ -31,6 +32,7 @@ _HOMES = {
     "EnginescopeError": "enginescope.core.errors",
     "RunView": "enginescope.analysis.run_view",
     "bench": "enginescope.facade",
+    "build": "enginescope.facade",
     "import_artifacts": "enginescope.facade",
     "load_run": "enginescope.facade",
     "write_report": "enginescope.facade",

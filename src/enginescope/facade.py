@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from enginescope.analysis.run_view import RunView
-from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.model.build import BuildReport
 from enginescope.model.job import Limits, Workload
 from enginescope.model.run import OutcomeKind, Run
 
@@ -33,9 +37,9 @@ def bench(
     Parameters
     ----------
     model : path
-        An ONNX model.
+        An ONNX model, or a TensorRT engine.
     on : str
-        Backend specification, such as ``"ort-cpu?intra_op_num_threads=1"``.
+        Backend specification, such as ``"ort-cpu?intra_op_num_threads=1"`` or ``"trt:fp16"``.
     workload : Workload, optional
         Shapes, feeds, warm-up and stop rule. By default: seeded random inputs, 200 ms of warm-up,
         and samples until the 95 % interval of the median is within ±0.5 % or 10 s are over.
@@ -46,7 +50,8 @@ def bench(
     data : str
         ``"auto"``: a ``test_data_set_*`` folder beside the model; ``"none"``; or a folder.
     store : path, optional
-        Folder of runs to keep the run in; by default it is not stored.
+        Folder of runs to keep the run in; by default it is not stored. Engines that are built are
+        kept there too, by default in the store that the command line uses.
 
     Returns
     -------
@@ -72,6 +77,7 @@ def bench(
         limits=limits,
         layer_profile=layer_profile,
         data=data,
+        engine_cache=_engines(store),
     )
 
     def keep(run: Run) -> None:
@@ -84,6 +90,67 @@ def bench(
     (run,) = run_jobs(jobs, keep, command=shlex.join(sys.orig_argv))
     _raise_unless_ok(run)
     return RunView(run)
+
+
+def build(
+    model: str | PathLike[str],
+    engine: str | PathLike[str] | None = None,
+    *,
+    on: str = "trt",
+    workload: Workload | None = None,
+    limits: Limits | None = None,
+    rebuild: bool = False,
+    store: str | PathLike[str] | None = None,
+) -> BuildReport:
+    """Build a TensorRT engine in a process of its own, or take the one that was built before.
+
+    Parameters
+    ----------
+    model : path
+        An ONNX model.
+    engine : path, optional
+        Where to copy the engine; by default it stays in the engine cache alone.
+    on : str
+        Backend specification with precision and options: ``"trt:fp16?workspace=4GiB"``.
+    workload : Workload, optional
+        Batch and shapes of dynamic inputs, where the options name none.
+    rebuild : bool
+        Build even if the cache has it.
+    store : path, optional
+        Folder whose engine cache is used; by default the one the command line uses.
+
+    Returns
+    -------
+    BuildReport
+        ``report.engine`` is the path.
+
+    Raises
+    ------
+    UsageError
+        The model is not there, or the backend builds nothing.
+    UnsupportedError, BackendError
+        It cannot be built, or building failed.
+    """
+    from enginescope.runner.jobs import make_jobs
+    from enginescope.runner.session import build_engines
+
+    jobs = make_jobs(
+        [Path(model)],
+        [on],
+        workload or Workload(),
+        limits=limits,
+        data="none",
+        engine_cache=_engines(store),
+        rebuild=rebuild,
+    )
+    (run,) = build_engines(jobs, lambda _run: None, command=shlex.join(sys.orig_argv))
+    _raise_unless_ok(run)
+    if run.build is None:
+        raise UsageError(f"{on} builds no engine of {model}", hint='on="trt:fp16"')
+    if engine is None:
+        return run.build
+    shutil.copyfile(run.build.engine, engine)
+    return msgspec.structs.replace(run.build, engine=str(engine))
 
 
 def load_run(path: str | PathLike[str]) -> RunView:
@@ -132,6 +199,12 @@ def write_report(
 
     views = [runs] if isinstance(runs, RunView) else list(runs)
     return write(views, Path(folder), topk=topk)
+
+
+def _engines(store: str | PathLike[str] | None) -> Path:
+    from enginescope.store.archive import Store
+
+    return Store(Path(store) if store is not None else None).path / "engines"
 
 
 def _raise_unless_ok(run: Run) -> None:
