@@ -106,7 +106,7 @@ def test_a_mode_it_did_not_follow(tool, engine) -> None:
 def test_a_graph_that_was_refused(tool, engine) -> None:
     tool.fault("graph_refused")
     result = measured(job(engine))
-    assert "W-NO-GRAPH" in codes(result)
+    assert "W-NO-CUDA-GRAPH" in codes(result)
     assert result.mode is not None
     assert result.mode.cuda_graph is False
 

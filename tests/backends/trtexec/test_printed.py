@@ -82,8 +82,10 @@ def test_a_graph_that_was_refused_is_none() -> None:
         refused = report(message, **{"CUDA Graph": "Enabled"})
         assert capture_failed(refused)
         assert printed_mode(refused).cuda_graph is False
-        assert [one.code for one in mode_notices(refused, Mode(cuda_graph=True))] == ["W-NO-GRAPH"]
-        assert [one.code for one in mode_notices(refused, None)] == ["W-NO-GRAPH"]
+        assert [one.code for one in mode_notices(refused, Mode(cuda_graph=True))] == [
+            "W-NO-CUDA-GRAPH"
+        ]
+        assert [one.code for one in mode_notices(refused, None)] == ["W-NO-CUDA-GRAPH"]
 
 
 def test_a_mode_that_is_not_the_one_asked_for() -> None:

@@ -52,7 +52,7 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
     if capture_failed(report):
         found.append(
             Notice(
-                code="W-NO-GRAPH",
+                code="W-NO-CUDA-GRAPH",
                 message="the engine could not be captured into a CUDA graph; trtexec launched it "
                 "without one",
             )
