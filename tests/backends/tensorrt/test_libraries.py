@@ -74,13 +74,14 @@ def test_a_package_whose_libraries_do_not_load(use, tmp_path, monkeypatch, error
     package = tmp_path / "broken" / "tensorrt"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(f"raise {error}\n")
-    monkeypatch.syspath_prepend(str(package.parent))
     for name in [one for one in sys.modules if one.split(".")[0] == "tensorrt"]:
         del sys.modules[name]
-    with pytest.raises(MissingDependencyError, match="does not load"):
-        load()
     monkeypatch.setattr(libraries.metadata, "version", _absent)
-    assert installed_version() is None
+    with pytest.MonkeyPatch.context() as patch:  # undone before the stand-in leaves the path
+        patch.syspath_prepend(str(package.parent))
+        with pytest.raises(MissingDependencyError, match="does not load"):
+            load()
+        assert installed_version() is None
 
 
 def test_tensorrt_without_cuda_bindings(use, monkeypatch) -> None:

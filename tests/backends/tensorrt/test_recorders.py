@@ -182,12 +182,13 @@ def test_times_so_far_can_be_read_between_stretches(recording, mode) -> None:
     ("fault", "words"),
     [("execute_fails", "enqueueing an inference"), ("illegal_address", "cudaErrorIllegalAddress")],
 )
-def test_a_failure_on_the_way_says_what_failed(recording, monkeypatch, mode, fault, words) -> None:
+def test_a_failure_on_the_way_says_what_failed(recording, mode, fault, words) -> None:
     found = recording(msgspec.structs.replace(mode, cuda_graph=False))
     found.recorder.run(2)
-    monkeypatch.setenv("FAKE_TENSORRT_FAULT", fault)
-    with pytest.raises(BackendError, match=words):
-        found.recorder.run(3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAKE_TENSORRT_FAULT", fault)
+        with pytest.raises(BackendError, match=words):
+            found.recorder.run(3)
 
 
 def as_run(found: Recording) -> Run:
