@@ -120,6 +120,14 @@ def test_a_machine_without_a_gpu_is_told_in_one_line(use, fault) -> None:
     assert "looking for a GPU" in found.detail
 
 
+def test_a_gpu_that_is_hidden_is_looked_for_in_the_environment(use, monkeypatch) -> None:
+    use("10.16.1", "no_gpu")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(MissingDependencyError) as caught:
+        TrtBackend().require(BackendSpec(name="trt"))
+    assert "CUDA_VISIBLE_DEVICES is ''" in (caught.value.hint or "")
+
+
 def test_a_device_that_is_not_there_is_a_usage_error(use) -> None:
     use(FAKE_CUDA_DEVICES="2")
     TrtBackend().require(BackendSpec(name="trt", options={"device": "1"}))

@@ -207,6 +207,8 @@ def test_an_engine_that_cannot_be_refitted(use, perceptron, tmp_path, engines) -
     use()
     with pytest.raises(UnsupportedError, match="not refittable"):
         measure(with_engine(job(perceptron, refit_from=str(perceptron)), engines))
+    with pytest.raises(UsageError, match="no such file"):
+        measure(with_engine(job(perceptron, refit="1", refit_from="absent.onnx"), engines))
     image = models.image(tmp_path / "image.onnx")
     found = with_engine(job(perceptron, refit="1", refit_from=str(image)), engines)
     assert len(measure(found).samples[0])  # a model without weights fits anything

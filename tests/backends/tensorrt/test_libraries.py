@@ -84,11 +84,12 @@ def test_a_package_whose_libraries_do_not_load(use, tmp_path, monkeypatch, error
         assert installed_version() is None
 
 
-def test_tensorrt_without_cuda_bindings(use, monkeypatch) -> None:
+def test_tensorrt_without_cuda_bindings(use) -> None:
     use()
-    monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", None)
-    with pytest.raises(MissingDependencyError, match="cuda") as caught:
-        load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cuda.bindings.runtime", None)
+        with pytest.raises(MissingDependencyError, match="cuda") as caught:
+            load()
     assert "enginescope[trt]" in (caught.value.hint or "")
 
 

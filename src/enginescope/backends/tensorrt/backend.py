@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,12 @@ class TrtBackend:
         try:
             count = Driver(libraries.cuda).device_count()
         except UnsupportedError as error:
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+            hidden = "" if visible is None else f"CUDA_VISIBLE_DEVICES is '{visible}'; "
             raise MissingDependencyError(
-                "no NVIDIA GPU can be used here", why=str(error), hint="nvidia-smi; --on ort-cpu"
+                "no NVIDIA GPU can be used here",
+                why=str(error),
+                hint=f"{hidden}nvidia-smi; --on ort-cpu",
             ) from error
         device = options.get("device", 0)
         if not 0 <= device < count:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.logger import Log
-from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 
 
 def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, log: Log) -> None:
@@ -14,11 +15,15 @@ def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, l
 
     Raises
     ------
+    UsageError
+        There is no such file.
     UnsupportedError
         This TensorRT has no such refitter (it came with 10), or the engine cannot be refitted.
     BackendError
         The model does not fit the engine.
     """
+    if not Path(path).is_file():
+        raise UsageError(f"refit_from={path}", why="there is no such file")
     trt = libraries.trt
     make = getattr(trt, "OnnxParserRefitter", None)
     if make is None:
