@@ -1,0 +1,112 @@
+"""What the inspector and the profiler tell, and what is made of it when they do not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from enginescope.backends.tensorrt.inspect_engine import inspect
+from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.backends.tensorrt.model_files import node_at
+from enginescope.backends.tensorrt.output_allocator import Grown, make_allocator
+from enginescope.backends.tensorrt.profile_pass import profile_of
+from enginescope.core.errors import BackendError, UnsupportedError
+from tests.backends.tensorrt.driving import job, measure, opened, with_engine
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "kept"),
+    [
+        ("", "tells nothing of this plan", None),
+        ('{"Layers": 3}', "cannot be read", '{"Layers": 3}'),
+        ("no JSON at all", "cannot be read", "no JSON at all"),
+    ],
+)
+def test_an_inspector_that_tells_nothing_useful(use, text, words, kept) -> None:
+    fake = use()
+    libraries = Libraries(trt=fake.trt, cuda=fake.cuda, runtime="full")
+    inspector = SimpleNamespace(get_engine_information=lambda _: text)
+    engine = SimpleNamespace(create_engine_inspector=lambda: inspector)
+    told, plan, (notice,) = inspect(libraries, engine, None, "net")
+    assert (told, plan) == (kept, None)
+    assert notice.code == "W-NO-PLAN"
+    assert words in notice.message
+
+
+def test_layers_that_change_from_one_run_to_the_next_have_no_profile() -> None:
+    with pytest.raises(BackendError, match="other layers from one run to the next"):
+        profile_of([[("a", 1.0), ("b", 1.0)], [("a", 1.0)]], [2.0, 1.0])
+
+
+def test_a_profile_is_of_layers_by_their_place() -> None:
+    rows = [[("same", 1.0), ("same", 3.0)], [("same", 2.0), ("same", 6.0)]]
+    found = profile_of(rows, [4.5, 8.5])
+    assert [(one.name, one.mean_ms, one.total_ms) for one in found.layers] == [
+        ("same", 1.5, 3.0),
+        ("same", 4.5, 9.0),
+    ]
+    assert [one.share_pct for one in found.layers] == [25.0, 75.0]
+    assert (found.iterations, found.whole_ms) == (2, 6.5)
+
+
+def test_auxiliary_streams_are_noticed(use, perceptron, engines, monkeypatch) -> None:
+    use()
+    monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
+    found = measure(with_engine(job(perceptron, layer_profile=True, max_aux_streams="2"), engines))
+    (notice,) = (one for one in found.notices if one.code == "W-PARALLEL-LAYERS")
+    assert notice.evidence == {"aux_streams": 2}
+
+
+def test_a_profile_that_tensorrt_refuses(use, perceptron, engines, monkeypatch) -> None:
+    use()
+    sizes = {"opt_shapes": "x:1x4;x:2x4", "profile_index": "1"}
+    one = with_engine(job(perceptron, **sizes), engines)
+    from tensorrt import _context
+
+    refuses = lambda *_: False  # noqa: E731
+    monkeypatch.setattr(_context.IExecutionContext, "set_optimization_profile_async", refuses)
+    with pytest.raises(BackendError, match="optimisation profile 1: TensorRT refused it"):
+        measure(one)
+
+
+def test_a_runtime_takes_a_dla_core(use, perceptron, engines) -> None:
+    use()
+    one = with_engine(job(perceptron), engines)
+    core = job(perceptron, engine=one.engine, dla_core="1")
+    with opened(core) as session:
+        assert session._runtime.DLA_core == 1
+
+
+def test_a_runtime_without_control_of_temporary_files(
+    use, perceptron, engines, monkeypatch
+) -> None:
+    fake = use()
+    one = with_engine(job(perceptron, tempfile_controls="temporary:deny"), engines)
+    monkeypatch.delattr(fake.trt, "TempfileControlFlag")
+    with pytest.raises(UnsupportedError, match="tempfile_controls"):
+        measure(one)
+
+
+def test_an_output_without_memory_gets_the_null_address(use) -> None:
+    fake = use()
+
+    def full(nbytes):
+        raise MemoryError
+
+    memory = {"y": Grown(SimpleNamespace(device_buffer=full))}  # type: ignore[arg-type]
+    allocator = make_allocator(fake.trt, memory)
+    assert allocator.reallocate_output("y", 0, 64, 256) == 0
+    memory["y"] = Grown(SimpleNamespace(device_buffer=lambda nbytes: 4096))  # type: ignore[arg-type]
+    assert allocator.reallocate_output_async("y", 0, 64, 256, 0) == 4096
+    memory["y"]._cuda.device_buffer = full
+    assert allocator.reallocate_output("y", 0, 32, 256) == 4096  # it is large enough
+    assert allocator.reallocate_output("y", 0, 65, 256) == 0
+
+
+def test_a_node_is_found_by_its_number(perceptron, tmp_path) -> None:
+    assert node_at(str(perceptron), 1) == ("activation", "Relu")
+    assert node_at(str(perceptron), 2) == (None, None)
+    damaged = tmp_path / "damaged.onnx"
+    damaged.write_bytes(b"garbage")
+    assert node_at(str(damaged), 0) == (None, None)
