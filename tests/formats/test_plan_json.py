@@ -5,7 +5,8 @@ import json
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.plan_json import parse_plan
+from enginescope.formats.lenient_json import read_json
+from enginescope.formats.plan_json import parse_plan, plan_of
 from enginescope.model.plan import Plan
 from enginescope.model.tensor import DataType
 from tests.formats import plans
@@ -217,3 +218,32 @@ def test_recorded_plan(data) -> None:
     assert json.loads(raw.decode(), strict=False)["Bindings"] == [
         one.tensor.name for one in plan.io
     ]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        plans.tensorrt_8_2(),
+        plans.tensorrt_8_4(),
+        plans.tensorrt_10(),
+        plans.tensorrt_11(),
+        plans.names_only(),
+        plans.tensorrt_10()["Layers"],
+    ],
+)
+def test_layer_by_layer_gives_what_the_whole_gives(plan: object) -> None:
+    data = plans.encoded(plan)
+    assert parse_plan(data, "a.json") == plan_of(read_json(data, "a.json"))
+
+
+def test_a_fault_in_a_late_layer_is_repaired() -> None:
+    layers = b'{"Name": "a"}, {"Name": "b", "Note": "\xff"}, {"Name": "c", "LayerType": "\x01"}'
+    plan, notices = parse_plan(b'{"Layers": [' + layers + b"]}", "a.json")
+    assert [layer.name for layer in plan.layers] == ["a", "b", "c"]
+    assert {"I-ENCODING", "I-JSON-REPAIRED"} <= {one.code for one in notices}
+
+
+def test_too_deep_to_be_read() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(FormatError, match="nested too deeply"):
+        parse_plan(b'{"Layers": [{"Name": "a", "Deep": ' + deep + b"}]}", "a.json")

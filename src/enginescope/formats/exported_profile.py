@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.json_walk import finite_number, lists_within
 from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.paused_collection import paused_collection
 from enginescope.formats.plan_layer import whole_number
 from enginescope.formats.unit_keys import split_unit
 from enginescope.model.notice import Notice
@@ -16,7 +18,22 @@ _TOTAL = ("time", "total", "totaltime")
 _MEAN = ("average", "avg", "mean", "averagetime", "avgtime", "meantime")
 _MEDIAN = ("median", "mediantime")
 _SHARE = ("percentage", "percent", "pct", "timepct")
-_TIMES = frozenset((*_TOTAL, *_MEAN, *_MEDIAN))
+
+
+class _Columns(NamedTuple):
+    """Where a record with certain keys has its figures, and the milliseconds in one of their unit.
+
+    A figure may stand under several keys; the first with a number is taken.
+    """
+
+    total: tuple[tuple[str, float], ...]
+    mean: tuple[tuple[str, float], ...]
+    median: tuple[tuple[str, float], ...]
+    share: tuple[tuple[str, float], ...]
+
+    @property
+    def has_times(self) -> bool:
+        return bool(self.total or self.mean or self.median)
 
 
 def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
@@ -40,7 +57,8 @@ def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]
     FormatError
         It is not JSON, or holds no layer times with a unit.
     """
-    return profile_of(read_json(data, source))
+    with paused_collection():
+        return profile_of(read_json(data, source))
 
 
 def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
@@ -52,7 +70,7 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
         )
     iterations = _iterations(document.value, items)
     rows = [one for one in items if _is_row(one)]
-    layers = tuple(_timing(index, row, iterations) for index, row in enumerate(rows))
+    layers = tuple([_timing(index, row, iterations) for index, row in enumerate(rows)])
     left_out = len(items) - len(rows) - sum(_is_count(one) for one in items)
     notices = document.notices
     if left_out:
@@ -74,8 +92,19 @@ def _records(value: Any) -> list[Any] | None:
 def _is_row(raw: Any) -> bool:
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or "cat" in raw:
         return False
-    fields = (split_unit(key) for key in raw)
-    return any(name in _TIMES and factor is not None for name, factor in fields)
+    return _columns(tuple(raw)).has_times
+
+
+@lru_cache(maxsize=256)
+def _columns(keys: tuple[str, ...]) -> _Columns:
+    """Records of one file have the same keys: their names are taken apart once."""
+    parts = [(key, *split_unit(key)) for key in keys]
+
+    def timed(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+        return tuple((key, ms) for key, name, ms in parts if name in names and ms is not None)
+
+    share = tuple((key, 1.0) for key, name, _ in parts if name in _SHARE)
+    return _Columns(total=timed(_TOTAL), mean=timed(_MEAN), median=timed(_MEDIAN), share=share)
 
 
 def _is_count(raw: Any) -> bool:
@@ -98,31 +127,26 @@ def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, .
 
 
 def _timing(index: int, row: dict[str, Any], iterations: int | None) -> LayerTiming:
-    total, mean, median = (_in_ms(row, names) for names in (_TOTAL, _MEAN, _MEDIAN))
+    columns = _columns(tuple(row))
+    total, mean = _figure(row, columns.total), _figure(row, columns.mean)
     if mean is None and total is not None and iterations:
         mean = total / iterations
     return LayerTiming(
         index=index,
         name=row["name"],
         mean_ms=mean,
-        median_ms=median,
+        median_ms=_figure(row, columns.median),
         total_ms=total,
-        share_pct=_share(row),
+        share_pct=_figure(row, columns.share),
     )
 
 
-def _in_ms(row: dict[str, Any], names: tuple[str, ...]) -> float | None:
-    for key, raw in row.items():
-        name, factor = split_unit(key)
-        value = finite_number(raw)
-        if name in names and factor is not None and value is not None:
+def _figure(row: dict[str, Any], places: tuple[tuple[str, float], ...]) -> float | None:
+    for key, factor in places:
+        value = finite_number(row[key])
+        if value is not None:
             return value * factor
     return None
-
-
-def _share(row: dict[str, Any]) -> float | None:
-    found = (finite_number(raw) for key, raw in row.items() if split_unit(key)[0] in _SHARE)
-    return next((one for one in found if one is not None), None)
 
 
 def _left_out(source: str, count: int) -> Notice:

@@ -6,19 +6,23 @@ engine built without detailed profiling verbosity has names in place of layers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.paused_collection import paused_collection
 from enginescope.formats.plan_io import io_tensors
-from enginescope.formats.plan_layer import parse_layer, unknown_formats
+from enginescope.formats.plan_layer import LayerReader
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Layer, Plan
 
 _ROOT_KEYS = ("Layers", "Bindings", "I/O Tensors")
+_ROOT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.json.Decoder()
 
 
 def parse_plan(
@@ -46,30 +50,52 @@ def parse_plan(
     FormatError
         It is not JSON, or holds no list of layers.
     """
-    return plan_of(read_json(data, source), name=name)
+    try:
+        with paused_collection():
+            return _plan(source, *_layer_by_layer(data), name=name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # told or repaired there
+        return plan_of(read_json(data, source), name=name)
 
 
 def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
     """Return the plan in a file already read; see `parse_plan`."""
-    root, raw_layers = _root(document)
-    numbered = enumerate(raw_layers)
-    layers = tuple(one for index, raw in numbered if (one := parse_layer(index, raw)) is not None)
-    if raw_layers and not layers:
+    plan, notices = _plan(document.source, *_root(document), name=name)
+    return plan, (*document.notices, *notices)
+
+
+def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], Iterable[Any]]:
+    """Return a valid file's root without its layers, and the layers, decoded as they are asked for.
+
+    The values of all layers at once take several times the memory of the plan.
+    """
+    if data.lstrip()[:1] == b"[":
+        return {}, map(_ENTRY.decode, _ENTRIES.decode(data))
+    root = _ROOT.decode(data)
+    layers = _ENTRIES.decode(root.pop("Layers", b"null"))
+    return {key: _ENTRY.decode(raw) for key, raw in root.items()}, map(_ENTRY.decode, layers)
+
+
+def _plan(
+    source: str, root: dict[str, Any], raw_layers: Iterable[Any], *, name: str | None
+) -> tuple[Plan, tuple[Notice, ...]]:
+    reader = LayerReader()
+    layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)
+    if reader.entries and not layers:
         raise FormatError(
-            document.source, where="Layers", why="no entry is a layer", expected="names or objects"
+            source, where="Layers", why="no entry is a layer", expected="names or objects"
         )
     layers = _with_default_profile(layers)
     io, guessed = io_tensors(root, layers)
     plan = Plan(
-        name=name or document.source,
+        name=name or source,
         layers=layers,
         io=io,
-        source_schema=_schema(root, raw_layers),
+        source_schema=_schema(root, reader),
         extra={key: value for key, value in root.items() if key not in _ROOT_KEYS},
     )
-    notices = [*document.notices, *_notices(document.source, raw_layers, plan)]
+    notices = _notices(source, reader, plan)
     if guessed:
-        notices.append(_guessed_io(document.source, plan))
+        notices.append(_guessed_io(source, plan))
     return plan, tuple(notices)
 
 
@@ -93,22 +119,10 @@ def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
     )
 
 
-def _schema(root: dict[str, Any], raw_layers: Sequence[Any]) -> str:
-    if raw_layers and all(isinstance(one, str) for one in raw_layers):
+def _schema(root: dict[str, Any], reader: LayerReader) -> str:
+    if reader.entries and reader.names == reader.entries:
         return "names-only"
-    if "I/O Tensors" in root:
-        return "trt11"
-    tensors = (
-        tensor
-        for layer in raw_layers
-        if isinstance(layer, dict)
-        for side in (layer.get("Inputs"), layer.get("Outputs"))
-        if isinstance(side, list)
-        for tensor in side
-        if isinstance(tensor, dict)
-    )
-    split = any("Datatype" in one or "DataType" in one for one in tensors)
-    return "trt11" if split else "trt8-10"
+    return "trt11" if "I/O Tensors" in root or reader.has_split_format else "trt8-10"
 
 
 def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
@@ -120,9 +134,9 @@ def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     )
 
 
-def _notices(source: str, raw_layers: Sequence[Any], plan: Plan) -> list[Notice]:
+def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
     found = []
-    left_out = len(raw_layers) - len(plan.layers)
+    left_out = reader.entries - len(plan.layers)
     if left_out:
         found.append(
             Notice(
@@ -141,7 +155,7 @@ def _notices(source: str, raw_layers: Sequence[Any], plan: Plan) -> list[Notice]
                 level="info",
             )
         )
-    unknown = sorted(set(unknown_formats(raw_layers)))
+    unknown = sorted(reader.unknown_formats)
     if unknown:
         found.append(
             Notice(

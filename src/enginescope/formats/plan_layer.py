@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from enginescope.formats.tensor_format import parse_dtype, parse_joined, parse_split
@@ -19,34 +19,73 @@ _OWN_KEYS = frozenset(
 )
 
 
-def parse_layer(index: int, raw: Any) -> Layer | None:
-    """Return a layer, or ``None`` if `raw` is neither a name nor an object with one."""
-    if isinstance(raw, str):
-        return Layer(index=index, name=raw, profile_index=profile_suffix((raw,)))
-    if not isinstance(raw, dict) or not isinstance(raw.get("Name"), str):
-        return None
-    name = raw["Name"]
-    subtype = _text(raw.get("LayerType"))
-    inputs, outputs = _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))
-    weights = tuple(_weights(raw))
-    used = _OWN_KEYS | {one.role for one in weights}
-    nodes = onnx_nodes(raw.get("Metadata"))
-    stream = raw.get("StreamId")
-    return Layer(
-        index=index,
-        name=name,
-        type=_type(_text(raw.get("ParameterType")), subtype),
-        subtype=subtype,
-        inputs=inputs,
-        outputs=outputs,
-        tactic_name=_text(raw.get("TacticName")),
-        tactic_value=_text(raw.get("TacticValue")),
-        weights=weights,
-        onnx_nodes=nodes,
-        stream=whole_number(stream),
-        profile_index=profile_suffix((name, *(one.name for one in (*inputs, *outputs)))),
-        attributes={key: value for key, value in raw.items() if key not in used},
-    )
+class LayerReader:
+    """Raw layers into layers, in one pass over plans of any length.
+
+    Attributes
+    ----------
+    entries, names : int
+        How many raw layers were read; how many of them were names alone.
+    unknown_formats : set of str
+        Format or type texts of tensors whose type was not understood.
+    has_split_format : bool
+        Whether a tensor has its type apart from its format, as TensorRT 11 writes it.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.names = 0
+        self.unknown_formats: set[str] = set()
+        self.has_split_format = False
+
+    def read(self, raw: Any) -> Layer | None:
+        """Return the next layer, or ``None`` if `raw` is neither a name nor an object with one."""
+        index = self.entries
+        self.entries += 1
+        if isinstance(raw, str):
+            self.names += 1
+            return Layer(index=index, name=raw, profile_index=profile_suffix((raw,)))
+        if not isinstance(raw, dict) or not isinstance(raw.get("Name"), str):
+            return None
+        name = raw["Name"]
+        subtype = _text(raw.get("LayerType"))
+        inputs, outputs = self._tensors(raw.get("Inputs")), self._tensors(raw.get("Outputs"))
+        weights, attributes = _weights_and_rest(raw)
+        return Layer(
+            index=index,
+            name=name,
+            type=_type(_text(raw.get("ParameterType")), subtype),
+            subtype=subtype,
+            inputs=inputs,
+            outputs=outputs,
+            tactic_name=_text(raw.get("TacticName")),
+            tactic_value=_text(raw.get("TacticValue")),
+            weights=weights,
+            onnx_nodes=onnx_nodes(raw.get("Metadata")),
+            stream=whole_number(raw.get("StreamId")),
+            profile_index=profile_suffix((name, *[one.name for one in (*inputs, *outputs)])),
+            attributes=attributes,
+        )
+
+    def _tensors(self, raw: Any) -> tuple[Tensor, ...]:
+        if not isinstance(raw, list):
+            return ()
+        found = []
+        for item in raw:
+            tensor = parse_tensor(item)
+            if tensor is None:
+                continue
+            found.append(tensor)
+            if "Datatype" in item or "DataType" in item:
+                self.has_split_format = True
+            if tensor.dtype is None:
+                self._note_unknown(item)
+        return tuple(found)
+
+    def _note_unknown(self, raw: dict[str, Any]) -> None:
+        text = _text(raw.get("Format/Datatype")) or _text(_datatype_text(raw))
+        if text is not None:
+            self.unknown_formats.add(text)
 
 
 def parse_tensor(raw: Any) -> Tensor | None:
@@ -67,10 +106,10 @@ def parse_shape(raw: Any) -> tuple[int | None, ...] | None:
     """Return dimensions, −1 as ``None``; ``None`` for what is no list of whole numbers."""
     if not isinstance(raw, list):
         return None
-    dims = [whole_number(one) for one in raw]
-    if any(dim is None for dim in dims):
-        return None
-    return tuple(dim if dim is not None and dim >= 0 else None for dim in dims)
+    for dim in raw:
+        if type(dim) is not int or not 0 <= dim < _MAX_INT:
+            return _dynamic_shape(raw)
+    return tuple(raw)
 
 
 def onnx_nodes(metadata: Any) -> tuple[str, ...]:
@@ -78,7 +117,7 @@ def onnx_nodes(metadata: Any) -> tuple[str, ...]:
 
     They are joined with U+001E, by Myelin with U+001F, raw or escaped.
     """
-    if not isinstance(metadata, str):
+    if not isinstance(metadata, str) or not metadata:
         return ()
     found = (_ONNX.fullmatch(part.strip()) for part in _SEPARATOR.split(metadata))
     return tuple(dict.fromkeys(match[1] for match in found if match and match[1]))
@@ -86,7 +125,10 @@ def onnx_nodes(metadata: Any) -> tuple[str, ...]:
 
 def profile_suffix(names: Iterable[str]) -> int | None:
     """Return N of the first name with ``[profile N]``."""
-    return next((int(match[1]) for name in names if (match := _PROFILE.search(name))), None)
+    for name in names:
+        if "[profile " in name and (match := _PROFILE.search(name)):
+            return int(match[1])
+    return None
 
 
 def whole_number(value: Any) -> int | None:
@@ -94,31 +136,17 @@ def whole_number(value: Any) -> int | None:
     return value if type(value) is int and abs(value) < _MAX_INT else None
 
 
-def unknown_formats(raw_layers: Sequence[Any]) -> Iterable[str]:
-    """Yield the format or type text of every tensor whose type was not understood."""
-    for layer in raw_layers:
-        if not isinstance(layer, dict):
-            continue
-        for raw in (*_items(layer.get("Inputs")), *_items(layer.get("Outputs"))):
-            if not isinstance(raw, dict) or _format_of(raw)[0] is not None:
-                continue
-            text = _text(raw.get("Format/Datatype")) or _text(_datatype_text(raw))
-            if text is not None:
-                yield text
+def _dynamic_shape(raw: list[Any]) -> tuple[int | None, ...] | None:
+    dims = [whole_number(one) for one in raw]
+    if any(dim is None for dim in dims):
+        return None
+    return tuple(dim if dim is not None and dim >= 0 else None for dim in dims)
 
 
 def _type(parameter_type: str | None, subtype: str | None) -> str:
     if parameter_type == "Convolution" and subtype and "Deconvolution" in subtype:
         return "Deconvolution"  # TensorRT gives both kinds the same parameters
     return parameter_type or subtype or "unknown"
-
-
-def _tensors(raw: Any) -> tuple[Tensor, ...]:
-    return tuple(one for item in _items(raw) if (one := parse_tensor(item)) is not None)
-
-
-def _items(raw: Any) -> list[Any]:
-    return raw if isinstance(raw, list) else []
 
 
 def _format_of(raw: dict[str, Any]) -> tuple[DataType | None, Layout | None]:
@@ -132,17 +160,28 @@ def _datatype_text(raw: dict[str, Any]) -> Any:
     return raw.get("Datatype") or raw.get("DataType")
 
 
-def _weights(raw: dict[str, Any]) -> Iterable[Weights]:
+def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[str, Any]]:
+    """Return what a layer carries, and the fields that are in no other place of a layer."""
+    weights = []
+    rest = {}
     for key, value in raw.items():
-        if isinstance(value, dict) and "Count" in value and "Type" in value:
-            count = whole_number(value["Count"])
-            yield Weights(
-                role=key,
-                dtype=parse_dtype(_text(value["Type"])),
-                count=count if count is not None and count >= 0 else None,
-            )
-    for constant in _tensors(raw.get("Constants")):
-        yield Weights(role="Constants", dtype=constant.dtype, count=constant.elements)
+        if type(value) is dict and "Count" in value and "Type" in value:
+            weights.append(_carried(key, value))
+        elif key not in _OWN_KEYS:
+            rest[key] = value
+    constants = raw.get("Constants")
+    for item in constants if isinstance(constants, list) else ():
+        tensor = parse_tensor(item)
+        if tensor is not None:
+            weights.append(Weights(role="Constants", dtype=tensor.dtype, count=tensor.elements))
+            rest.pop("Constants", None)
+    return tuple(weights), rest
+
+
+def _carried(role: str, raw: dict[str, Any]) -> Weights:
+    count = whole_number(raw["Count"])
+    known = count is not None and count >= 0
+    return Weights(role=role, dtype=parse_dtype(_text(raw["Type"])), count=count if known else None)
 
 
 def _text(value: Any) -> str | None:

@@ -8,6 +8,7 @@ have spellings of their own. What is not known is ``None``, never a guess and ne
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from enginescope.model.tensor import DataType, Layout
 
@@ -62,7 +63,11 @@ _CHANNEL = re.compile(r"where channel (?:%\s*(\d{1,4})\s*==\s*0|==\s*(\d{1,4})\b
 _WRAPPED = re.compile(r"^(?:tensor|sparse_tensor|optional)\((.*)\)$")
 _WORD = re.compile(r"[A-Za-z_0-9]+")
 
+# A plan repeats a few texts thousands of times; only what was not met before is parsed.
+_TEXTS = 1024
 
+
+@lru_cache(maxsize=_TEXTS)
 def parse_dtype(text: str | None) -> DataType | None:
     """Return the type a spelling names, or ``None``.
 
@@ -82,6 +87,7 @@ def parse_dtype(text: str | None) -> DataType | None:
     return found
 
 
+@lru_cache(maxsize=_TEXTS)
 def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
     """Return type and layout of a "Format/Datatype" text; a type alone has no layout."""
     if not text or not text.strip():
@@ -92,6 +98,7 @@ def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
     return _dtype_within(text), parse_layout(text)
 
 
+@lru_cache(maxsize=_TEXTS)
 def parse_split(
     layout_text: str | None, dtype_text: str | None
 ) -> tuple[DataType | None, Layout | None]:
