@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enginescope.analysis.layer_bytes import add_known, layer_bytes
+from enginescope.analysis.plan_totals import plan_totals
+from enginescope.formats.plan_json import parse_plan
+from enginescope.model.plan import Plan
+from tests.analysis.test_plan_totals import GOLDEN, MISSED_BY_TREX, layer, plan_of, tensor
+from tests.formats import plans
+
+
+def of(document: object) -> tuple[Plan, dict]:
+    plan, _ = parse_plan(plans.encoded(document), "a")
+    found = layer_bytes(plan)
+    return plan, {one.name: size for one, size in zip(plan.layers, found, strict=True)}
+
+
+def test_a_convolution() -> None:
+    _, sizes = of(plans.tensorrt_8_4())
+    conv = sizes["conv + relu"]
+    assert (conv.activation_bytes, conv.weights_bytes, conv.bias_bytes) == (384 + 256, 216, 16)
+    assert (conv.footprint_bytes, conv.moved_bytes) == (856, 872)
+    copy = sizes["copy for conv"]
+    assert (copy.activation_bytes, copy.weights_bytes, copy.bias_bytes) == (768 + 384, 0, 0)
+
+
+def test_constants_among_the_inputs_are_weights() -> None:
+    _, sizes = of(plans.tensorrt_10())
+    gemm = sizes["head_myl0_2"]
+    assert gemm.weights_bytes == 2 * (256 * 10 + 10)
+    assert gemm.activation_bytes == 256 + 20  # what the no-op passes on has one byte each
+
+
+def test_what_a_constant_layer_writes_is_a_weight_even_without_bindings() -> None:
+    w, x, y = (tensor(name, 4) for name in "wxy")
+    plan = plan_of(layer(0, [], [w], "Constant"), layer(1, [x, w], [y]))
+    assert plan.io == ()
+    found = layer_bytes(plan)[1]
+    assert (found.activation_bytes, found.weights_bytes) == (32, 16)
+
+
+def test_a_circle_of_no_ops_ends() -> None:
+    a, b = tensor("a", 1), tensor("b", 2)
+    plan = plan_of(layer(0, [a], [b], "NoOp"), layer(1, [b], [a], "NoOp"), layer(2, [a], []))
+    assert layer_bytes(plan)[2].activation_bytes == 4
+
+
+def test_sizes_that_are_not_known() -> None:
+    _, sizes = of(plans.names_only())
+    assert all(one.moved_bytes is None for one in sizes.values())
+    x, y = tensor("x", None, 3), tensor("y", 4)
+    found = layer_bytes(plan_of(layer(0, [x], [y]), inputs=(x,)))[0]
+    assert (found.activation_bytes, found.weights_bytes, found.footprint_bytes) == (None, 0, None)
+    assert add_known() == 0
+    assert add_known(1, None) is None
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_goldens(shared, name: str) -> None:
+    golden = json.loads((shared / "goldens.json").read_bytes())["plans"][name]["per_layer"]
+    path = shared / "trex-examples" / f"{name}.graph.json"
+    plan, _ = parse_plan(path.read_bytes(), name)
+    pairs = zip(plan.layers, layer_bytes(plan), strict=True)
+    found = [(layer, size) for layer, size in pairs if not layer.is_inert]
+    for (one, size), row in zip(found, golden, strict=True):
+        missed = MISSED_BY_TREX.get(name, 0) if one.type == "ConvActPool" else 0
+        assert one.name == row["Name"]
+        assert size.activation_bytes == row["total_io_size_bytes"]
+        assert size.weights_bytes == row["weights_size"] + missed
+        assert size.footprint_bytes == row["total_footprint_bytes"] + missed
+
+
+@pytest.mark.parametrize("name", ["trt10-rtx3060/resnet18_fp16", "trt10-rtx3060/alexnet_fp16"])
+def test_layers_add_up_to_the_plans_totals(shared, name: str) -> None:
+    path = (shared / name).with_suffix(".graph.json")
+    plan, _ = parse_plan(path.read_bytes(), name)
+    pairs = zip(plan.layers, layer_bytes(plan), strict=True)
+    sizes = [size for layer, size in pairs if not layer.is_inert]
+    totals = plan_totals(plan)
+    assert sum(one.activation_bytes for one in sizes) == totals.activation_bytes
+    assert sum(one.weights_bytes for one in sizes) == totals.weights_bytes
+    assert sum(one.bias_bytes for one in sizes) == totals.bias_bytes
