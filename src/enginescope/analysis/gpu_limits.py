@@ -1,0 +1,131 @@
+"""What GPUs can do at most: matrix products per second by precision, bytes per second."""
+
+from __future__ import annotations
+
+import re
+
+from enginescope.core.record import Record
+from enginescope.model.plan import Layer
+from enginescope.model.tensor import DataType
+
+
+class GpuLimits(Record, frozen=True, kw_only=True):
+    """A GPU's peaks, as NVIDIA's datasheet or architecture paper of it states them.
+
+    Attributes
+    ----------
+    name : str
+    memory_gb_per_s : float
+        10⁹ bytes per second.
+    peak_tflops : dict of str to float
+        10¹² operations per second at boost clock, an operation being a multiplication or an
+        addition, dense (structured sparsity doubles some), by precision: ``"FP32"`` outside the
+        tensor cores, the others on them where they have it. FP16 and FP8 of GeForce and Titan
+        cards: with FP16 sums, which TensorRT may choose.
+    """
+
+    name: str
+    memory_gb_per_s: float
+    peak_tflops: dict[str, float]
+
+    def macs_per_ms(self, precision: str) -> float | None:
+        """Return multiply-accumulates per millisecond, two operations each, or ``None``."""
+        peak = self.peak_tflops.get(precision)
+        return peak * 1e12 / 2 / 1e3 if peak is not None else None
+
+    @property
+    def bytes_per_ms(self) -> float:
+        """Bytes per millisecond."""
+        return self.memory_gb_per_s * 1e9 / 1e3
+
+
+# name | other names, as CUDA reports or people write them | GB/s |
+# FP32, TF32, FP16 (and BF16), FP8, FP4, INT8, INT4; 0: the tensor cores do not have it
+_TABLE = """
+V100 PCIe | V100-PCIE-16GB; V100-PCIE-32GB | 900 | 14 0 112 0 0 0 0
+V100 SXM2 | V100-SXM2-16GB; V100-SXM2-32GB | 900 | 15.7 0 125 0 0 0 0
+T4 | | 320 | 8.1 0 65 0 0 130 260
+TITAN RTX | | 672 | 16.3 0 130.5 0 0 261 522
+A100 40GB PCIe | A100-PCIE-40GB | 1555 | 19.5 156 312 0 0 624 1248
+A100 40GB SXM | A100-SXM4-40GB | 1555 | 19.5 156 312 0 0 624 1248
+A100 80GB PCIe | A100-PCIE-80GB | 1935 | 19.5 156 312 0 0 624 1248
+A100 80GB SXM | A100-SXM4-80GB | 2039 | 19.5 156 312 0 0 624 1248
+A30 | A30 24GB | 933 | 10.3 82 165 0 0 330 661
+A40 | A40 48GB | 696 | 37.4 74.8 149.7 0 0 299.3 598.7
+A10 | | 600 | 31.2 62.5 125 0 0 250 500
+A2 | | 200 | 4.5 9 18 0 0 36 72
+RTX A6000 | | 768 | 38.7 77.4 154.8 0 0 309.7 619.3
+RTX 3080 | | 760 | 29.8 29.8 119 0 0 238 476
+RTX 3090 | | 936 | 35.6 35.6 142 0 0 284 568
+L4 | | 300 | 30.3 60 121 242.5 0 242.5 0
+L40 | | 864 | 90.5 90.5 181 362 0 362 724
+L40S | | 864 | 91.6 183 362 733 0 733 0
+RTX 6000 Ada Generation | RTX 6000 Ada | 960 | 91.1 182.1 364.2 728.5 0 728.5 1457
+RTX 4080 | | 716.8 | 48.7 48.7 194.9 389.9 0 389.9 779.8
+RTX 4090 | | 1008 | 82.6 82.6 330.3 660.6 0 660.6 1321.2
+H20 | | 4000 | 44 74 148 296 0 296 0
+H100 PCIe | | 2039 | 51 378 756 1513 0 1513 0
+H100 SXM | H100 80GB HBM3; H100 SXM5 | 3352 | 67 494.7 989.4 1978.9 0 1978.9 0
+H100 NVL | | 3938 | 60 417.5 835.5 1671 0 1671 0
+GH200 480GB | | 4000 | 67 494.7 989.4 1978.9 0 1978.9 0
+H200 | H200 SXM | 4800 | 67 494.7 989.4 1978.9 0 1978.9 0
+H200 NVL | | 4800 | 60 417.5 835.5 1671 0 1671 0
+B200 | | 8000 | 75 1100 2250 4500 9000 4500 0
+GB200 | | 8000 | 80 1250 2500 5000 10000 5000 0
+RTX 5090 | | 1792 | 104.8 104.8 419 838 1676 838 0
+"""
+_PRECISIONS = ("FP32", "TF32", "FP16", "FP8", "FP4", "INT8", "INT4")
+_MAKERS = frozenset({"nvidia", "geforce", "tesla", "quadro"})
+_WORDS = re.compile(r"[a-z0-9]+")
+
+
+def gpu_limits(name: str | None) -> GpuLimits | None:
+    """Return the limits of a GPU by the name that the driver or people give it.
+
+    Maker and family (``NVIDIA``, ``GeForce``, ``Tesla``), case and punctuation do not matter; the
+    rest must be equal, since a Laptop, Ti or MIG variant is another GPU. ``None`` for one that is
+    not in the table, or where a name stands for several (``"A100"``).
+    """
+    return _BY_KEY.get(_key(name)) if name else None
+
+
+def known_gpus() -> tuple[str, ...]:
+    """Return the names in the table, older architectures first."""
+    return tuple(dict.fromkeys(one.name for one in _BY_KEY.values()))
+
+
+def rate_precision(layer: Layer) -> str | None:
+    """Return the precision whose peak bounds a layer: that of its first input.
+
+    FP32 counts as TF32 unless the tactic's name says that it is not (``tf32`` is missing in it),
+    and as FP32 on a GPU without TF32; BF16 has the rate of FP16.
+    """
+    dtype = layer.precision
+    if dtype is DataType.FP32:
+        tactic = (layer.tactic_name or "tf32").lower()
+        return "TF32" if "tf32" in tactic else "FP32"
+    if dtype is DataType.BF16:
+        return "FP16"
+    return dtype.value if dtype else None
+
+
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(word for word in _WORDS.findall(name.lower()) if word not in _MAKERS)
+
+
+def _entries() -> dict[tuple[str, ...], GpuLimits]:
+    found = {}
+    for row in _TABLE.strip().splitlines():
+        name, others, bandwidth, rates = (cell.strip() for cell in row.split("|"))
+        numbers = zip(_PRECISIONS, map(float, rates.split()), strict=True)
+        limits = GpuLimits(
+            name=name,
+            memory_gb_per_s=float(bandwidth),
+            peak_tflops={precision: rate for precision, rate in numbers if rate},
+        )
+        for alias in (name, *filter(None, (one.strip() for one in others.split(";")))):
+            found[_key(alias)] = limits
+    return found
+
+
+_BY_KEY = _entries()
