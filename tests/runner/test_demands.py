@@ -4,8 +4,8 @@ import pytest
 
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.model.job import BackendSpec, Mode
-from enginescope.runner.demands import check_demands
+from enginescope.model.job import BackendSpec, Mode, Subject
+from enginescope.runner.demands import check_demands, check_subject
 from tests.fakes import loading
 
 ORT = BackendSpec(name="ort-cpu")
@@ -53,3 +53,21 @@ def test_all_of_it_is_honoured_on_trt() -> None:
 def test_what_is_missing_is_said_before_anything_starts() -> None:
     with loading.loaded(fault="no_gpu"), pytest.raises(MissingDependencyError, match="NVIDIA GPU"):
         check_demands(parse_backend("trt"), Mode())
+
+
+ENGINE = Subject(name="net.plan", kind="engine")
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [("trt:fp16", "precision fp16"), ("trt?tf32=0&device=0", "tf32")],
+)
+def test_what_a_build_decided_is_not_asked_of_an_engine(spec, named) -> None:
+    with pytest.raises(UsageError, match=named):
+        check_subject(parse_backend(spec), ENGINE)
+    check_subject(parse_backend(spec), Subject(name="net.onnx", kind="onnx"))
+
+
+@pytest.mark.parametrize("spec", ["trt", "trt?device=1&stamps=1", "trt?plugins=a.so", "ort-cpu"])
+def test_what_only_runs_is_asked_of_an_engine(spec) -> None:
+    check_subject(parse_backend(spec), ENGINE)

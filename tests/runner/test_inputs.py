@@ -245,3 +245,22 @@ def test_a_range_for_values_from_a_file(tmp_path) -> None:
     ranges = (InputRange(name="image", low=0, high=1),)
     with pytest.raises(UsageError, match="a range and a file"):
         make_feeds((IMAGE,), Workload(ranges=ranges, files=image_file(tmp_path)))
+
+
+def test_a_data_set_is_fed_in_the_type_of_the_input(tmp_path) -> None:
+    folder = tmp_path / "test_data_set_0"
+    write_data_set(folder, np.arange(6).reshape(2, 3))
+    narrow = spec(DataType.INT32, 2, 3, name="image")
+    feeds = make_feeds((narrow,), Workload(data_set=str(folder)))
+    assert feeds.arrays["image"].dtype == np.int32
+    np.testing.assert_array_equal(feeds.arrays["image"], np.arange(6).reshape(2, 3))
+    single = spec(DataType.FP16, 2, 3, name="image")
+    with pytest.raises(UsageError, match="another kind"):
+        make_feeds((single,), Workload(data_set=str(folder)))
+
+
+def test_a_data_set_that_does_not_fit_the_type_is_refused(tmp_path) -> None:
+    folder = tmp_path / "test_data_set_0"
+    write_data_set(folder, np.full((2, 3), 2**40))
+    with pytest.raises(UsageError, match="do not fit"):
+        make_feeds((spec(DataType.INT32, 2, 3, name="image"),), Workload(data_set=str(folder)))

@@ -221,6 +221,14 @@ class Demanding(Protocol):
 
 
 @runtime_checkable
+class Deciding(Protocol):
+    """A backend that also takes engines, of which a build has decided some things for good."""
+
+    def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
+        """Return what of `spec` only a build can decide: its precision, options by name."""
+
+
+@runtime_checkable
 class Builder(Protocol):
     """A backend that turns the model into an engine before it can measure.
 

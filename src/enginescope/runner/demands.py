@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope.backends.base import Demanding
+from enginescope.backends.base import Deciding, Demanding
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec, Mode
+from enginescope.model.job import BackendSpec, Mode, Subject
 
 #: Field of `Mode` -> the option that sets it.
 _OPTIONS = {
@@ -18,6 +18,26 @@ _OPTIONS = {
     "cold": "--cold",
     "rotate": "--rotate",
 }
+
+
+def check_subject(spec: BackendSpec, subject: Subject) -> None:
+    """Raise if the backend is asked to decide what was decided when an engine was built.
+
+    Raises
+    ------
+    UsageError
+        A precision or an option of a build, for an engine.
+    """
+    backend = load_backend(spec.name)
+    if subject.kind != "engine" or not isinstance(backend, Deciding):
+        return
+    decided = backend.decided_by_build(spec)
+    if decided:
+        raise UsageError(
+            f"{spec.name} with {decided[0]} for {subject.name}",
+            why="that was decided when the engine was built",
+            hint=f"--on {spec.name}, or build the model anew",
+        )
 
 
 def check_demands(spec: BackendSpec, mode: Mode) -> None:

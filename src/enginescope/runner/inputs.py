@@ -85,7 +85,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             if spec.dtype not in _PACKED:
                 _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
-            arrays[spec.name] = from_set[spec.name]
+            arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
         else:
             arrays[spec.name] = random_array(spec, shape, workload.seed, ranges.get(spec.name))
             notices += remarks
@@ -317,6 +317,34 @@ def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[s
     if workload.data_set is None:
         return {}
     return load_data_set(Path(workload.data_set), [spec.name for spec in specs])
+
+
+def _as_wanted(spec: InputSpec, array: Any) -> Any:
+    """Return an array of a data set in the type that the input has.
+
+    An engine may take another type than the model it was built from: TensorRT 8 has no INT64.
+
+    Raises
+    ------
+    UsageError
+        Its values are of another kind, or do not fit.
+    """
+    wanted = _NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
+    if wanted is None or array.dtype == np.dtype(wanted):
+        return array
+    kind = np.dtype(wanted)
+    kinds = {"i": "int", "u": "int", "f": "float"}
+    same = kinds.get(kind.kind, kind.kind) == kinds.get(array.dtype.kind, array.dtype.kind)
+    converted = array.astype(kind) if same else array
+    exact = kind.kind == "f" or bool((converted == array).all())
+    if same and exact:
+        return converted
+    why = "some values do not fit" if same else "they are of another kind"
+    raise UsageError(
+        f"the data set's values for input {spec.name}",
+        why=f"they are {array.dtype}, the input is {kind}: {why}",
+        hint="--data none feeds random ones",
+    )
 
 
 def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:

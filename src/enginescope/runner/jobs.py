@@ -13,7 +13,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.model.job import Job, Limits, Subject, Workload
-from enginescope.runner.demands import check_demands
+from enginescope.runner.demands import check_demands, check_subject
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
@@ -63,6 +63,8 @@ def make_jobs(
     jobs = []
     for model in models:
         subject = subject_of(model)
+        for spec in specs:
+            check_subject(spec, subject)
         fed = msgspec.structs.replace(workload, data_set=_data_set(model, data, workload))
         jobs += [
             Job(

@@ -16,7 +16,7 @@ from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.trex_metadata import parse_trex_metadata
 from tests.backends.tensorrt import models as own
-from tests.backends.tensorrt.driving import build, codes, job, report
+from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine
 from tests.fakes import models
 
 #: What the matrix of symbols says: flags and attributes that came after 8.6.
@@ -453,3 +453,14 @@ def test_a_build_with_neither_cache_nor_name(use, perceptron, tmp_path, monkeypa
     made = report(build(msgspec.structs.replace(job(perceptron), engine_cache=None)))
     assert Path(made.engine).is_file()
     assert not (tmp_path / "timing").exists()
+
+
+@pytest.mark.parametrize("refitted", [True, False])
+def test_an_engine_without_its_weights_is_said_to_be_one(
+    use, perceptron, engines, refitted
+) -> None:
+    use()
+    stripped = {"strip_plan": "1", "refit": "1"}
+    more = {"refit_from": str(perceptron)} if refitted else {}
+    found = measure(with_engine(job(perceptron, **stripped, **more), engines))
+    assert ("W-STRIPPED-WEIGHTS" in codes(found)) is not refitted

@@ -83,7 +83,8 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
         session.settle()
-        assert all(launch == one._enqueue for one in session.lanes for launch, _ in one.launches)
+        launches = [launch for one in session.lanes for launch, _ in one.launches]
+        assert launches == [one.execute_async_v3 for one in session.contexts]
 
 
 @pytest.mark.parametrize("copies", [True, False])

@@ -17,7 +17,7 @@ from enginescope.backends.tensorrt.build import build_engine
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
-from enginescope.backends.tensorrt.options import read_options, read_precision
+from enginescope.backends.tensorrt.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.session import TrtSession, must_be_runnable
 from enginescope.backends.tensorrt.throughput import ThroughputRecorder
@@ -86,6 +86,12 @@ class TrtBackend:
     def prepare(self) -> None:
         """Import TensorRT and the CUDA runtime."""
         self._libraries = load()
+
+    def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
+        """Return the precision, and the options that change an engine."""
+        precision = (f"precision {spec.precision}",) if spec.precision else ()
+        options = (key for key in build_options(spec.options) if key != "plugins")  # also to load
+        return (*precision, *options)
 
     def needs_build(self, job: Job) -> bool:
         """Whether `job` is of a model."""

@@ -16,8 +16,13 @@ from enginescope.core.record import Record
 from enginescope.model.job import Mode
 from enginescope.model.tensor_values import TensorValues
 
-#: A call and its arguments; the first of what it returns is true when it failed.
+#: A call and its arguments, with nothing of ours between a loop and the library; see `refused`.
 Launch = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def refused(answer: Any) -> bool:
+    """Whether a launch failed: TensorRT answers true or false, CUDA an error code in a tuple."""
+    return answer is not True and (answer is False or bool(answer[0]))
 
 
 class LaneParts(Record, frozen=True, kw_only=True, eq=False):
@@ -44,9 +49,6 @@ class Lane:
         One and the same where requests go one at a time.
     launches : list of Launch
         One for each set of input buffers: a graph's launch, or the enqueue itself.
-    bare : Launch or None
-        The same of a lane with one set, without anything of ours between the loop and the call: it
-        gives an error code in a tuple, or true when all is well.
     why_no_graph : str or None
     """
 
@@ -62,7 +64,6 @@ class Lane:
         self.outputs: dict[str, Buffer] = {}
         self.grown: dict[str, Grown] = {}
         self.launches: list[Launch] = []
-        self.bare: Launch | None = None
         self.why_no_graph: str | None = None
         self._allocator: Any = None
 
@@ -119,9 +120,10 @@ class Lane:
 
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""
-        self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
         if len(self.sets) == 1:
-            self.bare = (self._context.execute_async_v3, (self.compute_stream,))
+            self.launches = [(self._context.execute_async_v3, (self.compute_stream,))]
+        else:
+            self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
 
     def _bind_outputs(self) -> None:
         parts = self._parts
@@ -141,12 +143,12 @@ class Lane:
         if not self._context.set_tensor_address(name, address):
             raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
 
-    def _enqueue(self, index: int) -> tuple[bool]:
-        """Enqueue one inference on a set of inputs; true in the answer says that it failed."""
+    def _enqueue(self, index: int) -> bool:
+        """Enqueue one inference on a set of inputs; whether TensorRT took it."""
         if len(self.sets) > 1:
             for name, buffer in self.sets[index].items():
                 self._context.set_tensor_address(name, buffer.address)
-        return (not self._context.execute_async_v3(self.compute_stream),)
+        return bool(self._context.execute_async_v3(self.compute_stream))
 
     def h2d(self, index: int = 0) -> list[Callable[[], Any]]:
         """Return the copies of one set of inputs, on the input stream."""
@@ -174,7 +176,7 @@ class Lane:
             cuda.check(copy(), "copying the inputs")
         cuda.wait(self.input_stream, "copying the inputs")
         launch, arguments = self.launches[0]
-        if launch(*arguments)[0]:
+        if refused(launch(*arguments)):
             raise self.failure()
         cuda.wait(self.compute_stream, "running the engine")
         for copy in self.d2h():
@@ -206,7 +208,7 @@ class Lane:
             cuda.wait(self.compute_stream, "running the engine")
 
             def enqueue(_: int, index: int = index) -> bool:
-                return not self._enqueue(index)[0]
+                return self._enqueue(index)
 
             captured = capture(cuda, enqueue, self.compute_stream)
             if captured.graph is None:
@@ -214,12 +216,11 @@ class Lane:
                 return
             made.append((cuda.runtime.cudaGraphLaunch, (captured.graph, self.compute_stream)))
         self.launches = made
-        self.bare = made[0] if len(made) == 1 else None
 
     def close(self) -> None:
         """Let go of the context: it is destroyed while its streams are still there."""
         self.launches = []
-        self.bare = self._context = self._allocator = None
+        self._context = self._allocator = None
 
     def answers(self) -> tuple[TensorValues, ...]:
         """Return the values of the outputs of the last request."""

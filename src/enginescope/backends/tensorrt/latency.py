@@ -17,7 +17,7 @@ import numpy as np
 from enginescope.backends.recorder import AFTER_PAUSE, LONG_STRETCH
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.flush import flusher
-from enginescope.backends.tensorrt.lane import Lane
+from enginescope.backends.tensorrt.lane import Lane, refused
 from enginescope.core.errors import BackendError
 from enginescope.model.job import Mode
 from enginescope.model.samples import Array, Samples, frozen
@@ -95,7 +95,7 @@ class LatencyRecorder:
                 copy()
             record(fed, stream)
             asked = clock()
-            failed = launch(*arguments)[0]
+            answer = launch(*arguments)
             accepted = clock()
             record(done, stream)
             for copy in d2h:
@@ -103,7 +103,7 @@ class LatencyRecorder:
             record(end, stream)
             error = wait(end)[0]
             answered = clock()
-            if failed:
+            if refused(answer):
                 raise lane.failure()
             if error:
                 raise BackendError("running the engine", why=self._cuda.error_name(error))

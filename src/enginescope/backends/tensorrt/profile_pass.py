@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from enginescope.backends.base import Feeds
+from enginescope.backends.tensorrt.lane import refused
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.session import TrtSession
 from enginescope.core.errors import BackendError
@@ -72,7 +73,7 @@ def _collect(session: TrtSession) -> tuple[Profile, tuple[Notice, ...]]:
     for number in range(WARM_UP + MOST):
         profiler.seen = []
         rt.cudaEventRecord(begin, lane.compute_stream)
-        if launch(*arguments)[0]:
+        if refused(launch(*arguments)):
             raise lane.failure()
         rt.cudaEventRecord(end, lane.compute_stream)
         cuda.wait(lane.compute_stream, "profiling the layers")

@@ -226,6 +226,14 @@ class TrtSession:
                     evidence={one.name: one.format_text for one in strange},
                 )
             )
+        if self._options.get("strip_plan") and "refit_from" not in self._options:
+            found.append(
+                Notice(
+                    code="W-STRIPPED-WEIGHTS",
+                    message="the engine runs without the weights that strip_plan took out: times "
+                    "may hold, answers do not; refit_from=MODEL.onnx puts them back",
+                )
+            )
         said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
         return (*found, *said)
 
