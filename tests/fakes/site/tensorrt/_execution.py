@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+
 from tensorrt import _io
 from tensorrt._enums import ALL
 from tensorrt._values import numpy_type

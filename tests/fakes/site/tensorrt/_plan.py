@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import onnx
+
 from tensorrt._version import FULL, NUMBERS, SERIALIZATION
 
 TAG = b"ftrt"
