@@ -1,0 +1,184 @@
+"""A verbose build log, TensorRT 7 to 10, as the story of the build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.build_log_graph import GraphReader
+from enginescope.formats.build_log_layers import LayerListReader
+from enginescope.formats.build_log_lines import story_lines
+from enginescope.formats.build_log_stages import StageReader
+from enginescope.formats.build_log_tuning import TuningReader
+from enginescope.formats.foreign_text import decode_text
+from enginescope.model.build_story import BuildStory
+from enginescope.model.notice import Notice
+from enginescope.model.tool_report import LogMessage
+
+_LEVELS = {"W": "warning", "E": "error", "F": "fatal"}
+#: Lines about every tensor and node of the model: many, and nothing for the story.
+_IGNORED = frozenset({"Searching", "Registering", "Parsing", "Importing", "(foreignNode)"})
+#: A log with one of these was not cut off while it tuned.
+_ENDS = ("tuning", "engine generation", "whole build")
+Handler = Callable[[str, int], bool]
+
+
+def build_story_of(data: bytes, source: str) -> tuple[BuildStory, tuple[Notice, ...]]:
+    """Return the story in a build log, and what is missing from it.
+
+    A log that is cut off, damaged or not verbose gives what it has, with notices.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    source : str
+        The file, for messages.
+
+    Raises
+    ------
+    FormatError
+        Nothing in it is a line of a builder's log.
+    """
+    text, notices = decode_text(data, source)
+    reader = _StoryReader()
+    for number, level, line in story_lines(text):
+        reader.take(number, level, line)
+    story = reader.story(source)
+    if not reader.known:
+        raise FormatError(
+            source,
+            why="no line of a TensorRT build in it",
+            expected="the log of a build, best with --verbose",
+        )
+    return story, (*notices, *_missing(story, is_verbose=reader.is_verbose))
+
+
+class _StoryReader:
+    def __init__(self) -> None:
+        self.known = 0
+        self.is_verbose = False
+        self.graph = GraphReader()
+        self.tuning = TuningReader()
+        self.layers = LayerListReader()
+        self.stages = StageReader()
+        self.messages: dict[tuple[str, str], LogMessage] = {}
+        # By a line's first word: most lines are told apart without a pattern.
+        tuning, graph, stages = self.tuning, self.graph, self.stages
+        self.handlers: dict[str, tuple[Handler, ...]] = {
+            "Tactic": (tuning.tactic,),
+            "Tactic:": (tuning.tactic,),
+            "***************": (tuning.formats,),
+            "---------------": (tuning.runner,),
+            ">>>>>>>>>>>>>>>": (tuning.chose,),
+            "===============": (tuning.costs,),
+            "Adding": (tuning.added,),
+            "Running:": (graph.rule,),
+            "Fusing": (graph.fusion,),
+            "Removing": (graph.removal,),
+            "Swap": (graph.retyping,),
+            "Convert": (graph.retyping,),
+            "After": (graph.step,),
+            "Original:": (graph.step,),
+            "Layer:": (stages.layer,),
+            "Name:": (self.layers.long,),
+            "[MemUsageChange]": (stages.take_memory,),
+            "[MemUsageSnapshot]": (stages.take_memory,),
+            "[MemUsageStats]": (stages.take_memory,),
+            "Total": (stages.take_memory,),
+            "Graph": (stages.stage,),
+            "Formats": (self._tuning_ended,),
+            "Engine": (stages.stage,),
+            "Finished": (stages.stage,),
+            "Loaded": (stages.cache_line,),
+            "Serialized": (stages.cache_line,),
+            "Deleting": (stages.cache_line,),
+        }
+
+    def take(self, number: int, level: str | None, text: str) -> None:
+        if level == "V":
+            self.is_verbose = True
+        elif level in _LEVELS:
+            self._message(_LEVELS[level], text, number)
+            return
+        word = text.partition(" ")[0]
+        if word in _IGNORED:
+            return
+        for handler in self.handlers.get(word, ()):
+            if handler(text, number):
+                self.known += 1
+                return
+        self.known += self._by_content(text, number)
+
+    def story(self, source: str) -> BuildStory:
+        self.tuning.close()
+        return BuildStory(
+            source=source,
+            steps=tuple(self.graph.steps),
+            changes=tuple(self.graph.changes),
+            tuned=tuple(self.tuning.tuned),
+            reformats=tuple(self.tuning.reformats),
+            layers=tuple(self.layers.layers),
+            memory=tuple(self.stages.memory),
+            memory_totals=self.stages.totals,
+            layer_memory=tuple(self.stages.layer_memory),
+            stages=tuple(self.stages.seconds),
+            cache=self.stages.cache(),
+            messages=tuple(self.messages.values()),
+        )
+
+    def _by_content(self, text: str, number: int) -> bool:
+        """Lines that begin with a layer's or a rule's name."""
+        if text.startswith("Layer("):
+            return self.layers.short(text, number)
+        if ": Fusing " in text:
+            return self.graph.fusion(text, number)
+        return self.tuning.other(text) or self.layers.header(text)
+
+    def _tuning_ended(self, text: str, number: int) -> bool:
+        self.tuning.close()
+        return self.stages.stage(text, number)
+
+    def _message(self, level: str, text: str, number: int) -> None:
+        message = LogMessage(level=level, text=text, line=number)
+        self.messages.setdefault((level, text), message)
+
+
+def _missing(story: BuildStory, *, is_verbose: bool) -> list[Notice]:
+    """Say what a reader would look for in vain, and why."""
+    source = story.source
+    found = []
+    if not is_verbose and not story.tuned and not story.steps:
+        found.append(
+            Notice(
+                code="W-LOG-NOT-VERBOSE",
+                message=f"{source} is not verbose: the builder's choices are not in it; build with "
+                "--verbose",
+                evidence={"file": source},
+            )
+        )
+    elif not story.tuned:
+        found.append(
+            Notice(
+                code="W-NO-TUNING",
+                message=f"{source} has no autotuning in it: not a build, or cut off before",
+                evidence={"file": source, "steps": len(story.steps)},
+            )
+        )
+    elif not story.layers and not any(story.stage_s(name) for name in _ENDS):
+        found.append(
+            Notice(
+                code="W-LOG-UNFINISHED",
+                message=f"{source} ends before the builder had chosen formats and tactics",
+                evidence={"file": source, "tuned": len(story.tuned)},
+            )
+        )
+    elif not story.layers:
+        found.append(
+            Notice(
+                code="W-NO-CHOICES",
+                message=f"{source} does not list the engine's layers: what was chosen is not known",
+                evidence={"file": source, "tuned": len(story.tuned)},
+            )
+        )
+    return found
