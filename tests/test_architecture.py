@@ -36,6 +36,7 @@ HEAVY = {
         "backends/tensorrt/model_files.py",
         "backends/trtexec/onnx_inputs.py",
         "runner/sample_models.py",
+        "formats/onnx_graph.py",
         "formats/tensor_files.py",
     },
     "onnxruntime": {"backends/onnxruntime"},
