@@ -47,7 +47,7 @@ HEAVY = {
     "alembic": {"store/index.py", "store/migrations"},
     "vl_convert": {"render/images.py"},
     "jinja2": {"render/page.py"},
-    "rich": {"render/text.py", "render/build_text.py", "cli"},
+    "rich": {"render/text.py", "render/build_text.py", "render/explore_text.py", "cli"},
     "click": {"cli"},
     "platformdirs": {"store/location.py"},
     "psutil": {"probe", "runner/isolate.py"},

@@ -24,6 +24,7 @@ VERBS = {
     "trtexec": ("enginescope.cli.trtexec", "trtexec's command line, log and files."),
     "build": ("enginescope.cli.build", "Build a TensorRT engine from an ONNX model."),
     "process": ("enginescope.cli.process", "Build, measure and profile, with trex's file names."),
+    "explore": ("enginescope.cli.explore", "Look into a TensorRT plan and its layer times."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),

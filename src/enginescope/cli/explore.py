@@ -1,0 +1,222 @@
+"""``enginescope explore``: what a plan consists of and where its time goes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from enginescope.cli.options import json_option, note, store_option
+
+if TYPE_CHECKING:
+    from enginescope.analysis.exploration import Exploration, ExploredLayer
+    from enginescope.model.environment import Device
+    from enginescope.model.notice import Notice
+    from enginescope.model.plan import Plan
+    from enginescope.model.run import Run
+    from enginescope.model.timing import Profile
+    from enginescope.model.tool_report import ToolReport
+
+_SORTS = (
+    *("time", "plan", "name", "type", "precision", "tactic"),
+    *("weights", "activations", "footprint"),
+)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class Source(NamedTuple):
+    """What was found under the name that was given."""
+
+    name: str
+    plan: Plan | None
+    profile: Profile | None
+    whole: tuple[str, float] | None
+    device: str | None
+    notices: tuple[Notice, ...]
+
+
+class Beside(NamedTuple):
+    """The files named beside the plan."""
+
+    profile: Path | None
+    metadata: Path | None
+    build_metadata: Path | None
+
+
+@click.command("explore")
+@click.argument("what", metavar="PLAN|FOLDER|RUN")
+@click.option("--profile", type=_FILE, help="Layer times.  [default: X.profile.json]")
+@click.option("--metadata", type=_FILE, help="trex's.  [default: X.profile.metadata.json]")
+@click.option("--build-metadata", type=_FILE, help="trex's.  [default: X.build.metadata.json]")
+@click.option(
+    "--plan-profile",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Optimisation profile, where the plan has several.",
+)
+@click.option(
+    "--top", type=click.IntRange(1), default=5, show_default=True, help="Most rows of a table."
+)
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="time", show_default=True, help="Of the layers."
+)
+@click.option(
+    "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Layers to FILE."
+)
+@store_option
+@json_option
+def command(
+    what: str,
+    profile: Path | None,
+    metadata: Path | None,
+    build_metadata: Path | None,
+    plan_profile: int,
+    top: int,
+    sort: str,
+    csv_file: Path | None,
+    store_folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Say what a TensorRT plan consists of and where its time goes.
+
+    A PLAN is the JSON of trtexec --exportLayerInfo, of the engine inspector, or trex's
+    X.graph.json; what is named like it is read too. A FOLDER holds the files of one engine. A RUN
+    is the beginning of an id, a tag, `latest`, or a run's folder.
+    """
+    from enginescope.analysis.exploration import explore, ordered
+    from enginescope.formats.paused_collection import paused_collection
+
+    with paused_collection():
+        beside = Beside(profile, metadata, build_metadata)
+        source = _source(what, beside, store_folder)
+        found = explore(
+            source.name,
+            source.plan,
+            source.profile,
+            plan_profile=plan_profile,
+            whole=source.whole,
+        )
+        layers = ordered(found.layers, sort)
+        if csv_file is not None:
+            _write_csv(csv_file, layers)
+        if as_json:
+            _print_json(source, found, layers)
+        else:
+            _print_text(source, found, top, sort)
+
+
+def _source(what: str, beside: Beside, store_folder: Path | None) -> Source:
+    """Return what lies at a path; else the run of that name."""
+    from enginescope.core.errors import UsageError
+
+    path = Path(what)
+    if path.is_file():
+        return _of_files(path, beside)
+    if any(beside):
+        raise UsageError(
+            "files beside a plan can only be named with a plan file",
+            why=f"{what} is none",
+            hint="give the plan's JSON file",
+        )
+    if path.is_dir() and not (path / "run.json").is_file():
+        return _of_run(_only_engine(path))
+    if path.suffix == ".json":
+        raise UsageError(f"{what} does not exist", hint="give a plan's JSON file, or a run")
+    from enginescope.store.archive import Store
+
+    return _of_run(Store(store_folder).load(what))
+
+
+def _of_files(path: Path, beside: Beside) -> Source:
+    from enginescope.formats.plan_files import PlanFiles, read_plan_files
+
+    read = read_plan_files(PlanFiles(plan=path, **beside._asdict()))
+    report = read.report
+    return Source(
+        name=read.plan.name,
+        plan=read.plan,
+        profile=read.profile,
+        whole=_printed_whole(report),
+        device=_device_names((report.device,) if report and report.device else ()),
+        notices=read.notices,
+    )
+
+
+def _only_engine(folder: Path) -> Run:
+    from enginescope.core.errors import UsageError
+    from enginescope.formats.importer import import_artifacts
+
+    runs = [one for one in import_artifacts([folder]).runs if one.plan is not None]
+    if len(runs) == 1:
+        return runs[0]
+    names = ", ".join(sorted(one.job.subject.name for one in runs)[:8])
+    raise UsageError(
+        f"{folder} holds {len(runs) or 'no'} plans",
+        why=names or None,
+        hint="give the plan's JSON file",
+    )
+
+
+def _of_run(run: Run) -> Source:
+    from enginescope.analysis.run_view import RunView
+    from enginescope.core.errors import UsageError
+
+    if run.plan is None and run.profile is None:
+        raise UsageError(
+            f"run {run.id[:6]} has neither a plan nor layer times",
+            hint="enginescope bench takes layer times unless --no-layers is given",
+        )
+    view = RunView(run)
+    summary = view.summary("gpu_compute") or view.latency
+    return Source(
+        name=run.job.subject.name,
+        plan=run.plan,
+        profile=run.profile,
+        whole=(summary.metric, summary.mean_ms) if summary else _printed_whole(run.tool),
+        device=_device_names(run.environment.devices),
+        notices=run.notices,
+    )
+
+
+def _printed_whole(report: ToolReport | None) -> tuple[str, float] | None:
+    means = {one.metric: one.mean_ms for one in report.summaries} if report else {}
+    mean_ms = means.get("gpu_compute")
+    return ("gpu_compute", mean_ms) if mean_ms is not None else None
+
+
+def _device_names(devices: tuple[Device, ...]) -> str | None:
+    return ", ".join(dict.fromkeys(one.name for one in devices)) or None
+
+
+def _write_csv(path: Path, layers: tuple[ExploredLayer, ...]) -> None:
+    from enginescope.core.errors import UsageError
+    from enginescope.render.explore_data import explore_csv
+
+    try:
+        path.write_bytes(explore_csv(layers))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    note(f"written: {path}")
+
+
+def _print_json(source: Source, found: Exploration, layers: tuple[ExploredLayer, ...]) -> None:
+    from enginescope.render.explore_data import explore_json
+
+    made = explore_json(found, layers, device=source.device, notices=source.notices)
+    sys.stdout.buffer.write(made)
+    sys.stdout.flush()
+
+
+def _print_text(source: Source, found: Exploration, top: int, sort: str) -> None:
+    from enginescope.render.explore_text import explore_text
+    from enginescope.render.text import show
+
+    width = shutil.get_terminal_size().columns
+    shown = explore_text(
+        found, device=source.device, notices=source.notices, top=top, sort=sort, width=width
+    )
+    show(shown)

@@ -1,0 +1,160 @@
+"""A plan and what lies beside it: layer times and trex's metadata, found by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import read_bytes
+from enginescope.core.record import Record
+from enginescope.formats.exported_profile import parse_profile
+from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.plan_json import parse_plan
+from enginescope.formats.report_merge import merge_reports
+from enginescope.formats.trex_metadata import parse_trex_metadata
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+from enginescope.model.timing import Profile
+from enginescope.model.tool_report import ToolReport
+
+T = TypeVar("T")
+_HEAD_BYTES = 4096
+# The word in a plan's name that a neighbour has another in the place of.
+_ROLE = re.compile(
+    r"^(?P<stem>.*?)(?P<joint>[._-]?)(?:graph|plan|layers|layer_?info|engine_?info)\.json$"
+)
+
+
+class PlanFiles(Record, frozen=True, kw_only=True):
+    """Which files to read; ``None``: the one that is named like the plan, if it is there.
+
+    Attributes
+    ----------
+    plan : Path
+    profile : Path or None
+    metadata : Path or None
+        trex's of the timing.
+    build_metadata : Path or None
+        trex's of the build.
+    """
+
+    plan: Path
+    profile: Path | None = None
+    metadata: Path | None = None
+    build_metadata: Path | None = None
+
+
+class ReadPlan(Record, frozen=True, kw_only=True):
+    """What was read of a plan and the files beside it.
+
+    Attributes
+    ----------
+    plan : Plan
+        Named like its file, without the word for its role.
+    profile : Profile or None
+    report : ToolReport or None
+        Of timing and build together.
+    notices : tuple of Notice
+    files : tuple of Path
+        Those that were read.
+    """
+
+    plan: Plan
+    profile: Profile | None
+    report: ToolReport | None
+    notices: tuple[Notice, ...]
+    files: tuple[Path, ...]
+
+
+def neighbour(plan: Path, role: str) -> Path | None:
+    """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
+
+    ``X.graph.json`` has ``X.profile.json``; ``None`` if there is no such file.
+    """
+    match = _ROLE.match(plan.name)
+    stem = f"{match['stem']}{match['joint']}" if match else f"{plan.name.removesuffix('.json')}."
+    found = plan.with_name(f"{stem}{role}.json")
+    return found if found != plan and found.is_file() else None
+
+
+def read_plan_files(given: PlanFiles) -> ReadPlan:
+    """Return a plan with its times and what trex kept of its logs.
+
+    Raises
+    ------
+    UsageError
+        `given.plan` is no JSON file: an engine, perhaps.
+    FormatError
+        The plan, or a file that was named, cannot be used. One that was only found beside the
+        plan leaves a notice instead.
+    """
+    reader = _Reader(given.plan)
+    plan = reader.plan()
+    profile = reader.read(given.profile, "profile", parse_profile)
+    reports = [
+        reader.read(given.metadata, "profile.metadata", parse_trex_metadata),
+        reader.read(given.build_metadata, "build.metadata", parse_trex_metadata),
+    ]
+    return ReadPlan(
+        plan=plan,
+        profile=profile,
+        report=merge_reports([one for one in reports if one is not None]),
+        notices=tuple(reader.notices),
+        files=tuple(reader.files),
+    )
+
+
+class _Reader:
+    """Reads files and gathers what is to be said of them."""
+
+    def __init__(self, plan: Path) -> None:
+        self._plan = plan
+        self.notices: list[Notice] = []
+        self.files: list[Path] = []
+
+    def plan(self) -> Plan:
+        data = read_bytes(self._plan)
+        head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
+        if not head.lstrip().startswith(("{", "[")):
+            raise UsageError(
+                f"{self._plan} is no JSON file",
+                hint="give the JSON that trtexec --exportLayerInfo writes; for an engine:"
+                " enginescope bench ENGINE --on trt, then explore that run",
+            )
+        match = _ROLE.match(self._plan.name)
+        name = (match["stem"] if match else self._plan.stem) or self._plan.absolute().parent.name
+        found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
+        self.notices += notices
+        self.files.append(self._plan)
+        return found
+
+    def read(
+        self,
+        named: Path | None,
+        role: str,
+        parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]],
+    ) -> T | None:
+        path = named or neighbour(self._plan, role)
+        if path is None:
+            return None
+        try:
+            found, notices = parse(read_bytes(path), path.name)
+        except FormatError as error:
+            if named is not None:
+                raise
+            self.notices.append(_damaged(path, error))
+            return None
+        self.notices += notices
+        self.files.append(path)
+        return found
+
+
+def _damaged(path: Path, error: FormatError) -> Notice:
+    return Notice(
+        code="W-DAMAGED-FILE",
+        message=f"{path.name}, which lies beside the plan, could not be used: {error}",
+        evidence={"file": path.name, "reason": str(error)},
+    )
