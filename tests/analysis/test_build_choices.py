@@ -89,6 +89,9 @@ Tactic: 0x00 Time: 0.0625
 *************** Autotuning format combination: Half(8,1,1), Half(1) -> Half(8,1) ***************
 --------------- Timing Runner: s (Shuffle[0x8000000d])
 Tactic: 0x00 Time: 2
+*************** Autotuning format combination: Half(8,1) -> Half(8,1) ***************
+--------------- Timing Runner: s (Shuffle[0x8000000d])
+Tactic: 0x00 Time: 4
 *************** Autotuning format combination: Half -> Half(8,1) ***************
 --------------- Timing Runner: s (Shuffle[0x8000000d])
 Tactic: 0x00 Time: 3

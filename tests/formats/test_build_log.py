@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -224,6 +225,14 @@ def test_notices_say_what_is_missing() -> None:
     cut = cut[: cut.index(b"Adding reformat layer")]
     assert codes(cut) == ["W-LOG-UNFINISHED"]
     assert codes(build_logs.log_86() + b"\xff\n") == ["I-ENCODING"]
+    assert codes(build_logs.log_86() * 2) == ["W-SEVERAL-BUILDS"]
+
+
+def test_the_page_explains_every_notice() -> None:
+    root = Path(__file__).parents[2]
+    code = (root / "src/enginescope/formats/build_log.py").read_text()
+    page = (root / "docs/build-log.md").read_text()
+    assert set(re.findall(r'code="([^"]+)"', code)) == set(re.findall(r"`(W-[A-Z-]+)`", page))
 
 
 def test_what_is_no_build_log() -> None:

@@ -148,6 +148,16 @@ def _missing(story: BuildStory, *, is_verbose: bool) -> list[Notice]:
     """Say what a reader would look for in vain, and why."""
     source = story.source
     found = []
+    builds = sum(one.name == "Original" for one in story.steps)
+    if builds > 1:
+        found.append(
+            Notice(
+                code="W-SEVERAL-BUILDS",
+                message=f"{source} holds {builds} builds; they are told as one, with the layers of "
+                "the first",
+                evidence={"file": source, "builds": builds},
+            )
+        )
     if not is_verbose and not story.tuned and not story.steps:
         found.append(
             Notice(

@@ -11,9 +11,8 @@ _HEADERS = frozenset({"Engine Layer Information:", "Layers:"})
 _SHORT = re.compile(r"^Layer\(([^()]+)\): (.*), Tactic: ([-+\w]+), ?(.*)$")
 # "x (Half[1,64:8,56,56])" from 8.0 on; "x[Half(1,64,56,56)]" before
 _NEXT = re.compile(r"(?<=\]\)), |(?<=\)\]), ")
-_TENSOR = re.compile(r"^(.+) \((\w+)\[([^\]]*)\]\)$|^(.+)\[(\w+)\(([^)]*)\)\]$")
+_FORMAT = re.compile(r"^(\w+)\[([^\]]*)\]\)$|^(\w+)\(([^)]*)\)\]$")
 _LONG_END = re.compile(r"(?:^|\})\s*\](?:, |$)")
-_LONG_TENSOR = re.compile(r"Name: (.*), Dimensions: \[([^\]]*)\], Format/Datatype: (.*)$")
 _LOCATION = re.compile(r", Location: \w+$")
 _TACTIC = re.compile(r"(?:^|, )TacticValue: (\S+?)(?:,|$)")
 _TACTIC_NAME = re.compile(r"(?:^|, )TacticName: ([^,]*)(?:,|$)")
@@ -86,9 +85,10 @@ class LayerListReader:
 def _tensors(text: str) -> tuple[ChosenTensor, ...]:
     found = []
     for part in _NEXT.split(text.strip()):
-        match = _TENSOR.match(part)
-        if match is not None:
-            name, kind, dims = match.groups()[:3] if match[1] else match.groups()[3:]
+        name, _, shown = part.rpartition(" (" if part.endswith(")") else "[")
+        match = _FORMAT.match(shown)
+        if name and match is not None:
+            kind, dims = match.groups()[:2] if match[1] else match.groups()[2:]
             found.append(_tensor(name, kind, f"{kind}[{dims}]", dims))
     return tuple(found)
 
@@ -96,10 +96,11 @@ def _tensors(text: str) -> tuple[ChosenTensor, ...]:
 def _long_tensors(text: str) -> tuple[ChosenTensor, ...]:
     found = []
     for part in text.split("}"):
-        match = _LONG_TENSOR.search(part.strip())
-        if match is not None:
-            name = _LOCATION.sub("", match[1])
-            found.append(_tensor(name, match[3], match[3], match[2]))
+        head, is_sized, rest = part.strip().rpartition(", Dimensions: [")
+        dims, is_typed, kind = rest.partition("], Format/Datatype: ")
+        if is_sized and is_typed:
+            name = _LOCATION.sub("", head.partition("Name: ")[2])
+            found.append(_tensor(name, kind, kind, dims))
     return tuple(found)
 
 

@@ -113,7 +113,7 @@ class TunedLayer(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     name : str or None
-        Up to TensorRT 9 only a layer that a runner was tried for is named: one whose times all
+        TensorRT 8 and before name only a layer that a runner was tried for: one whose times all
         came from the timing cache is not.
     kind : {"layer", "reformat"}
     combinations : tuple of FormatTrial
