@@ -1,0 +1,154 @@
+"""Layers that are known by their neighbours alone: fused on one side, apart on the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from enginescope.analysis.alignment_matching import Group, Matching
+from enginescope.analysis.alignment_order import gaps
+from enginescope.analysis.alignment_side import Shape, Side
+from enginescope.model.layer_pair import Evidence
+
+#: Score of groups that rest on their neighbours, and on the shapes at their ends or not.
+SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2
+#: Longer chains have work of their own, which neighbours do not tell apart.
+MAX_CHAIN = 16
+
+# A part of the network that TensorRT compiled as one layer.
+_OPAQUE = frozenset({"Myelin", "ForeignNode"})
+
+_Ends = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def match_neighbours(found: Matching) -> None:
+    """Group free layers by the groups before and behind them in the flow of tensors.
+
+    Chains of free layers that lead on both sides from the same groups to the same, and begin and
+    end with the same shapes, are one group; single layers that are alone between these groups even
+    without. A chain between layers whose counterparts follow each
+    other directly was fused with one of these: with the one before if that yields the chain's
+    result, else with the one behind if that takes what the chain takes. Reformats are left out:
+    they do nothing that could have been fused.
+    """
+    chains_a = _by_ends(found.a, found.of_a)
+    chains_b = _by_ends(found.b, found.of_b)
+    for ends in [one for one in chains_a if one in chains_b and one != ((), ())]:
+        alone = len(chains_a[ends]) == len(chains_b[ends]) == 1
+        for one, other in zip(chains_a[ends], chains_b[ends], strict=False):
+            if _taken(found.of_a, one) or _taken(found.of_b, other):
+                continue
+            if _same_ends(found.a, one, found.b, other):
+                found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
+            elif alone and len(one) == len(other) == 1:
+                found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE_WITHOUT_SHAPES)
+    half_a = _Half(found.a, found.of_a, [group.a for group in found.groups])
+    half_b = _Half(found.b, found.of_b, [group.b for group in found.groups])
+    _absorb(found, chains_a, half_a, half_b)
+    _absorb(found, chains_b, half_b, half_a)
+
+
+def _by_ends(side: Side, of: list[int]) -> dict[_Ends, list[list[int]]]:
+    """Groups before and behind -> runs of free layers, each the only consumer of the one before."""
+    chains: dict[_Ends, list[list[int]]] = defaultdict(list)
+    for head, above in enumerate(side.producers):
+        if of[head] >= 0 or side.is_reformat(head):
+            continue
+        chain = [head]
+        below = side.consumers[head]
+        while len(below) == 1 and of[below[0]] < 0 and len(chain) < MAX_CHAIN:
+            chain.append(below[0])
+            below = side.consumers[below[0]]
+        before, behind = _groups(of, above), _groups(of, below)
+        # A free neighbour is no end, but beside one that has a group it does not matter.
+        if (before or not above) and (behind or not below):
+            chains[before, behind].append(chain)
+    return chains
+
+
+def _groups(of: list[int], positions: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted({of[one] for one in positions} - {-1}))
+
+
+def _taken(of: list[int], chain: list[int]) -> bool:
+    """Whether a part of a chain was grouped as part of another chain."""
+    return any(of[one] >= 0 for one in chain)
+
+
+def _same_ends(a: Side, one: list[int], b: Side, other: list[int]) -> bool:
+    shape_in, shape_out = a.first_in[one[0]], a.first_out[one[-1]]
+    if shape_in is None or shape_out is None:
+        return False
+    return shape_in == b.first_in[other[0]] and shape_out == b.first_out[other[-1]]
+
+
+def match_opaque(found: Matching) -> None:
+    """Group a part compiled as one layer with the free layers in its place on the other side."""
+    for free_a, free_b in list(gaps(found)):
+        one = [each for each in free_a if not found.a.is_reformat(each)]
+        other = [each for each in free_b if not found.b.is_reformat(each)]
+        alone_a = len(one) == 1 and found.a.kinds[one[0]] in _OPAQUE
+        alone_b = len(other) == 1 and found.b.kinds[other[0]] in _OPAQUE
+        if one and other and (alone_a or alone_b):
+            found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
+
+
+class _Half:
+    """One side of a matching, with the members that each group has on it."""
+
+    def __init__(self, side: Side, of: list[int], members: list[list[int]]) -> None:
+        self.side = side
+        self.of = of
+        self.members = members
+
+    def joins(self, group: int, following: int) -> bool:
+        """Whether a layer of `following` reads from one of `group`."""
+        before = set(self.members[group])
+        behind = self.members[following]
+        return any(not before.isdisjoint(self.side.producers[one]) for one in behind)
+
+
+def _absorb(
+    found: Matching, chains: dict[_Ends, list[list[int]]], here: _Half, there: _Half
+) -> None:
+    """Add chains of one side that are fused on the other to the group that they are fused into."""
+    for (above, below), several in chains.items():
+        for chain in several:
+            if _taken(here.of, chain):
+                continue
+            number = _fused_into(chain, above, below, here, there)
+            if number is not None:
+                _extend(found.groups[number], here.members[number], chain)
+                for one in chain:
+                    here.of[one] = number
+
+
+def _fused_into(
+    chain: list[int], above: tuple[int, ...], below: tuple[int, ...], here: _Half, there: _Half
+) -> int | None:
+    """Group that holds a chain's work on the other side, if its neighbours are joined there."""
+    shape_in = here.side.first_in[chain[0]]
+    shape_out = here.side.first_out[chain[-1]]
+    for before in above:
+        for behind in below:
+            if here.joins(before, behind) or not there.joins(before, behind):
+                continue
+            if shape_out is not None and _gives(there, before, shape_out):
+                return before
+            if shape_in is not None and _takes(there, behind, shape_in):
+                return behind
+    return None
+
+
+def _gives(half: _Half, group: int, shape: Shape) -> bool:
+    return any(half.side.first_out[one] == shape for one in half.members[group])
+
+
+def _takes(half: _Half, group: int, shape: Shape) -> bool:
+    return any(half.side.first_in[one] == shape for one in half.members[group])
+
+
+def _extend(group: Group, members: list[int], chain: list[int]) -> None:
+    members.extend(chain)
+    members.sort()
+    group.evidence = Evidence.NEIGHBOURHOOD
+    group.score = min(group.score, SCORE)
