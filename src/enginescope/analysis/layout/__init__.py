@@ -1,0 +1,1 @@
+"""A layered layout of directed graphs, in time close to linear."""
