@@ -6,7 +6,7 @@ import pytest
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.layer_work import layer_work
 from enginescope.analysis.onnx_map import OnnxMap, map_onnx
-from enginescope.analysis.onnx_work import node_macs
+from enginescope.analysis.onnx_node_work import node_macs
 from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan_json import parse_plan
@@ -80,6 +80,13 @@ def test_metadata() -> None:
 )
 def test_names_of_older_versions(name: str, nodes: tuple[int, ...]) -> None:
     assert links(mapped(layer(name))) == [(0, nodes, "name")]
+
+
+def test_a_name_that_two_nodes_bear_stands_for_them_in_turn() -> None:
+    nodes = tuple(OnnxNode(index=i, name="same", op_type="Abs") for i in range(2))
+    model = OnnxGraph(name="g", nodes=nodes, shapes={})
+    found = mapped(layer("l", "same"), layer("m", "same"), model=model)
+    assert links(found) == [(0, (0,), "metadata"), (1, (1,), "metadata")]
 
 
 def test_brackets_of_a_name_itself_stay() -> None:

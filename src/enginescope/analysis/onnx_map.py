@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 
-from enginescope.analysis.onnx_work import node_elements, node_macs
+from enginescope.analysis.onnx_node_work import node_elements, node_macs
 from enginescope.core.record import Record
 from enginescope.formats.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.model.plan import Layer, Plan
@@ -115,7 +115,7 @@ def map_onnx(plan: Plan, graph: OnnxGraph, attribution: Attribution | None = Non
 
 
 def _links(plan: Plan, graph: OnnxGraph) -> tuple[LayerLink, ...]:
-    by_name: dict[str, list[int]] = defaultdict(list)
+    by_name: dict[str, deque[int]] = defaultdict(deque)
     for node in graph.nodes:
         by_name[node.name].append(node.index)
     found: dict[int, LayerLink] = {}
@@ -144,8 +144,15 @@ def _without_pointwise(part: str) -> str:
     return part[:-surplus] if surplus > 0 and part.endswith(")" * surplus) else part
 
 
-def _indices(names: Iterable[str], by_name: dict[str, list[int]]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(index for name in names for index in by_name.get(name, ())))
+def _indices(names: Iterable[str], by_name: dict[str, deque[int]]) -> tuple[int, ...]:
+    """Nodes of these names; one that several bear stands for each of them in turn."""
+    found: dict[int, None] = {}
+    for name in names:
+        bearers = by_name.get(name)
+        if bearers:
+            found[bearers[0]] = None
+            bearers.rotate(-1)
+    return tuple(found)
 
 
 def _between_tensors(
