@@ -1,0 +1,239 @@
+"""A plan with its times, work and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from enginescope.analysis import frames
+from enginescope.analysis.attribution import attribute
+from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits, known_gpus
+from enginescope.analysis.layer_bytes import LayerBytes, layer_bytes
+from enginescope.analysis.layer_work import LayerWork, layer_work
+from enginescope.analysis.onnx_map import OnnxMap, map_onnx
+from enginescope.analysis.onnx_work import with_onnx_work
+from enginescope.analysis.plan_columns import PlanFacts, plan_columns
+from enginescope.analysis.plan_tensors import PlanTensor, plan_tensors
+from enginescope.analysis.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.roofline import Roofline, roofline
+from enginescope.core.errors import UsageError
+from enginescope.formats.onnx_graph import OnnxGraph
+from enginescope.model.plan import Layer, Plan
+from enginescope.model.timing import Attribution, LayerTiming, Profile
+
+
+class PlanView:
+    """A plan and what follows from it, computed when first asked for.
+
+    Parameters
+    ----------
+    plan : Plan
+        Stays as it is.
+    profile : Profile, optional
+        Layer times of the same engine.
+    gpu : str or GpuLimits, optional
+        The GPU that it ran on, for the roofline; see `known_gpus`.
+    onnx : OnnxGraph, optional
+        The model it was built from, for the work of generated kernels and for costs of nodes.
+
+    Raises
+    ------
+    UsageError
+        The GPU's limits are not known.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile | None = None,
+        *,
+        gpu: str | GpuLimits | None = None,
+        onnx: OnnxGraph | None = None,
+    ) -> None:
+        self.plan = plan
+        self.profile = profile
+        self.gpu = _limits(gpu) if isinstance(gpu, str) else gpu
+        self.onnx = onnx
+
+    def __repr__(self) -> str:
+        """Return one line that names the plan and its size."""
+        total = f", {self.total_ms:.6g} ms" if self.total_ms is not None else ""
+        return f"<PlanView {self.plan.name}: {len(self.layers)} layers{total}>"
+
+    @property
+    def all_layers(self) -> tuple[Layer, ...]:
+        """Every layer in the file's order, with those that launch nothing."""
+        return self.plan.layers
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers that do work, in the file's order."""
+        return self.plan.active_layers
+
+    @cached_property
+    def constants(self) -> tuple[Layer, ...]:
+        """Layers that only hold values."""
+        return self.by_type("Constant")
+
+    @cached_property
+    def tensors(self) -> tuple[PlanTensor, ...]:
+        """Every tensor, with the positions of the layers that write and read it."""
+        return plan_tensors(self.plan)
+
+    def find(self, name: str) -> Layer | None:
+        """Return the first layer of that name, or ``None``."""
+        found = self._by_name.get(name)
+        return self.plan.layers[found[0]] if found else None
+
+    def find_all(self, name: str) -> tuple[Layer, ...]:
+        """Return every layer of that name: names may repeat."""
+        return tuple(self.plan.layers[at] for at in self._by_name.get(name, ()))
+
+    def by_type(self, kind: str) -> tuple[Layer, ...]:
+        """Return the layers of a type, such as ``"Convolution"``, in the file's order."""
+        return tuple(self.plan.layers[at] for at in self._by_type.get(kind, ()))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Types of the plan's layers, in the order they first appear."""
+        return tuple(self._by_type)
+
+    @cached_property
+    def totals(self) -> PlanTotals:
+        """Counts and bytes of the plan as a whole."""
+        return plan_totals(self.plan)
+
+    @cached_property
+    def attribution(self) -> Attribution | None:
+        """Layers joined with their times, and what is left over; ``None`` without a profile."""
+        return attribute(self.plan, self.profile) if self.profile else None
+
+    @property
+    def total_ms(self) -> float | None:
+        """Sum of the layers' mean times; ``None`` without a profile."""
+        return self.profile.sum_mean_ms if self.profile else None
+
+    def time_of(self, layer: Layer) -> LayerTiming | None:
+        """Return a layer's times, or ``None``."""
+        return self.attribution.layers[self._at(layer)].timing if self.attribution else None
+
+    @cached_property
+    def sizes(self) -> tuple[LayerBytes, ...]:
+        """Bytes of each of `all_layers`."""
+        return layer_bytes(self.plan)
+
+    @cached_property
+    def works(self) -> tuple[LayerWork, ...]:
+        """Work of each of `all_layers`; with a model also of those that do not tell theirs."""
+        works = layer_work(self.plan)
+        links = self.onnx_map
+        if self.onnx is None or links is None:
+            return works
+        return with_onnx_work(self.plan, works, self.onnx, links)
+
+    def work_of(self, layer: Layer) -> LayerWork:
+        """Return a layer's work."""
+        return self.works[self._at(layer)]
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """The layers against the GPU's limits; ``None`` without a GPU."""
+        if self.gpu is None:
+            return None
+        return roofline(self.plan, self.works, self.gpu, self.attribution)
+
+    @cached_property
+    def onnx_map(self) -> OnnxMap | None:
+        """The layers' ONNX nodes and what each costs; ``None`` without a model."""
+        return map_onnx(self.plan, self.onnx, self.attribution) if self.onnx else None
+
+    def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:
+        """Return the layers that do work as columns, one row each; see ``docs/plan-columns.md``.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Only layers of this type, inert ones too, and only columns that have a value for them.
+        inert : bool
+            Without `kind`: every layer. A profile may time those that launch nothing too, shape
+            calls above all, and the shares are of the sum with them.
+        """
+        if kind is None:
+            return dict(self._every_column if inert else self._columns)
+        found = plan_columns(self._facts, self._by_type.get(kind, ()))
+        return {
+            name: values
+            for name, values in found.items()
+            if name == "Name" or any(one is not None for one in values)
+        }
+
+    def to_pandas(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed; says how to get it. The same for the other two frames.
+        """
+        return frames.to_pandas(self.columns(kind, inert=inert))
+
+    def to_polars(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return frames.to_polars(self.columns(kind, inert=inert))
+
+    def to_arrow(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return frames.to_arrow(self.columns(kind, inert=inert))
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
+        layers = enumerate(self.plan.layers)
+        return plan_columns(self._facts, [at for at, layer in layers if not layer.is_inert])
+
+    @cached_property
+    def _every_column(self) -> dict[str, list[Any]]:
+        return plan_columns(self._facts, range(len(self.plan.layers)))
+
+    @cached_property
+    def _facts(self) -> PlanFacts:
+        return PlanFacts(
+            plan=self.plan,
+            sizes=self.sizes,
+            works=self.works,
+            attribution=self.attribution,
+            roofline=self.roofline,
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        return _grouped(layer.name for layer in self.plan.layers)
+
+    @cached_property
+    def _by_type(self) -> dict[str, list[int]]:
+        return _grouped(layer.type for layer in self.plan.layers)
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {layer.index: at for at, layer in enumerate(self.plan.layers)}
+
+    def _at(self, layer: Layer) -> int:
+        return self._positions[layer.index]
+
+
+def _grouped(keys: Iterable[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        found.setdefault(key, []).append(position)
+    return found
+
+
+def _limits(name: str) -> GpuLimits:
+    found = gpu_limits(name)
+    if found is None:
+        raise UsageError(
+            f"GPU {name}",
+            why="its limits are not known here, or the name stands for several",
+            hint=f"take one of: {', '.join(known_gpus())}",
+        )
+    return found
