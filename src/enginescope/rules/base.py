@@ -1,0 +1,156 @@
+"""What a rule is, what it is given, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any
+
+from enginescope.core.record import Record
+from enginescope.model.environment import Device
+from enginescope.model.plan import Plan
+from enginescope.model.tensor import Tensor
+from enginescope.model.timing import Profile
+from enginescope.rules.view import LintView
+
+
+class Severity(Enum):
+    """How much a finding weighs, the lightest first."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def weight(self) -> int:
+        """0 for the lightest."""
+        return list(Severity).index(self)
+
+
+class LintInput(Record, frozen=True, kw_only=True):
+    """What is looked at.
+
+    Attributes
+    ----------
+    plan : Plan
+    profile : Profile or None
+        Without one nothing has a time at stake, and rules on times find nothing.
+    device : Device or None
+        The GPU that the plan is for.
+    fed : tuple of Tensor
+        Inputs as they were fed, dynamic dimensions resolved.
+    profile_index : int or None
+        Optimisation profile in use; by default the first.
+    """
+
+    plan: Plan
+    profile: Profile | None = None
+    device: Device | None = None
+    fed: tuple[Tensor, ...] = ()
+    profile_index: int | None = None
+
+    def view(self) -> LintView:
+        """Return the same with its joins, for rules."""
+        return LintView(
+            self.plan,
+            self.profile,
+            device=self.device,
+            fed=self.fed,
+            profile_index=self.profile_index or 0,
+        )
+
+
+class Found(Record, frozen=True, kw_only=True):
+    """What a rule says of one place; the engine makes a `Finding` of it.
+
+    Attributes
+    ----------
+    layers : tuple of int
+        Indices of the layers concerned.
+    message : str
+        A predicate: it follows the layer's name, and has no full stop.
+    evidence : dict
+        The figures behind it.
+    severity : Severity or None
+        Where it is not the rule's.
+    advice : str or None
+        Where it is not the rule's.
+    stake_ms : float or None
+        Where it is not the time of all `layers`.
+    subject : str or None
+        Where it is not the first layer's name.
+    """
+
+    layers: tuple[int, ...]
+    message: str
+    evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    severity: Severity | None = None
+    advice: str | None = None
+    stake_ms: float | None = None
+    subject: str | None = None
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """Something in a plan that may cost time.
+
+    Attributes
+    ----------
+    code, rule : str
+        ``PLAN101`` and the rule's name.
+    severity : Severity
+    subject : str
+        Name of the layer, or what stands for several.
+    layers : tuple of int
+        Indices of the layers concerned, in the plan.
+    message : str
+        A predicate of `subject`, without a full stop.
+    advice : str
+        What to try.
+    evidence : dict
+        The figures behind it.
+    stake_ms : float or None
+        Mean time of what is concerned: no more than that can be won. ``None`` without a profile.
+        Findings may share layers, so stakes do not add up.
+    share_pct : float or None
+        `stake_ms` of the sum over all layers.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    subject: str
+    layers: tuple[int, ...]
+    message: str
+    advice: str
+    evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    stake_ms: float | None = None
+    share_pct: float | None = None
+
+
+class Rule(Record, frozen=True, kw_only=True):
+    """One thing to look for.
+
+    Attributes
+    ----------
+    code : str
+        Stable: ``PLAN`` and 1…, for the structure; ``TIME`` and 2…, for the times.
+    name : str
+        Words with hyphens.
+    summary : str
+        One line, without a full stop.
+    severity : Severity
+    advice : str
+        What to try, begun small.
+    doc : str
+        The rule's module docstring: its paragraphs begin with the headings of `catalogue`.
+    check : callable
+        From a view to what was found; pure.
+    """
+
+    code: str
+    name: str
+    summary: str
+    severity: Severity
+    advice: str
+    doc: str
+    check: Callable[[LintView], Iterable[Found]]

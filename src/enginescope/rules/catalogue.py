@@ -1,0 +1,57 @@
+"""The rules as Markdown, from their own docstrings."""
+
+from __future__ import annotations
+
+from enginescope.rules.base import Rule
+from enginescope.rules.every import RULES
+
+HEADINGS = ("What it looks for", "Why it costs time", "What to do", "When it is wrong")
+_INTRODUCTION = """# Rules of `enginescope lint`
+
+<!-- Made from the rules' docstrings: tests/rules/test_catalogue.py, ENGINESCOPE_WRITE_DOCS=1 -->
+
+Findings are sorted by the time at stake: the mean time of the layers concerned, of which no more
+can be won than all. Findings may share layers, so the times do not add up. The severity is the
+usual one; a rule may take it down or up, as its text says. `enginescope lint` exits with 1 if a
+finding is a warning or an error; `--level` changes that.
+
+Rules are told by code, by the beginning of a code (`PLAN1`), or by name, on the command line
+(`--select`, `--ignore`) and in `enginescope.toml`:
+
+```toml
+[lint]
+ignore = ["data-copies"]
+level = "error"
+
+[lint.layers]  # names of layers, with * and ?
+"/head/*" = ["PLAN110"]
+```
+"""
+
+
+def paragraphs(rule: Rule) -> dict[str, str]:
+    """Return a rule's paragraphs by heading, each on one line."""
+    found = {}
+    for paragraph in rule.doc.strip().split("\n\n")[1:]:
+        heading, _, text = " ".join(paragraph.split()).partition(": ")
+        found[heading] = text[:1].upper() + text[1:]
+    return found
+
+
+def catalogue(rules: tuple[Rule, ...] = RULES) -> str:
+    """Return the catalogue, ending in a newline."""
+    lines = [
+        _INTRODUCTION,
+        "| code | name | severity | what |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| [{rule.code}](#{rule.code.lower()}) | `{rule.name}` | {rule.severity.value} | "
+        f"{rule.summary} |"
+        for rule in rules
+    ]
+    for rule in rules:
+        lines += ["", f"## {rule.code}", "", f"`{rule.name}`: {rule.summary}."]
+        for heading, text in paragraphs(rule).items():
+            lines += ["", f"**{heading}.** {text}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""One rule a file; `enginescope.rules.every` lists them."""

@@ -1,0 +1,61 @@
+"""Misaligned channels of a convolution.
+
+What it looks for: a convolution whose input or output channels, per group, are no multiple of what
+tensor cores take: 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and FP8, 32 for four
+bits. Depthwise convolutions are left out.
+
+Why it costs time: the rest of the last vector is computed and thrown away, or a slower tactic is
+chosen.
+
+What to do: change the number of channels in the model to such a multiple.
+
+When it is wrong: the first layer of a network sees three channels of an image, and the last one as
+many as there are classes; both are often too small to matter: look at the time at stake. The first
+is reported as info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.layer_kinds import CONVOLUTIONS, channels, groups, is_depthwise
+from enginescope.rules.tensor_cores import alignment_of, lacks_tensor_cores
+from enginescope.rules.view import LintView
+
+_IMAGE_CHANNELS = 4
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    if lacks_tensor_cores(view.device):
+        return
+    for layer in view.of_types(CONVOLUTIONS):
+        multiple = alignment_of(layer.precision)
+        if multiple is None or not layer.outputs or is_depthwise(layer):
+            continue
+        sides = {"input": channels(layer.inputs[0]), "output": channels(layer.outputs[0])}
+        parts = groups(layer)
+        each = {side: count // parts for side, count in sides.items() if count is not None}
+        odd = {side: count for side, count in each.items() if count % multiple}
+        if not odd:
+            continue
+        first = list(odd) == ["input"] and odd["input"] <= _IMAGE_CHANNELS
+        words = " and ".join(f"{side} channels {count}" for side, count in odd.items())
+        per = " per group" if parts > 1 else ""
+        yield Found(
+            layers=(layer.index,),
+            message=f"has {words}{per}, not a multiple of {multiple}",
+            evidence={"channels": each, "multiple": multiple, "groups": parts},
+            severity=Severity.INFO if first else None,
+        )
+
+
+RULE = Rule(
+    code="PLAN102",
+    name="misaligned-channels",
+    summary="A convolution's channels do not fill the vectors of tensor cores",
+    severity=Severity.WARNING,
+    advice="make the channels such a multiple in the model",
+    doc=__doc__,
+    check=_check,
+)

@@ -1,0 +1,89 @@
+"""Quantised layer with a float output.
+
+What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits and writes
+floats which other layers of the engine read. It is a warning where the layer is bound by memory, or
+its work is not known, else info: bound by memory are fewer multiplications per byte moved than the
+GPU's peaks are apart, or than 100 where the GPU is not known.
+
+Why it costs time: the output is written, and read again, at two to eight times the size.
+
+What to do: quantise the output: put a Q/DQ pair behind the layer, on the residual branch as well
+when it ends in an addition.
+
+When it is wrong: what reads the output needs floats for accuracy. Layers that only write the
+engine's outputs are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.model.tensor import DataType
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.layer_kinds import (
+    CONVOLUTIONS,
+    FLOATS,
+    MATMULS,
+    QUANTISED,
+    REFORMATS,
+    converted,
+    output_type,
+)
+from enginescope.rules.view import LintView
+
+#: INT8 multiplications ÷ bytes at the peaks of nearly every NVIDIA GPU with tensor cores exceed it.
+_MACS_PER_BYTE = 100
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    for layer in view.of_types((*CONVOLUTIONS, *MATMULS)):
+        if layer.precision not in QUANTISED or output_type(layer) not in FLOATS:
+            continue
+        if _ends_at_output(view, layer.index):
+            continue
+        source, target = converted(layer) or (None, None)
+        assert source is not None
+        assert target is not None
+        intensity = view.work(layer).arithmetic_intensity
+        compute_bound = intensity is not None and intensity >= _balance(view, source)
+        memory = " and is bound by memory" if intensity is not None and not compute_bound else ""
+        yield Found(
+            layers=(layer.index,),
+            message=f"reads {source.value} and writes {target.value}{memory}",
+            evidence={
+                "from": source.value,
+                "to": target.value,
+                "macs_per_byte": round(intensity, 3) if intensity is not None else None,
+            },
+            severity=Severity.INFO if compute_bound else None,
+        )
+
+
+def _ends_at_output(view: LintView, index: int) -> bool:
+    """Whether nothing but copies to the engine's outputs reads a layer."""
+    readers = view.flow.after.get(index, ())
+    if not readers:
+        return index in view.flow.writes_output
+    return all(
+        view.layers[one].type in REFORMATS
+        and one in view.flow.writes_output
+        and one not in view.flow.after
+        for one in readers
+    )
+
+
+def _balance(view: LintView, dtype: DataType) -> float:
+    """Return the multiplications per byte below which memory is what a layer waits for."""
+    rate = view.gpu.macs_per_ms(dtype.value) if view.gpu else None
+    return rate / view.gpu.bytes_per_ms if view.gpu and rate else _MACS_PER_BYTE
+
+
+RULE = Rule(
+    code="PLAN103",
+    name="quantized-float-output",
+    summary="A quantised layer writes floats",
+    severity=Severity.WARNING,
+    advice="quantise its output: a Q/DQ pair behind it, and on the residual branch",
+    doc=__doc__,
+    check=_check,
+)

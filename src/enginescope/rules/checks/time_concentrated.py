@@ -1,0 +1,51 @@
+"""Time concentrated in one layer.
+
+What it looks for: one layer with at least a quarter of the profile's time, in a plan of four layers
+or more.
+
+Why it costs time: whatever else is made faster, this layer bounds what can be won.
+
+What to do: begin with this layer. A Myelin or ForeignNode layer is a whole part of the network: a
+newer TensorRT lists its kernels apart.
+
+When it is wrong: the network is one large layer by design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.view import LintView
+
+_SHARE_PCT = 25.0
+_FEWEST = 4
+_WHOLE_PARTS = frozenset({"Myelin", "ForeignNode"})
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    if len(view.active) < _FEWEST:
+        return
+    for layer in view.active:
+        share = view.share_pct(view.times_ms.get(layer.index))
+        if share is None or share < _SHARE_PCT:
+            continue
+        part = layer.type in _WHOLE_PARTS or layer.name.startswith("{ForeignNode")
+        yield Found(
+            layers=(layer.index,),
+            message="takes a quarter of the time or more"
+            + (": it is a whole part of the network" if part else ""),
+            evidence={"share_pct": round(share, 3), "type": layer.type},
+            advice="build with a newer TensorRT to see the kernels inside" if part else None,
+        )
+
+
+RULE = Rule(
+    code="TIME201",
+    name="time-concentrated",
+    summary="One layer takes a large part of the time",
+    severity=Severity.INFO,
+    advice="begin with this layer",
+    doc=__doc__,
+    check=_check,
+)

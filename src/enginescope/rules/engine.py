@@ -1,0 +1,90 @@
+"""Rules over a plan."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+from enginescope.formats.paused_collection import paused_collection
+from enginescope.rules.base import Finding, Found, LintInput, Rule
+from enginescope.rules.config import LintConfig
+from enginescope.rules.view import LintView
+
+
+class LintReport(Record, frozen=True, kw_only=True):
+    """What was found.
+
+    Attributes
+    ----------
+    plan : str
+        Its name.
+    layers : int
+        Layers of the plan.
+    sum_ms : float or None
+        Sum of the layers' mean times; ``None`` without a profile.
+    rules : tuple of str
+        Codes of the rules that ran.
+    findings : tuple of Finding
+        The one with most time at stake first; those without a time last, the heavier first.
+    suppressed : int
+        Findings that the configuration passes over.
+    """
+
+    plan: str
+    layers: int
+    sum_ms: float | None
+    rules: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    suppressed: int = 0
+
+
+def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
+    """Return what the rules find in a plan.
+
+    Parameters
+    ----------
+    given : LintInput
+    config : LintConfig, optional
+        By default every rule runs.
+    """
+    config = config or LintConfig()
+    view = given.view()
+    rules = config.rules()
+    with paused_collection():  # of a large plan it would take half of the time
+        found = [_finding(rule, one, view) for rule in rules for one in rule.check(view)]
+        kept = [one for one in found if not _is_suppressed(one, config, view)]
+    return LintReport(
+        plan=given.plan.name,
+        layers=len(given.plan.layers),
+        sum_ms=view.total_ms,
+        rules=tuple(rule.code for rule in rules),
+        findings=tuple(sorted(kept, key=_weight)),
+        suppressed=len(found) - len(kept),
+    )
+
+
+def _finding(rule: Rule, found: Found, view: LintView) -> Finding:
+    stake = found.stake_ms if found.stake_ms is not None else view.sum_ms(found.layers)
+    subject = found.subject
+    if subject is None:
+        subject = view.layers[found.layers[0]].name if found.layers else view.plan.name
+    return Finding(
+        code=rule.code,
+        rule=rule.name,
+        severity=found.severity or rule.severity,
+        subject=subject,
+        layers=found.layers,
+        message=found.message,
+        advice=found.advice or rule.advice,
+        evidence=found.evidence,
+        stake_ms=stake,
+        share_pct=view.share_pct(stake),
+    )
+
+
+def _is_suppressed(finding: Finding, config: LintConfig, view: LintView) -> bool:
+    names = (view.layers[index].name for index in finding.layers)
+    return bool(config.layers) and config.passes_over(finding, names)
+
+
+def _weight(finding: Finding) -> tuple[float, int, str, tuple[int, ...]]:
+    stake = finding.stake_ms if finding.stake_ms is not None else -1.0
+    return -stake, -finding.severity.weight, finding.code, finding.layers

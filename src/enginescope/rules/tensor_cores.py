@@ -1,0 +1,62 @@
+"""Whether a tactic uses tensor cores, by its name, and what they ask of sizes.
+
+Names: cuDNN's carry the instruction's shape (``h16816cudnn``: half, 16×8×16), xmma's the word
+``tensor16x8x16`` or, from Hopper, ``warpgroupsize``; ``simt``, ``scudnn``, ``int8x4`` (dp4a) and
+``gemv`` are the ways without. xmma is the name of the kernel library, not of the instruction.
+Sizes: NVIDIA, Matrix Multiplication Background User's Guide: 16 bytes in a row.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from enginescope.model.environment import Device
+from enginescope.model.tensor import DataType
+
+_WITHOUT = re.compile(
+    r"simt|gemv|dp4a|int8x4|ffma|(?:^|_)[shd]cudnn|(?:^|_)[shd]gemm(?:_|$)|^sm[356]\d_",
+    re.IGNORECASE,
+)
+_WITH = re.compile(
+    r"tensor(?:\d+x\d+x\d+|op)|warpgroup|(?:^|_)[ihbqdu]mma|w?gmma|nvjet|xmma"
+    r"|(?:^|_)[hsibdqef](?:884|8816|1684|1688|16816|16832|16864)",
+    re.IGNORECASE,
+)
+_MULTIPLES = {
+    DataType.FP32: 4,  # as TF32
+    DataType.FP16: 8,
+    DataType.BF16: 8,
+    DataType.INT8: 16,
+    DataType.FP8: 16,
+    DataType.INT4: 32,
+    DataType.FP4: 32,
+}
+_FIRST_CAPABILITY = 7
+
+
+@lru_cache(maxsize=4096)
+def uses_tensor_cores(tactic: str | None) -> bool | None:
+    """Return whether a tactic uses tensor cores; ``None`` where its name does not tell."""
+    if tactic is None or tactic.startswith("__myl"):
+        return None
+    if _WITHOUT.search(tactic):
+        return False
+    return True if _WITH.search(tactic) else None
+
+
+def is_matrix_vector(tactic: str | None) -> bool:
+    """Whether a tactic multiplies a matrix by a vector."""
+    return tactic is not None and "gemv" in tactic.lower()
+
+
+def alignment_of(dtype: DataType | None) -> int | None:
+    """Return the multiple that channels and matrix sides should be of; ``None``: not known."""
+    return _MULTIPLES.get(dtype) if dtype is not None else None
+
+
+def lacks_tensor_cores(device: Device | None) -> bool:
+    """Whether a GPU is known to have none: before Volta."""
+    capability = device.compute_capability if device else None
+    major = capability.partition(".")[0] if capability else ""
+    return major.isdecimal() and int(major) < _FIRST_CAPABILITY

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from enginescope.rules import checks
+from enginescope.rules.base import Rule
+from enginescope.rules.catalogue import HEADINGS, catalogue, paragraphs
+from enginescope.rules.every import RULES
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "rules.md"
+
+
+def test_the_document_is_up_to_date() -> None:
+    if os.environ.get("ENGINESCOPE_WRITE_DOCS"):
+        DOCUMENT.write_text(catalogue(), encoding="utf-8")
+    assert DOCUMENT.read_text(encoding="utf-8") == catalogue()
+
+
+def test_every_file_is_in_the_list() -> None:
+    files = {one.stem for one in Path(checks.__path__[0]).glob("*.py")} - {"__init__"}
+    assert {rule.check.__module__.rpartition(".")[2] for rule in RULES} == files
+
+
+def test_codes_and_names_are_one_rule_s_each() -> None:
+    assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+    assert [rule.code for rule in RULES] == sorted(rule.code for rule in RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_a_rule_says_what_a_reader_needs(rule: Rule) -> None:
+    assert re.fullmatch(r"(PLAN1|TIME2)\d\d", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+    assert tuple(paragraphs(rule)) == HEADINGS
+    assert all(text.endswith(".") for text in paragraphs(rule).values())
+    assert not rule.summary.endswith(".")
+    assert not rule.advice.endswith(".")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_a_rule_has_a_test_that_finds_and_one_that_does_not(rule: Rule) -> None:
+    name = rule.check.__module__.rpartition(".")[2]
+    text = (Path(__file__).parent / "checks" / f"test_{name}.py").read_text(encoding="utf-8")
+    assert "== ()" in text
+    assert re.search(r"def test_found", text)

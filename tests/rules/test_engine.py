@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginescope.formats.plan_json import parse_plan
+from enginescope.model.environment import Device
+from enginescope.model.plan import Layer, Plan
+from enginescope.rules.base import LintInput
+from enginescope.rules.config import LayerIgnore, LintConfig
+from enginescope.rules.engine import lint
+from enginescope.rules.every import RULES
+from tests.formats import plans
+from tests.rules.made import layer, plan, timed
+
+CONV = layer("Convolution", "in INT8 1x3x8x8", "a FP32 1x5x8x8", name="conv", tactic_name="x_simt")
+COPY = layer("Reformat", "a FP32 1x5x8x8", "b FP16 1x5x8x8", name="copy")
+END = layer("PointWise", "b FP16 1x5x8x8", "out FP16 1x5x8x8", name="end")
+MADE = plan(CONV, COPY, END)
+
+
+def test_findings_are_sorted_by_time_at_stake() -> None:
+    report = lint(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
+    assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103", "PLAN101"]
+    assert [one.share_pct for one in report.findings] == [50, 25, 25, 25]
+    assert (report.plan, report.layers, report.sum_ms) == ("made", 3, 1.0)
+    assert report.rules == tuple(rule.code for rule in RULES)
+
+
+def test_a_layer_may_have_several_findings() -> None:
+    report = lint(LintInput(plan=MADE))
+    assert {one.code for one in report.findings if one.subject == "conv"} == {
+        *("PLAN101", "PLAN102", "PLAN103")
+    }
+
+
+def test_without_times_the_heavier_come_first() -> None:
+    report = lint(LintInput(plan=MADE))
+    assert report.sum_ms is None
+    assert {one.stake_ms for one in report.findings} == {None}
+    weights = [one.severity.weight for one in report.findings]
+    assert weights == sorted(weights, reverse=True)
+    assert len(set(weights)) == 2
+
+
+def test_suppressed_findings_are_counted() -> None:
+    config = LintConfig(
+        select=("PLAN101", "PLAN104"), layers=(LayerIgnore(pattern="co*y", rules=("PLAN1",)),)
+    )
+    report = lint(LintInput(plan=MADE), config)
+    assert [one.code for one in report.findings] == ["PLAN101"]
+    assert report.suppressed == 1
+    assert report.rules == ("PLAN101", "PLAN104")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        plans.tensorrt_8_2(),
+        plans.tensorrt_8_4(),
+        plans.tensorrt_10(),
+        plans.tensorrt_11(),
+        plans.names_only(),
+        {"Layers": []},
+        {"Layers": [{"Name": "bare"}, {"Name": "t", "LayerType": "TrainStation", "Inputs": []}]},
+    ],
+)
+def test_plans_of_every_version(raw: object) -> None:
+    made = parse_plan(plans.encoded(raw), "plan.json")[0]
+    report = lint(LintInput(plan=made, profile=timed(made, *(1.0,) * len(made.layers))))
+    assert report.layers == len(made.layers)
+
+
+KINDS = (
+    *("Convolution", "Deconvolution", "ConvActPool", "gemm", "FullyConnected", "Reformat"),
+    *("MyelinReformat", "Slice", "Scale", "kgen", "SoftMax", "NoOp", "Constant", "shape_call"),
+)
+SHAPES = ("", " 1x3x8x8", " ?x3x8x8", " 0x3", " 7", " 4x100", " 1x64x8x8 NHWC8")
+TENSORS = st.builds(
+    lambda name, dtype, shape: f"{name} {dtype}{shape}",
+    st.sampled_from("abcd"),
+    st.sampled_from(("FP32", "FP16", "INT8", "FP8", "BOOL", "unknown")),
+    st.sampled_from(SHAPES),
+)
+LAYERS = st.builds(
+    lambda kind, reads, writes, groups, tactic: layer(
+        kind,
+        ", ".join(reads),
+        ", ".join(writes),
+        Groups=groups,
+        Kernel=[3, 3],
+        Origin="QDQ",
+        tactic_name=tactic,
+    ),
+    st.sampled_from(KINDS),
+    st.lists(TENSORS, max_size=3),
+    st.lists(TENSORS, max_size=2),
+    st.sampled_from((1, 3, 0, -1, None, "2")),
+    st.sampled_from((None, "x_simt", "gemv", "h16816cudnn", "__myl_ResTra", "softmax")),
+)
+
+
+@given(st.lists(LAYERS, max_size=12), st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_plan_makes_a_rule_fail(layers: list[Layer], data: st.DataObject) -> None:
+    made: Plan = plan(*layers, inputs="a", outputs="d")
+    times = data.draw(st.lists(st.floats(0, 10), min_size=len(layers), max_size=len(layers)))
+    profile = timed(made, *times)
+    device = Device(name="H200", compute_capability="9.0")
+    report = lint(LintInput(plan=made, profile=profile, device=device))
+    for one in report.findings:
+        assert one.subject
+        assert all(0 <= index < len(layers) for index in one.layers)
+        assert one.stake_ms is None or one.stake_ms >= 0

@@ -1,0 +1,127 @@
+"""Engines that were really built: against trex's findings, corrected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from enginescope.formats.plan_files import PlanFiles, read_plan_files
+from enginescope.rules.base import LintInput
+from enginescope.rules.engine import LintReport, lint
+
+#: trex's linter -> the rules that say the same.
+COUNTERPARTS = {
+    "ConvLinter.tc_lint": ("PLAN101",),
+    "ConvLinter.mixed_precision_lint": ("PLAN103",),
+    "ConvLinter.alignment_lint": ("PLAN102",),
+    "ReformatLinter.lint": ("PLAN104", "PLAN106"),
+    "SliceLinter.lint": ("PLAN105",),
+    "QDQLinter.lint": ("PLAN106",),
+}
+PLANS = (
+    "mobilenet.qat.onnx.engine",
+    "mobilenet_v2_residuals.qat.onnx.engine",
+    "resnet18-a100-fp16.engine",
+    "resnet18-a100-fp32.engine",
+    "resnet18-a100-qat-residual.engine",
+)
+
+
+@lru_cache
+def report_of(path: Path) -> LintReport:
+    read = read_plan_files(PlanFiles(plan=path))
+    device = read.report.device if read.report else None
+    return lint(LintInput(plan=read.plan, profile=read.profile, device=device))
+
+
+@pytest.fixture
+def report(shared: Path) -> Callable[[str], LintReport]:
+    return lambda name: report_of(shared / "trex-examples" / f"{name}.graph.json")
+
+
+def subjects(report: LintReport, *codes: str) -> set[str]:
+    return {one.subject for one in report.findings if one.code in codes}
+
+
+def messages(report: LintReport, subject: str) -> list[str]:
+    return [one.message for one in report.findings if one.subject == subject]
+
+
+def not_ours(shared: Path, report: LintReport, plan: str, linter: str) -> set[str]:
+    """What trex says and we do not."""
+    golden = json.loads((shared / "goldens.json").read_text())["plans"][plan]["lint"]
+    return set(golden[linter]["names"]) - subjects(report, *COUNTERPARTS[linter])
+
+
+@pytest.mark.parametrize("linter", COUNTERPARTS)
+@pytest.mark.parametrize("plan", PLANS)
+def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan, linter) -> None:
+    missed = not_ours(shared, report(plan), plan, linter)
+    by_fault = {
+        # h16816 is a tensor core instruction
+        ("resnet18-a100-fp16.engine", "ConvLinter.tc_lint"): 7,
+        # two layers that name no tactic
+        ("mobilenet_v2_residuals.qat.onnx.engine", "ConvLinter.tc_lint"): 2,
+        # the last layer's floats are the engine's output
+        ("mobilenet.qat.onnx.engine", "ConvLinter.mixed_precision_lint"): 1,
+        ("mobilenet_v2_residuals.qat.onnx.engine", "ConvLinter.mixed_precision_lint"): 1,
+        ("resnet18-a100-qat-residual.engine", "ConvLinter.mixed_precision_lint"): 1,
+    }
+    assert len(missed) == by_fault.get((plan, linter), 0), missed
+
+
+def test_a_convolution_without_tensor_cores(report) -> None:
+    name = "features.1.conv.0.0.weight + QuantizeLinear_25 + Conv_29 + PWN(Clip_33)"
+    assert "does not use tensor cores: depthwise" in messages(report(PLANS[0]), name)
+
+
+def test_a_quantised_convolution_with_float_outputs(report) -> None:
+    name = "features.4.conv.2.weight + QuantizeLinear_187 + Conv_191"
+    assert messages(report(PLANS[0]), name)[0].startswith("reads INT8 and writes FP16")
+
+
+def test_misaligned_channels(report) -> None:
+    name = "features.0.0.weight + QuantizeLinear_8 + Conv_12 + PWN(Clip_16)"
+    said = messages(report(PLANS[0]), name)
+    assert "has input channels 3, not a multiple of 16" in said
+    assert "does not use tensor cores: input channels 3" in said  # trex kept one of both
+
+
+def test_a_reformat_that_converts(report) -> None:
+    (one,) = [it for it in report(PLANS[0]).findings if it.subject == "QuantizeLinear_2"]
+    assert one.message == "is a Quantize on its own, FP32 to INT8, of the engine's input"
+    assert one.severity.value == "info"
+
+
+def test_times_at_stake(report) -> None:
+    found = report(PLANS[0])
+    stakes = [one.stake_ms for one in found.findings]
+    assert None not in stakes
+    assert stakes == sorted(stakes, reverse=True)
+    assert found.sum_ms == pytest.approx(0.470389, abs=1e-6)
+
+
+def test_gpus_of_the_examples_are_known(report) -> None:
+    assert subjects(report(PLANS[0]), "TIME204")
+
+
+def test_tensorrt_10(shared) -> None:
+    found = report_of(shared / "trt10-rtx3060" / "alexnet_fp16.graph.json")
+    first = "/classifier/classifier_1/Gemm_myl9_2"
+    assert "does not use tensor cores: a matrix-vector product" in messages(found, first)
+    assert subjects(found, "TIME201") == {first}
+    assert subjects(found, "PLAN111") == {"__myl_Res_myl9_1"}
+    assert not subjects(found, "TIME203")  # its shape calls are no mismatch
+
+
+@pytest.mark.parametrize("name", ["resnet18", "resnet18_cudagraph", "depth_anything_small"])
+def test_tensorrt_8_6(shared, name) -> None:
+    found = report_of(shared / "trt86-h200" / f"{name}.graph.json")
+    assert not subjects(found, "PLAN101", "TIME203")
+    assert subjects(found, "PLAN104")
+    part = {one.split("[")[0] for one in subjects(found, "TIME201")}
+    assert part == ({"{ForeignNode"} if name == "depth_anything_small" else set())
