@@ -1,0 +1,216 @@
+"""Findings as rows for a table, as JSON, and as SARIF for code hosts and editors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.plan import Plan
+from enginescope.render.phrases import shorten
+from enginescope.rules.base import Finding, Rule, Severity
+from enginescope.rules.catalogue import paragraphs
+from enginescope.rules.engine import LintReport
+from enginescope.rules.every import RULES
+
+#: Version of the JSON document's shape.
+LINT_SCHEMA = 1
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+FINDING_HEADERS = ("ms", "%", "code", "severity", "finding")
+RULE_HEADERS = ("code", "n", "ms", "what to do")
+#: Columns of both tables that hold numbers.
+NUMBERS = ("ms", "%", "n")
+_SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
+
+
+class Linted(Record, frozen=True, kw_only=True):
+    """What was found in one plan.
+
+    Attributes
+    ----------
+    source : str
+        The file or run that the plan came from.
+    plan : Plan
+    report : LintReport
+    is_file : bool
+        Whether `source` is a path.
+    """
+
+    source: str
+    plan: Plan
+    report: LintReport
+    is_file: bool = True
+
+
+def headline(report: LintReport) -> str:
+    """Return how much was found, as one line."""
+    counts = [
+        (sum(one.severity is level for one in report.findings), level.value)
+        for level in reversed(Severity)
+    ]
+    found = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
+    size = f"{report.layers:,} layers"
+    if report.sum_ms is not None:
+        size += f", sum {format_ms(report.sum_ms)}"
+    hidden = f"; {report.suppressed:,} suppressed" if report.suppressed else ""
+    return f"{report.plan} ({size}): findings {found}{hidden}"
+
+
+def finding_rows(
+    findings: Sequence[Finding], *, name_width: int = 40
+) -> tuple[tuple[str, ...], ...]:
+    """Return findings as rows below `FINDING_HEADERS`, in their order."""
+    return tuple(
+        (
+            _number(one.stake_ms),
+            f"{one.share_pct:.1f}" if one.share_pct is not None else "—",
+            one.code,
+            one.severity.value,
+            f"{shorten(one.subject, name_width)} {one.message}",
+        )
+        for one in findings
+    )
+
+
+def rule_rows(findings: Sequence[Finding]) -> tuple[tuple[str, ...], ...]:
+    """Return the rules that found something, below `RULE_HEADERS`, most time at stake first."""
+    by_code: dict[str, list[Finding]] = {}
+    for one in findings:
+        by_code.setdefault(one.code, []).append(one)
+    stakes = {code: _sum(found) for code, found in by_code.items()}
+    order = sorted(by_code, key=lambda code: (-(stakes[code] or 0.0), code))
+    advice = {rule.code: rule.advice for rule in RULES}
+    return tuple(
+        (code, f"{len(by_code[code]):,}", _number(stakes[code]), advice[code]) for code in order
+    )
+
+
+def findings_json(linted: Sequence[Linted]) -> bytes:
+    """Return every finding of every plan as strict JSON; layers with their names."""
+    plans = [
+        {
+            "source": one.source,
+            "plan": one.report.plan,
+            "layers": one.report.layers,
+            "sum_ms": one.report.sum_ms,
+            "rules": one.report.rules,
+            "suppressed": one.report.suppressed,
+            "findings": [_finding(found, _names(one.plan)) for found in one.report.findings],
+        }
+        for one in linted
+    ]
+    return encode({"schema": LINT_SCHEMA, "enginescope": __version__, "plans": plans})
+
+
+def findings_sarif(linted: Sequence[Linted], rules: Sequence[Rule] = RULES) -> bytes:
+    """Return the findings as SARIF 2.1.0, one run for each plan.
+
+    A plan's file is the physical location, without a line; its layers are logical locations.
+    """
+    runs = [
+        {
+            "tool": {
+                "driver": {
+                    "name": "enginescope",
+                    "version": __version__,
+                    "rules": [_sarif_rule(rule) for rule in rules],
+                }
+            },
+            "columnKind": "unicodeCodePoints",
+            "results": _results(one, rules),
+        }
+        for one in linted
+    ]
+    return encode({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs})
+
+
+def _number(time_ms: float | None) -> str:
+    return format_significant(time_ms) if time_ms is not None else "—"
+
+
+def _sum(findings: Sequence[Finding]) -> float | None:
+    stakes = [one.stake_ms for one in findings if one.stake_ms is not None]
+    return sum(stakes) if stakes else None
+
+
+def _names(plan: Plan) -> dict[int, str]:
+    return {layer.index: layer.name for layer in plan.layers}
+
+
+def _finding(one: Finding, names: dict[int, str]) -> dict[str, Any]:
+    return {
+        "code": one.code,
+        "rule": one.rule,
+        "severity": one.severity.value,
+        "subject": one.subject,
+        "message": one.message,
+        "advice": one.advice,
+        "stake_ms": one.stake_ms,
+        "share_pct": one.share_pct,
+        "layers": [{"index": index, "name": names[index]} for index in one.layers],
+        "evidence": one.evidence,
+    }
+
+
+def _sarif_rule(rule: Rule) -> dict[str, Any]:
+    said = paragraphs(rule)
+    text = "\n\n".join(f"{heading}: {words}" for heading, words in said.items())
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": f"{rule.summary}."},
+        "fullDescription": {"text": text},
+        "help": {"text": f"{rule.advice[:1].upper()}{rule.advice[1:]}."},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
+    }
+
+
+def _results(linted: Linted, rules: Sequence[Rule]) -> list[dict[str, Any]]:
+    places = {rule.code: index for index, rule in enumerate(rules)}
+    names = _names(linted.plan)
+    return [
+        {
+            "ruleId": one.code,
+            "ruleIndex": places[one.code],
+            "level": _SARIF_LEVELS[one.severity],
+            "message": {"text": f"{one.subject} {one.message}. Try: {one.advice}."},
+            "locations": [_location(linted, one, names)],
+            "partialFingerprints": {"ruleAndSubject/v1": _fingerprint(one)},
+            "properties": {
+                "stake_ms": one.stake_ms,
+                "share_pct": one.share_pct,
+                "evidence": one.evidence,
+            },
+        }
+        for one in linted.report.findings
+    ]
+
+
+def _location(linted: Linted, finding: Finding, names: dict[int, str]) -> dict[str, Any]:
+    logical = [
+        {
+            "name": names[index],
+            "fullyQualifiedName": f"{linted.report.plan}/{index}/{names[index]}",
+            "kind": "member",
+        }
+        for index in finding.layers
+    ]
+    found: dict[str, Any] = {"logicalLocations": logical} if logical else {}
+    if linted.is_file:
+        found["physicalLocation"] = {"artifactLocation": {"uri": _uri(linted.source)}}
+    return found
+
+
+def _uri(path: str) -> str:
+    pure = PurePath(path)
+    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
+
+
+def _fingerprint(finding: Finding) -> str:
+    return hashlib.sha256(f"{finding.code}\0{finding.subject}".encode()).hexdigest()[:32]
