@@ -1,0 +1,190 @@
+"""``enginescope lint``: what may be wrong with a plan."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from enginescope.cli.options import json_option, note, store_option
+from enginescope.core.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from enginescope.cli.lint_targets import LintTarget
+    from enginescope.render.findings import Linted
+    from enginescope.rules.config import LintConfig
+
+#: Read where no other is named.
+CONFIG_FILE = Path("enginescope.toml")
+_FIGURE_COLUMNS = 34
+
+
+@click.command("lint")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--profile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Layer times of --exportProfile; else the file of the plan's name beside it.",
+)
+@click.option("--gpu", help="GPU the times are of, as 'A100 80GB SXM'; else the run's.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these: PLAN1,tiny-kernels.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option(
+    "--level",
+    type=click.Choice(("info", "warning", "error", "never")),
+    help="Exit with 1 if a finding is as severe.  [default: warning]",
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows shown.")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help=f"TOML with a [lint] table; else {CONFIG_FILE} in the working directory.",
+)
+@click.option(
+    "--sarif",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the findings as SARIF 2.1.0 too.",
+)
+@store_option
+@json_option
+def command(
+    targets: tuple[str, ...],
+    profile: Path | None,
+    gpu: str | None,
+    top: int,
+    sarif: Path | None,
+    as_json: bool,
+    store_folder: Path | None,
+    **options: Any,
+) -> int:
+    """Look for what may cost time in the plan of each TARGET, most time at stake first.
+
+    A TARGET is a plan (trtexec --exportLayerInfo), a folder of such files, or a run: the beginning
+    of an id, a tag, `latest`, or its folder. Rules are told by code (PLAN104), by the beginning of
+    one, or by name; docs/rules.md has them all.
+    """
+    from enginescope.cli.lint_targets import lint_targets
+    from enginescope.formats.paused_collection import paused_collection
+
+    if profile is not None and len(targets) > 1:
+        raise UsageError("one profile for several plans", hint="give one plan with --profile")
+    config = _configuration(**options)
+    with paused_collection():
+        found = [
+            one
+            for name in targets
+            for one in lint_targets(name, profile=profile, store_folder=store_folder)
+        ]
+        linted = [_linted(one, config, gpu) for one in found]
+    for one in found:
+        for notice in one.notices:
+            note(f"{notice.message} ({notice.code})")
+    if sarif is not None:
+        _write_sarif(linted, sarif)
+    if as_json:
+        from enginescope.render.findings import findings_json
+
+        sys.stdout.buffer.write(findings_json(linted))
+        sys.stdout.buffer.flush()
+    else:
+        _show(linted, top)
+    return int(any(config.is_bad(finding) for one in linted for finding in one.report.findings))
+
+
+def _configuration(
+    select: tuple[str, ...], ignore: tuple[str, ...], level: str | None, config: Path | None
+) -> LintConfig:
+    """The file's configuration; --select and --level go before it, --ignore adds to it."""
+    from enginescope.rules.config import LintConfig, checked, config_of
+
+    path = config or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
+    base = config_of(_lint_table(path), str(path)) if path else LintConfig()
+    chosen, left_out = checked(_split(select)), checked(_split(ignore))
+    return msgspec.structs.replace(
+        base,
+        select=chosen or base.select,
+        ignore=(*base.ignore, *left_out),
+        level=level or base.level,
+    )
+
+
+def _split(values: tuple[str, ...]) -> list[str]:
+    return [part.strip() for value in values for part in value.split(",")]
+
+
+def _lint_table(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}", why=error.strerror) from error
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise FormatError(str(path), why=str(error), expected="TOML") from None
+    table = document.get("lint", {})
+    if not isinstance(table, dict):
+        raise FormatError(str(path), where="lint", why="no table", expected="[lint]")
+    return table
+
+
+def _linted(target: LintTarget, config: LintConfig, gpu: str | None) -> Linted:
+    from enginescope.render.findings import Linted
+    from enginescope.rules.engine import lint
+
+    given = target.given
+    if gpu is not None:
+        given = msgspec.structs.replace(given, device=_device(gpu))
+    report = lint(given, config)
+    return Linted(source=target.source, plan=given.plan, report=report, is_file=target.is_file)
+
+
+def _device(name: str) -> Any:
+    from enginescope.analysis.gpu_limits import gpu_limits, known_gpus
+    from enginescope.core.suggest import did_you_mean
+    from enginescope.model.environment import Device
+
+    if gpu_limits(name) is None:
+        raise UsageError(
+            f"the limits of GPU {name!r} are not known", hint=did_you_mean(name, known_gpus())
+        )
+    return Device(name=name)
+
+
+def _write_sarif(linted: list[Linted], sarif: Path) -> None:
+    from enginescope.core.jsonio import write_atomic
+    from enginescope.render.findings import findings_sarif
+
+    try:
+        write_atomic(sarif, findings_sarif(linted))
+    except OSError as error:
+        raise UsageError(f"cannot write {sarif}", why=error.strerror) from error
+
+
+def _show(linted: list[Linted], top: int) -> None:
+    from enginescope.render import findings
+    from enginescope.render.text import show, table
+
+    width = shutil.get_terminal_size().columns
+    name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
+    for number, one in enumerate(linted):
+        if number:
+            print()
+        print(findings.headline(one.report))
+        found = one.report.findings
+        if one.report.sum_ms is None:
+            note("without a profile there is no time at stake; give one with --profile")
+        if not found:
+            continue
+        print()
+        rows = findings.finding_rows(found[:top], name_width=name_width)
+        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
+        if len(found) > top:
+            print(f"… and {len(found) - top:,} more; --top N shows them")
+        print()
+        show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
