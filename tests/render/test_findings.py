@@ -15,6 +15,7 @@ from enginescope.render.findings import (
     rule_rows,
 )
 from enginescope.rules.base import LintInput
+from enginescope.rules.config import LintConfig
 from enginescope.rules.engine import lint
 from enginescope.rules.every import RULES
 from tests.rules.made import layer, plan, timed
@@ -103,3 +104,12 @@ def test_sarif_of_nothing_found() -> None:
     bare = msgspec.structs.replace(TIMED, findings=())
     document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
     assert document["runs"][0]["results"] == []
+
+
+def test_braces_of_names_are_no_arguments_in_sarif() -> None:
+    made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
+    report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))
+    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
+    (one,) = document["runs"][0]["results"]
+    assert one["message"]["text"].startswith("{{ForeignNode[a...b]}} converts")
+    assert one["locations"][0]["logicalLocations"][0]["name"] == "{ForeignNode[a...b]}"

@@ -179,7 +179,7 @@ def _results(linted: Linted, rules: Sequence[Rule]) -> list[dict[str, Any]]:
             "ruleId": one.code,
             "ruleIndex": places[one.code],
             "level": _SARIF_LEVELS[one.severity],
-            "message": {"text": f"{one.subject} {one.message}. Try: {one.advice}."},
+            "message": {"text": _literal(f"{one.subject} {one.message}. Try: {one.advice}.")},
             "locations": [_location(linted, one, names)],
             "partialFingerprints": {"ruleAndSubject/v1": _fingerprint(one)},
             "properties": {
@@ -210,6 +210,11 @@ def _location(linted: Linted, finding: Finding, names: dict[int, str]) -> dict[s
 def _uri(path: str) -> str:
     pure = PurePath(path)
     return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
+
+
+def _literal(text: str) -> str:
+    """Double the braces, which stand for arguments in a SARIF message (SARIF 2.1.0, 3.11.5)."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _fingerprint(finding: Finding) -> str:
