@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -185,4 +186,5 @@ def _carried(role: str, raw: dict[str, Any]) -> Weights:
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    """Return a text with something in it; one copy of each, since plans repeat a few of them."""
+    return sys.intern(value) if isinstance(value, str) and value else None
