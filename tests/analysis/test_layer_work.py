@@ -66,6 +66,14 @@ def test_a_kernel_that_is_an_input_may_stand_before_the_data() -> None:
     assert found.macs == 36 * 8 * 36
 
 
+@pytest.mark.parametrize(("kind", "moved"), [("Slice", 32), ("Gather", 32), ("Shuffle", 216)])
+def test_a_part_of_an_input_is_all_that_is_read(kind: str, moved: int) -> None:
+    one = layer(kind, [(100,)], [(8,)])
+    assert layer_work(Plan(name="p", layers=(one,)))[0].moved_bytes == moved
+    dynamic = layer(kind, [(None,)], [(8,)])
+    assert layer_work(Plan(name="p", layers=(dynamic,)))[0].moved_bytes is None
+
+
 def test_conv_act_pool() -> None:
     own = {
         "ConvKernel": [7, 7],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from enginescope.analysis.layer_bytes import is_bias, layer_bytes
+from enginescope.analysis.layer_bytes import LayerBytes, add_known, is_bias, layer_bytes
 from enginescope.analysis.matrix_product import (
     MatrixProduct,
     convolution,
@@ -28,6 +28,8 @@ _MOVING = (
 )
 #: Layer types that multiply no matrices: what they move decides what they take.
 MOVING_TYPES = frozenset(_MOVING.split())
+#: Layer types that read a part of an input: a table's rows, a tensor's window.
+_PICKING_TYPES = frozenset({"Gather", "Slice"})
 
 
 class LayerWork(Record, frozen=True, kw_only=True):
@@ -41,7 +43,8 @@ class LayerWork(Record, frozen=True, kw_only=True):
     product : MatrixProduct or None
         Their shape, where there is a single one.
     moved_bytes : int or None
-        Inputs, outputs, weights and biases, each once and without padding.
+        Inputs, outputs, weights and biases, each once and without padding; of a Gather's or
+        Slice's input no more than it writes.
     source : {"plan", "onnx"} or None
         Where `macs` is from.
     is_shared : bool
@@ -79,11 +82,19 @@ def layer_work(plan: Plan) -> tuple[LayerWork, ...]:
             LayerWork(
                 macs=product.macs if product else None,
                 product=product,
-                moved_bytes=None if layer.is_inert else size.moved_bytes,
+                moved_bytes=None if layer.is_inert else _moved_bytes(layer, size),
                 source="plan" if product else None,
             )
         )
     return tuple(works)
+
+
+def _moved_bytes(layer: Layer, size: LayerBytes) -> int | None:
+    written = add_known(*(one.nbytes for one in layer.outputs))
+    if layer.type not in _PICKING_TYPES or written is None:
+        return size.moved_bytes
+    read = (one.nbytes for one in layer.inputs)
+    return add_known(written, *(None if one is None else min(one, written) for one in read))
 
 
 def matrix_product_of(layer: Layer) -> MatrixProduct | None:
