@@ -1,0 +1,86 @@
+"""Colours of a drawing: which category each node and edge is of, and what they stand for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.render.graph.faces import Times
+from enginescope.render.palette import OTHER, family_color, precision_color, type_family
+
+COLORINGS = ("type", "precision")
+
+
+class Category(Record, frozen=True, kw_only=True):
+    """A colour, what has it, and the words of the legend."""
+
+    name: str
+    color: str
+    text: str
+
+
+def category_of(node: GraphNode, coloring: str) -> str | None:
+    """Return a layer's kind of work or its precision; ``None`` for tensors and constants."""
+    if node.layer is None or node.kind == "constant":
+        return None
+    if coloring == "type":
+        return type_family(node.layer.type)
+    precision = node.layer.precision
+    return precision.value if precision else "unknown"
+
+
+def edge_category(edge: GraphEdge, coloring: str) -> str | None:
+    """Return the precision of what flows, if precisions are shown."""
+    if coloring != "precision" or edge.tensor is None or edge.tensor.dtype is None:
+        return None
+    return edge.tensor.dtype.value
+
+
+def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Category, ...]:
+    """Return what is to be told apart, the longest time first, else the most layers.
+
+    Raises
+    ------
+    UsageError
+        `coloring` is neither ``"type"`` nor ``"precision"``.
+    """
+    if coloring not in COLORINGS:
+        raise UsageError(f"no such colouring: {coloring!r}", hint=", ".join(COLORINGS))
+    layers: Counter[str] = Counter()
+    time_ms: defaultdict[str, float] = defaultdict(float)
+    for node in graph.nodes:
+        name = category_of(node, coloring)
+        if name is not None and node.layer is not None:
+            layers[name] += 1
+            time_ms[name] += times.mean_ms.get(node.layer.index, 0.0) if times else 0.0
+    for edge in graph.edges:
+        flowing = edge_category(edge, coloring)
+        if flowing is not None:
+            layers[flowing] += 0
+    ordered = sorted(layers, key=lambda name: (-time_ms[name], -layers[name], name))
+    return tuple(
+        Category(
+            name=name,
+            color=_color(name, coloring),
+            text=_text(name, layers[name], time_ms[name], times),
+        )
+        for name in ordered
+    )
+
+
+def _color(name: str, coloring: str) -> str:
+    if coloring == "type":
+        return family_color(name)
+    return OTHER if name == "unknown" else precision_color(name)
+
+
+def _text(name: str, layers: int, time_ms: float, times: Times | None) -> str:
+    if not layers:
+        return f"{name} (tensors)"
+    count = f"{name} {layers:,}"
+    if times is None or not times.sum_ms:
+        return count
+    return f"{count} · {format_significant(100 * time_ms / times.sum_ms, 3)} %"
