@@ -167,7 +167,7 @@ TABLE: tuple[_Entry, ...] = (
         "moved_bytes",
         "",
         "byte",
-        "`total_footprint_bytes` + `bias_size`; of what Gather or Slice reads, as much as it writes",
+        "`total_footprint_bytes` + `bias_size`; of what Gather or Slice reads, what it writes",
         lambda r: r.work.moved_bytes,
     ),
     ("latency.time", "latency.time", "ms", "sum over the profile", _of_timing("total_ms")),
