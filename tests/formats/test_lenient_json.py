@@ -135,3 +135,22 @@ def test_a_repair_does_not_hide_another() -> None:
     document = read_json(text.encode(), "x")
     assert document.value == [{"n\x1fme": "\x1f"}, {"n\x1fme": "b"}]
     assert len(document.notices) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "count"),
+    [
+        ('{"a": "x\x1ey\x1fz"}', {"a": "x\x1ey\x1fz"}, 2),
+        ('{"a":\n\t"x\x1ey\tz\nw"}', {"a": "x\x1ey\tz\nw"}, 3),  # blanks in the string too
+    ],
+)
+def test_control_characters_are_counted_once(text: str, value: object, count: int) -> None:
+    document = read_json(text.encode(), "a.json")
+    assert document.value == value
+    assert [one.evidence["count"] for one in document.notices] == [count]
+
+
+def test_a_control_character_between_values_is_no_name() -> None:
+    document = read_json(b'[1, 2, \x1e 3, "a\x1eb"]', "a.json")
+    assert document.value == [1, 2]
+    assert [one.code for one in document.notices][-1] == "W-TRUNCATED"

@@ -25,6 +25,8 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _BACKSLASH = re.compile(r"\\")
 _CONTROL = re.compile(r"[\x00-\x1f]")
+# Those that are no blanks stand in strings, or the file is damaged in other ways too.
+_NO_BLANK = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BAD_ESCAPE = re.compile(r'\\(?!\Z)(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
 _SURROGATE = re.compile(
     r"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
@@ -92,18 +94,27 @@ def _cut_off(data: bytes, source: str) -> Document:
 
 def _repaired(data: bytes, source: str) -> Document:
     text, told = decode_text(data, source)
-    notices = list(told)
-    for name, repair in _REPAIRS.items():
+    for repairs in (_QUICK_REPAIRS, _REPAIRS):
+        fixed, notices = _with_repairs(text, source, repairs)
+        try:
+            value = _decode(fixed, source)
+            return Document(source=source, value=value, notices=(*told, *notices))
+        except msgspec.DecodeError as error:
+            failure = error
+    value = _whole_elements(fixed, _offset(failure, fixed), source, str(failure))
+    cut = _cut_notice(source, _offset(failure, fixed), len(fixed))
+    return Document(source=source, value=value, notices=(*told, *notices, cut))
+
+
+def _with_repairs(
+    text: str, source: str, repairs: dict[str, Callable[[str], tuple[str, int]]]
+) -> tuple[bytes, list[Notice]]:
+    notices = []
+    for name, repair in repairs.items():
         text, count = repair(text)
         if count:
             notices.append(_repair_notice(source, name, count))
-    fixed = text.encode("utf-8", errors="replace")
-    try:
-        value = _decode(fixed, source)
-    except msgspec.DecodeError as error:
-        value = _whole_elements(fixed, _offset(error, fixed), source, str(error))
-        notices.append(_cut_notice(source, _offset(error, fixed), len(fixed)))
-    return Document(source=source, value=value, notices=tuple(notices))
+    return text.encode("utf-8", errors="replace"), notices
 
 
 def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
@@ -149,6 +160,10 @@ def _in_strings(
 
 def _escape_control(text: str) -> tuple[str, int]:
     return _CONTROL.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _escape_separators(text: str) -> tuple[str, int]:
+    return _NO_BLANK.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _double_backslashes(text: str) -> tuple[str, int]:
@@ -208,10 +223,17 @@ def _escape_profile_names(text: str) -> tuple[str, int]:
     return _PROFILE_NAME.sub(one, text), count
 
 
+_UNESCAPED_NAMES = "layer names that were written unescaped"
+_RAW_CONTROL = "raw control characters in strings"
+# What TensorRT 8.6 writes in long plans, mended without a look at every string.
+_QUICK_REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
+    _UNESCAPED_NAMES: _escape_profile_names,
+    _RAW_CONTROL: _escape_separators,
+}
 _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
-    "layer names that were written unescaped": _escape_profile_names,
+    _UNESCAPED_NAMES: _escape_profile_names,
     "backslashes that escape nothing": _in_strings(_double_backslashes, _BACKSLASH),
-    "raw control characters in strings": _in_strings(_escape_control, _CONTROL),
+    _RAW_CONTROL: _in_strings(_escape_control, _CONTROL),
     "halves of surrogate pairs": _in_strings(_replace_surrogates, _BACKSLASH),
     "numbers that are not finite, read as not known": _null_for_non_finite,
 }

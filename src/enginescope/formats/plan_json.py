@@ -50,11 +50,11 @@ def parse_plan(
     FormatError
         It is not JSON, or holds no list of layers.
     """
-    try:
-        with paused_collection():
+    with paused_collection():
+        try:
             return _plan(source, *_layer_by_layer(data), name=name)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # told or repaired there
-        return plan_of(read_json(data, source), name=name)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # told or repaired there
+            return plan_of(read_json(data, source), name=name)
 
 
 def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
