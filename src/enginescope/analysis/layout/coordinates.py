@@ -1,7 +1,7 @@
 """Horizontal coordinates: Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment".
 
 Four drawings, each aligning nodes with the median of their neighbours above or below, as far left
-or right as they go; each node lies at the mean of the two middle ones. Blocks are placed by longest
+or right as they go; each node lies at its median of them. Blocks are placed by longest
 paths from the left and then drawn to the right, which needs no classes and so does not have the
 fault that the authors' erratum of 2020 mends.
 """
@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 from enginescope.analysis.layout.long_edges import Layers
 from enginescope.analysis.layout.ordering import Order
+
+# How much wider than the narrowest a drawing may be to count: this factor, or a node in pixels.
+_MUCH_WIDER, _A_NODE = 1.3, 150.0
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,7 @@ def horizontal(graph: Layers, order: Order, widths: list[float], gap: float) -> 
         drawings.append(_drawn(_View(rows, place, near), barred, widths, gap))
         mirrored = _drawn(_mirrored(rows, place, near), barred, widths, gap)
         drawings.append([-one for one in mirrored])
-    x = _balanced(drawings, widths)
-    lowest, _ = _span(x, widths)
-    return [one - lowest for one in x]
+    return _balanced(drawings, widths)
 
 
 def _mirrored(rows: Order, place: list[int], near: list[list[int]]) -> _View:
@@ -150,18 +151,26 @@ def _placed(order: Order, root: list[int], widths: list[float], gap: float) -> l
 
 
 def _balanced(drawings: list[list[float]], widths: list[float]) -> list[float]:
-    """Move the four onto the narrowest, and take the mean of each node's two middle ones."""
+    """Move the drawings onto the narrowest, and take each node's median.
+
+    Those that are much wider are left out: a drawing that leans a little at every fork is a
+    diagonal after a thousand of them, and would pull the others along.
+    """
     spans = [_span(one, widths) for one in drawings]
     left, right = min(spans, key=lambda span: span[1] - span[0])
+    limit = max(_MUCH_WIDER * (right - left), right - left + _A_NODE)
     moved = []
     for index, (drawing, span) in enumerate(zip(drawings, spans, strict=True)):
-        shift = left - span[0] if index % 2 == 0 else right - span[1]
-        moved.append([one + shift for one in drawing])
+        if span[1] - span[0] <= limit:
+            shift = left - span[0] if index % 2 == 0 else right - span[1]
+            moved.append([one + shift for one in drawing])
+    low, high = (len(moved) - 1) // 2, len(moved) // 2
     x = []
-    for four in zip(*moved, strict=True):
-        _, a, b, _ = sorted(four)
-        x.append((a + b) / 2)
-    return x
+    for places in zip(*moved, strict=True):
+        ranked = sorted(places)
+        x.append((ranked[low] + ranked[high]) / 2)
+    lowest, _ = _span(x, widths)
+    return [one - lowest for one in x]
 
 
 def _span(x: list[float], widths: list[float]) -> tuple[float, float]:
