@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.analysis.alignment import align
@@ -242,6 +242,7 @@ def test_names_alone() -> None:
 WIDTHS = st.lists(st.sampled_from([4, 8, 16]), min_size=1, max_size=14)
 
 
+@settings(deadline=None)
 @given(WIDTHS, WIDTHS, st.booleans())
 def test_any_two_plans(left: list[int], right: list[int], same_names: bool) -> None:
     a, b = chain(left), chain(right)
@@ -250,6 +251,7 @@ def test_any_two_plans(left: list[int], right: list[int], same_names: bool) -> N
     check_symmetric(a, b)
 
 
+@settings(deadline=None)
 @given(WIDTHS, st.data())
 def test_layers_that_stay_find_themselves_by_name(widths: list[int], data: st.DataObject) -> None:
     plan = chain(widths)
@@ -262,6 +264,7 @@ def test_layers_that_stay_find_themselves_by_name(widths: list[int], data: st.Da
     assert by_name == {one for one in kept if one[1][0] not in in_group}
 
 
+@settings(deadline=None)
 @given(WIDTHS)
 def test_a_renamed_plan_is_found_whole(widths: list[int]) -> None:
     plan = chain(widths)

@@ -52,8 +52,8 @@ def _match(a: Side, b: Side) -> Matching:
         match_in_order(found, strict=strict, numbers=numbers)
         untangle(found)
     score_structure(found)
-    match_neighbours(found)
     match_opaque(found)
+    match_neighbours(found)
     return found
 
 

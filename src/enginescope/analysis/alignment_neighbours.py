@@ -25,10 +25,10 @@ def match_neighbours(found: Matching) -> None:
 
     Chains of free layers that lead on both sides from the same groups to the same, and begin and
     end with the same shapes, are one group; single layers that are alone between these groups even
-    without. A chain between layers whose counterparts follow each
-    other directly was fused with one of these: with the one before if that yields the chain's
-    result, else with the one behind if that takes what the chain takes. Reformats are left out:
-    they do nothing that could have been fused.
+    without. A chain between layers whose counterparts follow each other directly was fused with
+    one of these: with the one before if that yields the chain's result, else with the one behind
+    if that takes what the chain takes. Reformats are left out: they do nothing that could have
+    been fused.
     """
     chains_a = _by_ends(found.a, found.of_a)
     chains_b = _by_ends(found.b, found.of_b)

@@ -25,7 +25,7 @@ def numbers_agree(a: Side, b: Side) -> bool:
 
     Two exports of one network count differently: a node of the same number is another one.
     """
-    numbered = [_unique(side, range(len(side)), numbered_only=True) for side in (a, b)]
+    numbered = [_unique_numbers(side) for side in (a, b)]
     fewer = min(map(len, numbered))
     shared = numbered[0].keys() & numbered[1].keys()
     if not shared or len(shared) < _MIN_COVERAGE * fewer:
@@ -92,17 +92,15 @@ def _usable(
     }
 
 
-def _unique(side: Side, positions: Iterable[int], *, numbered_only: bool) -> dict[str, int]:
-    """Node -> the only layer that has it."""
-    seen: dict[str, int] = {}
-    repeated = set()
-    for position in positions:
-        for node in side.nodes[position]:
-            if numbered_only and not is_numbered(node):
-                continue
-            if seen.setdefault(node, position) != position:
-                repeated.add(node)
-    return {node: position for node, position in seen.items() if node not in repeated}
+def _unique_numbers(side: Side) -> dict[str, int]:
+    """Node whose name is a mere number -> the only layer that has it."""
+    uses = Counter(node for nodes in side.nodes for node in nodes if is_numbered(node))
+    return {
+        node: position
+        for position, nodes in enumerate(side.nodes)
+        for node in nodes
+        if uses[node] == 1
+    }
 
 
 def _unique_names(side: Side) -> dict[str, int]:
@@ -160,7 +158,10 @@ class _Sets:
 def _one_to_one(
     found: Matching, group_a: Sequence[int], group_b: Sequence[int]
 ) -> list[tuple[Sequence[int], Sequence[int]]]:
-    """Take several and several apart, if each has its like in order."""
+    """Take several and several apart, if each has its like in order; none where names repeat."""
+    names = {found.a.names[one] for one in group_a} | {found.b.names[one] for one in group_b}
+    if len(names) == 1 < max(len(group_a), len(group_b)):
+        return []  # a name that many bear is left to their order
     if len(group_a) == len(group_b):
         both = list(zip(group_a, group_b, strict=True))
         if all(found.a.loose[one] == found.b.loose[other] for one, other in both):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Protocol
 
 import numpy as np
@@ -90,6 +91,13 @@ class Likeness:
             score += _FLOW * (alike & equal(keys))
         return score
 
+    def shared(self, a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return those of `a` and of `b` that have their like on the other side."""
+        keys_a, keys_b = self._levels[-1][0]
+        mine, theirs = keys_a[np.asarray(a)], keys_b[np.asarray(b)]
+        found_a, found_b = np.isin(mine, theirs).tolist(), np.isin(theirs, mine).tolist()
+        return list(compress(a, found_a)), list(compress(b, found_b))
+
     def same_name(self, one: int, other: int) -> bool:
         """Whether a layer of A and one of B have one name that counts."""
         return bool(self._name[0][one] == self._name[1][other])
@@ -132,7 +140,7 @@ def match_in_order(found: Matching, *, strict: bool, numbers: bool) -> None:
         return
     likeness = Likeness(found, strict=strict, numbers=numbers)
     for free_a, free_b in gaps(found):
-        for one, other in _in_windows(free_a, free_b, likeness):
+        for one, other in _in_windows(*likeness.shared(free_a, free_b), likeness):
             if likeness.same_name(one, other):
                 found.add([one], [other], Evidence.NAME, _NAME / 100)
             else:
@@ -180,7 +188,7 @@ def gaps(found: Matching) -> Iterator[tuple[list[int], list[int]]]:
 
 def _in_windows(a: list[int], b: list[int], likeness: Likeness) -> Iterator[_Pair]:
     """Best order-preserving pairs of two runs of layers; windows overlap by half."""
-    longer = max(len(a), len(b))
+    longer = max(len(a), len(b), 1)
     high, wide = (max(64, round(WINDOW * len(run) / longer)) for run in (a, b))
     at_a = at_b = 0
     while at_a < len(a) and at_b < len(b):

@@ -11,6 +11,9 @@ from enginescope.model.tensor import Tensor
 Key = Hashable | None
 Shape = tuple[int | None, ...] | None
 
+#: Copies in a row that a reader is counted as the reader of.
+MAX_COPIES = 8
+
 # Types that one work goes under, by version and by what it was fused with.
 _KINDS = {
     "MyelinReformat": "Reformat",
@@ -146,7 +149,7 @@ def _neighbours(
             written, through = read, copied
         elif kinds[here] == "Reformat":
             above.append(read)
-            written, through = read, (*copied, here)
+            written, through = read, (*copied, here)[-MAX_COPIES:]
         else:
             above.append(read)
             for one in (*read, *copied):
