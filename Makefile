@@ -9,7 +9,7 @@ DEMO := .cache/demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu clean
+.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ test-gpu: ## Run the tests that need a GPU and TensorRT, with the Python at hand
 
 bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
 	$(GPU_PYTHON) benchmarks/gpu_loop.py $(GPU_ARGS)
+
+bench-explore: $(VENV)/.run ## Show how long large plans take to load and lint
+	$(BIN)/python benchmarks/explore/load.py
+	$(BIN)/python benchmarks/explore/lint.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache
