@@ -72,7 +72,7 @@ def test_reformats_say_what_they_change() -> None:
     root = picture(small())
     (reformat,) = of_class(root, "r")
     assert "FP32 NCHW → FP16 NHWC8" in texts(reformat)
-    assert "reformat: changes storage only" in texts(root)
+    assert "reformat: changes type or layout only" in texts(root)
 
 
 def test_edges_say_what_flows() -> None:

@@ -134,7 +134,7 @@ def _legend(drawing: Drawing, found: Sequence[Category]) -> Iterator[tuple[str, 
         yield f"n k{number}", swatch, one.text
     graph = drawing.graph
     if any(map(is_reformat, graph.nodes)):
-        yield "n r", swatch.replace('rx="3"', 'rx="7"'), "reformat: changes storage only"
+        yield "n r", swatch.replace('rx="3"', 'rx="7"'), "reformat: changes type or layout only"
     kinds = {edge.kind for edge in graph.edges}
     if "reuse" in kinds:
         yield "e reuse", line, "same memory, written anew"
