@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from enginescope.cli.explore_more import draw_plan, more_options, more_tables
 from enginescope.cli.options import json_option, note, store_option
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from enginescope.model.run import Run
     from enginescope.model.timing import Profile
     from enginescope.model.tool_report import ToolReport
+    from enginescope.render.build_story_text import RowTable
 
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
@@ -67,6 +69,7 @@ class Beside(NamedTuple):
 @click.option(
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Layers to FILE."
 )
+@more_options
 @store_option
 @json_option
 def command(
@@ -80,6 +83,7 @@ def command(
     csv_file: Path | None,
     store_folder: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Say what a TensorRT plan consists of and where its time goes.
 
@@ -106,7 +110,11 @@ def command(
         if as_json:
             _print_json(source, found, layers)
         else:
+            width = shutil.get_terminal_size().columns
+            more = tuple(more_tables(source.plan, source.profile, asked, top=top, width=width))
             _print_text(source, found, top, sort)
+            _print_more(more)
+        draw_plan(source.plan, source.profile, asked)
 
 
 def _source(what: str, beside: Beside, store_folder: Path | None) -> Source:
@@ -220,3 +228,12 @@ def _print_text(source: Source, found: Exploration, top: int, sort: str) -> None
         found, device=source.device, notices=source.notices, top=top, sort=sort, width=width
     )
     show(shown)
+
+
+def _print_more(tables: tuple[RowTable, ...]) -> None:
+    from enginescope.render.text import show, table
+
+    for one in tables:
+        print(one.title)
+        show(table(one.headers, one.rows, right=one.right))
+        print(f"{one.note}\n" if one.note else "")
