@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from enginescope.analysis.layout.long_edges import Layers
 
@@ -30,7 +31,7 @@ def ordered(graph: Layers) -> tuple[Order, int]:
     best, fewest = [list(row) for row in order], crossings(order, graph, place)
     stale = 0
     for sweep in range(sweeps):
-        if not fewest or stale > 3:
+        if not fewest or stale >= max(2, sweeps // 4):
             break
         _sweep(order, graph, place, sweep)
         now = crossings(order, graph, place)
@@ -49,8 +50,8 @@ def ordered(graph: Layers) -> tuple[Order, int]:
 def crossings(order: Order, graph: Layers, place: list[int]) -> int:
     """Return the crossings between consecutive layers; `place` is each node's in its layer."""
     total = 0
-    for row in order:
-        if len(row) < 2:
+    for row, following in pairwise(order):
+        if len(row) < 2 or len(following) < 2:
             continue
         seen: list[int] = []
         for node in row:
