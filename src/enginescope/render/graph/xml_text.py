@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 # XML 1.0 has no place for these, escaped or not; TensorRT joins names by two of them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
 def xml_text(text: str) -> str:
     """Return `text` escaped; control characters as their pictures (``␞``), the rest as ``�``."""
-    return _FORBIDDEN.sub(_picture, text).translate(_SPECIAL)
+    return html.escape(_FORBIDDEN.sub(_picture, text))
 
 
 def _picture(match: re.Match[str]) -> str:
