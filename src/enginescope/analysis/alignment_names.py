@@ -9,6 +9,7 @@ from enginescope.model.plan import Layer
 _COPY = re.compile(r"Reformatting CopyNode for \w+ Tensor \d+ to ")
 _JOINT = re.compile(r"\s*[\x1e\x1f]\s*|\s+\+\s+|,\s+")
 _WRAPPER = re.compile(r"PWN\(|\bCOPY_WRAPPER\(")
+_PLAIN = re.compile(r"(?:(?!_myl\d)[\w/.:\[\]-])+")
 _MYELIN_NUMBER = re.compile(r"_myl\d+_\d+$")
 # Exporters and TensorRT number what has no name; another export counts otherwise.
 _NUMBERED = re.compile(r"\(Unnamed Layer\* \d+\).*|[^/.]*\d")
@@ -38,6 +39,8 @@ def has_numbered_name(layer: Layer) -> bool:
 
 
 def _parts(name: str) -> list[str]:
+    if _PLAIN.fullmatch(name):
+        return [name]
     found = []
     for part in _JOINT.split(_WRAPPER.sub("", _MYELIN_NUMBER.sub("", name))):
         bare = part.strip()
