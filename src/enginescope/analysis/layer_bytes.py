@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from enginescope.analysis.no_op_chains import no_op_sources
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.tensor import Tensor
@@ -50,7 +51,7 @@ def layer_bytes(plan: Plan) -> tuple[LayerBytes, ...]:
     not provide it. Where the plan does not say what the caller provides, only the former is known.
     """
     constants = _constants(plan)
-    sources = _no_op_sources(plan)
+    sources = no_op_sources(plan)
     bare = plan.source_schema == "names-only"
     return tuple(
         _NOTHING_KNOWN if bare else _of_layer(layer, constants, sources) for layer in plan.layers
@@ -100,23 +101,3 @@ def _constants(plan: Plan) -> frozenset[str]:
 
 def _names(tensors: Iterable[Tensor]) -> set[str]:
     return {one.name for one in tensors}
-
-
-def _no_op_sources(plan: Plan) -> dict[str, Tensor]:
-    """Output of a no-op -> what goes into the first no-op of its chain."""
-    direct = {
-        tensor.name: layer.inputs[0]
-        for layer in plan.layers
-        if "NoOp" in (layer.type, layer.subtype) and layer.inputs
-        for tensor in layer.outputs
-    }
-    return {name: _first_in_chain(name, direct) for name in direct}
-
-
-def _first_in_chain(name: str, direct: dict[str, Tensor]) -> Tensor:
-    seen = {name}
-    source = direct[name]
-    while source.name in direct and source.name not in seen:
-        seen.add(source.name)
-        source = direct[source.name]
-    return source

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from enginescope.analysis.layer_bytes import is_bias
+from enginescope.analysis.no_op_chains import no_op_sources
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.tensor import Tensor
@@ -56,7 +58,7 @@ def plan_totals(plan: Plan) -> PlanTotals:
     """
     active = plan.active_layers
     constants = _constants(plan)
-    through = _no_op_sources(plan)
+    through = no_op_sources(plan)
     used = [
         through.get(tensor.name, tensor)
         for layer in active
@@ -66,9 +68,9 @@ def plan_totals(plan: Plan) -> PlanTotals:
     used += [tensor for layer in active for tensor in layer.outputs]
     free = [tensor for tensor in constants.values() if tensor is not None]
     carried = [one for layer in plan.layers for one in layer.weights]
-    kernels = [one.nbytes for one in carried if not _is_bias(one.role)]
+    kernels = [one.nbytes for one in carried if not is_bias(one.role)]
     kernels += [tensor.nbytes for tensor in free]
-    biases = [one.nbytes for one in carried if _is_bias(one.role)]
+    biases = [one.nbytes for one in carried if is_bias(one.role)]
     activations = [tensor.nbytes for tensor in used]
     return PlanTotals(
         layers=len(plan.layers),
@@ -98,30 +100,6 @@ def _constants(plan: Plan) -> dict[str, Tensor | None]:
             if plan.io and tensor.name not in written and tensor.name not in given:
                 found.setdefault(tensor.name, tensor)
     return found
-
-
-def _no_op_sources(plan: Plan) -> dict[str, Tensor]:
-    """Output of a no-op -> the tensor that goes into the first no-op of its chain."""
-    direct = {
-        tensor.name: layer.inputs[0]
-        for layer in plan.layers
-        if "NoOp" in (layer.type, layer.subtype) and layer.inputs
-        for tensor in layer.outputs
-    }
-    return {name: _end_of_chain(name, direct) for name in direct}
-
-
-def _end_of_chain(name: str, direct: dict[str, Tensor]) -> Tensor:
-    seen = {name}
-    source = direct[name]
-    while source.name in direct and source.name not in seen:
-        seen.add(source.name)
-        source = direct[source.name]
-    return source
-
-
-def _is_bias(role: str) -> bool:
-    return role.lower().endswith("bias")
 
 
 def _precision(layer: Layer) -> str:

@@ -1,0 +1,26 @@
+"""No-ops launch nothing: whoever reads what one writes reads what went into it."""
+
+from __future__ import annotations
+
+from enginescope.model.plan import Plan
+from enginescope.model.tensor import Tensor
+
+
+def no_op_sources(plan: Plan) -> dict[str, Tensor]:
+    """Return, for each output of a no-op, the tensor that goes into the first of its chain."""
+    direct = {
+        tensor.name: layer.inputs[0]
+        for layer in plan.layers
+        if "NoOp" in (layer.type, layer.subtype) and layer.inputs
+        for tensor in layer.outputs
+    }
+    return {name: _first_in_chain(name, direct) for name in direct}
+
+
+def _first_in_chain(name: str, direct: dict[str, Tensor]) -> Tensor:
+    seen = {name}
+    source = direct[name]
+    while source.name in direct and source.name not in seen:
+        seen.add(source.name)
+        source = direct[source.name]
+    return source
