@@ -63,6 +63,7 @@ bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
 bench-explore: $(VENV)/.run ## Show how long large plans take to load and lint
 	$(BIN)/python benchmarks/explore/load.py
 	$(BIN)/python benchmarks/explore/lint.py
+	$(BIN)/python benchmarks/explore/graph.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache
