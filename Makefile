@@ -64,6 +64,7 @@ bench-explore: $(VENV)/.run ## Show how long large plans take to load and lint
 	$(BIN)/python benchmarks/explore/load.py
 	$(BIN)/python benchmarks/explore/lint.py
 	$(BIN)/python benchmarks/explore/graph.py
+	$(BIN)/python benchmarks/explore/align.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache
