@@ -83,3 +83,20 @@ def test_a_missing_model(tmp_path) -> None:
     ended = process(tmp_path, str(tmp_path / "none.onnx"), str(tmp_path / "out"))
     assert ended.returncode == 2
     assert "none.onnx" in ended.stderr
+
+
+@pytest.mark.parametrize("flag", ["--exportTimes=x", "--duration=abc", "--nope"])
+def test_flags_are_looked_at_before_anything_is_built(convnet, tmp_path, flag) -> None:
+    folder = tmp_path / "out"
+    ended = process(tmp_path, str(convnet), str(folder), flag)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert not folder.exists()
+
+
+def test_an_engine_is_not_processed(tmp_path) -> None:
+    engine = tmp_path / "net.engine"
+    engine.write_bytes(b"plan")
+    ended = process(tmp_path, str(engine), str(tmp_path / "out"))
+    assert ended.returncode == 2
+    assert "engine already" in ended.stderr

@@ -11,6 +11,7 @@ import click
 
 from enginescope.cli.build_options import build_options, options_of
 from enginescope.cli.options import DURATION_MS, SHAPE, SIZE, json_option, note, store_option
+from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import UsageError
 from enginescope.model.job import BackendSpec, Workload
 
@@ -51,6 +52,7 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     if model.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{model} is an engine already", hint=f"enginescope bench {model}")
     target = _target(output or model.with_suffix(".engine"))
+    check_outputs([target], [model])
     store = writable(Store(options["store_folder"]))
     workload = Workload(batch=options["batch"], shapes=options["shapes"])
     timeout = options["timeout"] and options["timeout"] / 1e3

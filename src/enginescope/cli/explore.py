@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from enginescope.cli.explore_more import draw_plan, more_options, more_tables
+from enginescope.cli.explore_more import check_more, draw_plan, more_options, more_tables
 from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from enginescope.analysis.exploration import Exploration, ExploredLayer
@@ -91,6 +92,10 @@ def command(
     X.graph.json; what is named like it is read too. A FOLDER holds the files of one engine. A RUN
     is the beginning of an id, a tag, `latest`, or a run's folder.
     """
+    check_more(asked, as_json=as_json)
+    outputs = (csv_file, asked["svg_file"])
+    inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
+    check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
     from enginescope.formats.paused_collection import paused_collection
 
@@ -108,13 +113,14 @@ def command(
         if csv_file is not None:
             _write_csv(csv_file, layers)
         if as_json:
+            draw_plan(source.plan, source.profile, asked)
             _print_json(source, found, layers)
         else:
             width = shutil.get_terminal_size().columns
             more = tuple(more_tables(source.plan, source.profile, asked, top=top, width=width))
+            draw_plan(source.plan, source.profile, asked)
             _print_text(source, found, top, sort)
             _print_more(more)
-        draw_plan(source.plan, source.profile, asked)
 
 
 def _source(what: str, beside: Beside, store_folder: Path | None) -> Source:

@@ -51,6 +51,22 @@ def more_options(function: F) -> F:
     return function
 
 
+def check_more(asked: dict[str, Any], *, as_json: bool) -> None:
+    """Raise where options do not go together.
+
+    Raises
+    ------
+    UsageError
+        A beam without a picture, or tables for the terminal beside ``--json``.
+    """
+    if asked["beam"] and asked["svg_file"] is None:
+        raise UsageError("--beam", why="it is of the drawing", hint="--svg FILE")
+    extra = next((key for key in ("gpu", "onnx", "build_log") if asked[key]), None)
+    if as_json and extra:
+        option = f"--{extra.replace('_', '-')}"
+        raise UsageError(f"--json with {option}", why="its tables are for the terminal only")
+
+
 def more_tables(
     plan: Plan | None, profile: Profile | None, asked: dict[str, Any], *, top: int, width: int
 ) -> Iterator[RowTable]:
@@ -94,8 +110,6 @@ def draw_plan(plan: Plan | None, profile: Profile | None, asked: dict[str, Any])
         There is no plan, the beam names no layer, or the file cannot be written.
     """
     if asked["svg_file"] is None:
-        if asked["beam"]:
-            raise UsageError("--beam", why="it is of the drawing", hint="--svg FILE")
         return
     from enginescope.analysis.attribution import attribute
     from enginescope.analysis.plan_graph import plan_graph

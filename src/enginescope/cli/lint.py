@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def command(
 
     if profile is not None and len(targets) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with --profile")
+    check_outputs([sarif], [*targets, profile])
     config = _configuration(**options)
     with paused_collection():
         found = [

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
 _RUN = re.compile(r"^enginescope: run (\w+)$", re.MULTILINE)
 _USAGE = 2
+#: Flags whose files process names.
+_NAMED_HERE = (
+    *("--onnx", "--saveEngine", "--loadEngine"),
+    *("--exportTimes", "--exportProfile", "--exportLayerInfo"),
+)
 
 
 @click.command("process", context_settings={"ignore_unknown_options": True})
@@ -45,7 +50,11 @@ def command(model: Path, folder: Path, flags: tuple[str, ...], store_folder: str
         )
     if not model.is_file():
         raise UsageError(f"model {model}", why="there is no such file")
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_flags(model, flags)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"folder {folder}", why=error.strerror or str(error)) from error
     engine = folder / f"{model.name}.engine"
     shared = ("--verbose", "--profilingVerbosity=detailed", *flags)
     shared += (f"--es-store={store_folder}",) if store_folder else ()
@@ -66,6 +75,30 @@ def command(model: Path, folder: Path, flags: tuple[str, ...], store_folder: str
         print(file)
     if run:
         note(f"report: enginescope report {run[:8]}")
+
+
+def _check_flags(model: Path, flags: tuple[str, ...]) -> None:
+    """Raise before anything is built if a flag is wrong, or names a file that process names.
+
+    Raises
+    ------
+    UsageError
+    """
+    from enginescope.backends.tensorrt.libraries import installed_version
+    from enginescope.runner.jobs import subject_of
+    from enginescope.trtexec.arguments import read_arguments
+    from enginescope.trtexec.settings import settings_of
+    from enginescope.trtexec.version import parse_version
+
+    if subject_of(model).kind == "engine":
+        raise UsageError(f"{model} is an engine already", hint="process takes an ONNX model")
+    for one in flags:
+        name = one.partition("=")[0]
+        if name in _NAMED_HERE:
+            raise UsageError(name, why="process names that file itself, in its folder")
+    version = parse_version(installed_version("full") or "")
+    if version is not None:
+        settings_of(read_arguments((f"--onnx={model}", *flags), version))
 
 
 def _step(name: str, engine: Path, arguments: tuple[str, ...]) -> str | None:

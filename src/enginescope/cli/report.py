@@ -33,6 +33,7 @@ def command(
     A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
     """
     from enginescope.analysis.run_view import RunView
+    from enginescope.core.errors import UsageError
     from enginescope.core.jsonio import encode
     from enginescope.render.report import write_report
     from enginescope.store.archive import Store
@@ -40,7 +41,11 @@ def command(
     store = Store(store_folder)
     runs = [store.load(name) for name in names or ("latest",)]
     folder = output or Path("report") / "+".join(run.id[:6] for run in runs)
-    written = write_report([RunView(run) for run in runs], folder, topk=topk)
+    try:
+        written = write_report([RunView(run) for run in runs], folder, topk=topk)
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"report {folder}", why=why, hint="--output DIR") from error
     for name, reason in written.skipped:
         note(f"not written: {name}: {reason}")
     if as_json:

@@ -16,6 +16,7 @@ import msgspec
 
 from enginescope.cli.bench import command_line, writable
 from enginescope.cli.options import note
+from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ def _check_files(settings: Settings) -> None:
     for one in settings.files:
         if not Path(one.path).is_file():
             raise UsageError(f"--loadInputs: {one.name}", why=f"there is no file {one.path}")
+    check_outputs(written_paths(settings), [settings.model, *(one.path for one in settings.files)])
     for path in written_paths(settings):
         folder = Path(path).resolve().parent
         if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):

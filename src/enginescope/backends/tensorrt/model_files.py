@@ -56,7 +56,7 @@ def _load(path: str) -> Any:
     import onnx
     from google.protobuf.message import DecodeError
 
-    try:
-        return onnx.load(path, load_external_data=False)
+    try:  # whatever the name ends in: what TensorRT parses is the binary form
+        return onnx.load(path, format="protobuf", load_external_data=False)
     except (DecodeError, OSError) as error:
         raise BackendError(f"{path} cannot be read", why=f"not an ONNX model ({error})") from error

@@ -1,0 +1,42 @@
+"""Files that a verb writes must be neither what it reads nor each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from enginescope.core.errors import UsageError
+
+
+def check_outputs(
+    outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]
+) -> None:
+    """Raise if an output would overwrite an input or another output.
+
+    Parameters
+    ----------
+    outputs, inputs : iterable of path or None
+        ``None``: an option that was not given.
+
+    Raises
+    ------
+    UsageError
+        Names the file.
+    """
+    read = {_real(one) for one in inputs if one is not None}
+    written: set[Path] = set()
+    for one in outputs:
+        if one is None:
+            continue
+        real = _real(one)
+        if real in read:
+            raise UsageError(
+                f"cannot write {one}", why="it is a file that is read", hint="another name"
+            )
+        if real in written:
+            raise UsageError(f"cannot write {one}", why="two results would go into it")
+        written.add(real)
+
+
+def _real(path: Path | str) -> Path:
+    return Path(path).resolve()

@@ -1,0 +1,75 @@
+"""Nothing that is read is written over, and no two results go into one file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from enginescope.backends.tensorrt.model_files import external_files
+from enginescope.cli.main import main
+from enginescope.cli.outputs import check_outputs
+from enginescope.core.errors import BackendError, UsageError
+
+NAME = "small_convnet.onnx.engine"
+
+
+@pytest.fixture
+def plan(data: Path, tmp_path: Path) -> Path:
+    return Path(
+        shutil.copy(data / "trt86-h200-process" / f"{NAME}.graph.json", tmp_path / "a.graph.json")
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explore", "{plan}", "--csv", "{plan}"],
+        ["explore", "{plan}", "--svg", "{plan}"],
+        ["lint", "{plan}", "--sarif", "{plan}"],
+    ],
+)
+def test_a_plan_is_not_written_over(plan, capsys, arguments) -> None:
+    before = plan.read_bytes()
+    assert main([one.format(plan=plan) for one in arguments]) == 2
+    assert "it is a file that is read" in capsys.readouterr().err
+    assert plan.read_bytes() == before
+
+
+def test_two_results_do_not_go_into_one_file(plan, tmp_path, capsys) -> None:
+    both = str(tmp_path / "x")
+    assert main(["explore", str(plan), "--csv", both, "--svg", both]) == 2
+    assert "two results" in capsys.readouterr().err
+
+
+def test_other_spellings_of_a_path_are_seen_through(tmp_path) -> None:
+    file = tmp_path / "m.onnx"
+    (tmp_path / "link").symlink_to(file)
+    with pytest.raises(UsageError, match="is read"):
+        check_outputs([tmp_path / "." / "link"], [str(file)])
+    check_outputs([None, tmp_path / "n.engine"], [file, None])
+
+
+def test_what_explore_cannot_put_into_json_is_refused(plan, capsys) -> None:
+    assert main(["explore", str(plan), "--json", "--gpu", "H200"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--gpu" in captured.err
+
+
+@pytest.mark.parametrize("ending", ["json", "textproto", "onnxtxt"])
+def test_a_file_that_is_no_model_is_said_so_whatever_it_is_called(tmp_path, ending) -> None:
+    path = tmp_path / f"m.{ending}"
+    path.write_text('{"Layers": []}')
+    with pytest.raises(BackendError, match="not an ONNX model"):
+        external_files(str(path))
+
+
+def test_a_report_where_none_can_be_written(data, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
+    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
+    assert main(["import", str(profile)]) == 0
+    (tmp_path / "file").write_text("")
+    assert main(["report", "latest", "--output", str(tmp_path / "file" / "x")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
