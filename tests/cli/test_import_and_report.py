@@ -124,3 +124,11 @@ def test_the_library_does_the_same(tmp_path, artifacts) -> None:
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.split()[0] == "0.81"
     assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_next_command_finds_the_store_that_was_named(data, tmp_path, capsys) -> None:
+    store = tmp_path / "my runs"
+    profile = data / "trt86-h200-process" / "small_convnet.onnx.engine.profile.json"
+    assert main(["import", str(profile), "--store", str(store)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"enginescope report --store '{store}'" in told

@@ -153,7 +153,11 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
         except (KeyboardInterrupt, SystemExit):
             note(f"enginescope: interrupted; {len(runs)} of {len(jobs)} runs are stored")
             raise
-    present([store.load(run.id) for run in runs], as_json=options["as_json"])
+    present(
+        [store.load(run.id) for run in runs],
+        as_json=options["as_json"],
+        store=options["store_folder"],
+    )
     failed = any(run.outcome.kind.value != "ok" for run in runs)
     return EXIT_RUN_FAILED if failed else 0
 

@@ -35,4 +35,4 @@ def command(
         runs.append(store.load(run.id))
     for path, reason in found.skipped:
         note(f"not imported: {path}: {reason}")
-    present(runs, as_json=as_json)
+    present(runs, as_json=as_json, store=store_folder)

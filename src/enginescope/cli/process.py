@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +75,8 @@ def command(model: Path, folder: Path, flags: tuple[str, ...], store_folder: str
     for file in sorted(folder.glob(f"{engine.name}*")):
         print(file)
     if run:
-        note(f"report: enginescope report {run[:8]}")
+        at = f" --store {shlex.quote(store_folder)}" if store_folder else ""
+        note(f"report: enginescope report{at} {run[:8]}")
 
 
 def _check_flags(model: Path, flags: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from enginescope.analysis.run_view import RunView
 from enginescope.model.run import Run
@@ -13,8 +14,14 @@ from enginescope.model.run import Run
 SCREENS = 2
 
 
-def present(runs: Sequence[Run], *, as_json: bool) -> None:
-    """Print `runs` on standard output."""
+def present(runs: Sequence[Run], *, as_json: bool, store: Path | None = None) -> None:
+    """Print `runs` on standard output.
+
+    Parameters
+    ----------
+    store : Path, optional
+        The store, where it was named on the command line: the next command needs it too.
+    """
     views = [RunView(run) for run in runs]
     if as_json:
         from enginescope.render.export import summary_json
@@ -31,4 +38,4 @@ def present(runs: Sequence[Run], *, as_json: bool) -> None:
     for number, view in enumerate(views):
         if number:
             sys.stdout.write("\n")
-        show(summary(view, width=width))
+        show(summary(view, width=width, store=str(store) if store else None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Sequence
 from io import StringIO
 from typing import TextIO
@@ -54,8 +55,14 @@ def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
     return as_text(summary(view, width=width), width=width, color=color)
 
 
-def summary(view: RunView, *, width: int = 80) -> RenderableType:
-    """Return what `summary_text` writes, for a rich console."""
+def summary(view: RunView, *, width: int = 80, store: str | None = None) -> RenderableType:
+    """Return what `summary_text` writes, for a rich console.
+
+    Parameters
+    ----------
+    store : str, optional
+        Where the run lies, if that must be said to the next command.
+    """
     lines: list[RenderableType] = [_title(view.run, width), Text()]
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
@@ -63,7 +70,7 @@ def summary(view: RunView, *, width: int = 80) -> RenderableType:
         lines += [*_figures(view, view.latency, width), Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [label_row("latency", "none: this run has no samples"), Text()]
-    lines += [*_layers(view), *notice_lines(view.notices), _next_steps(view, width)]
+    lines += [*_layers(view), *notice_lines(view.notices), _next_steps(view, width, store)]
     return Group(*lines)
 
 
@@ -222,10 +229,11 @@ def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
     return [*lines, Text()] if lines else []
 
 
-def _next_steps(view: RunView, width: int) -> Text:
+def _next_steps(view: RunView, width: int, store: str | None) -> Text:
+    at = f" --store {shlex.quote(store)}" if store else ""
     short = view.id[:8]
     line = f"  run {short}"
-    for step in (f"report: enginescope report {short}", "all runs: enginescope runs"):
+    for step in (f"report: enginescope report{at} {short}", f"all runs: enginescope runs{at}"):
         fits = len(line.rpartition("\n")[2]) + 3 + len(step) <= width
         line += f" · {step}" if fits else f"\n  {step}"
     return Text(line, style="dim")
