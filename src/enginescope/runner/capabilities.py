@@ -15,6 +15,7 @@ EXTRAS = {
     "plots": ("vl_convert", "PNG plots in reports"),
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
     "gpu": ("pynvml", "GPU facts"),
+    "trt": ("cuda.bindings", "the backend trt, with TensorRT; or cu12, cu13 by the driver"),
 }
 
 
