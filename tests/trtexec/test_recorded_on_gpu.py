@@ -12,23 +12,9 @@ import pytest
 from enginescope.analysis.run_view import RunView
 from enginescope.formats.importer import import_artifacts
 from enginescope.formats.trex_metadata import parse_trex_metadata
+from tests.trtexec.test_exports import TRTEXECS
 
 STEM = "small_convnet.onnx.engine"
-#: What trtexec writes of a query, and the types that trex reads.
-TRTEXEC_KEYS = (
-    "startEnqMs",
-    "endEnqMs",
-    "startH2dMs",
-    "endH2dMs",
-    "startComputeMs",
-    "endComputeMs",
-    "startD2hMs",
-    "endD2hMs",
-    "h2dMs",
-    "computeMs",
-    "d2hMs",
-    "latencyMs",
-)
 
 
 @pytest.fixture
@@ -80,7 +66,7 @@ def test_throughput_follows_from_the_times_alone(folder, times) -> None:
 
 def test_times_hold_what_trtexec_writes_and_more(times) -> None:
     assert len(times) > 10_000
-    for key in TRTEXEC_KEYS:
+    for key in TRTEXECS:
         assert all(isinstance(row[key], float) for row in times), key
     column = {key: np.array([row[key] for row in times]) for key in times[0]}
     np.testing.assert_allclose(

@@ -7,49 +7,20 @@ and type and on the seed, not on the order of the inputs.
 from __future__ import annotations
 
 import math
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.tensor_files import load_data_set, load_tensor
 from enginescope.model.job import InputRange, Workload
 from enginescope.model.notice import Notice
 from enginescope.model.tensor import DataType
-
-_NUMPY_TYPES = {
-    DataType.FP64: np.float64,
-    DataType.FP32: np.float32,
-    DataType.FP16: np.float16,
-    DataType.INT64: np.int64,
-    DataType.INT32: np.int32,
-    DataType.INT16: np.int16,
-    DataType.INT8: np.int8,
-    DataType.UINT64: np.uint64,
-    DataType.UINT32: np.uint32,
-    DataType.UINT16: np.uint16,
-    DataType.UINT8: np.uint8,
-    DataType.BOOL: np.bool_,
-    DataType.COMPLEX64: np.complex64,
-    DataType.COMPLEX128: np.complex128,
-}
-
-
-#: Types of four bits: two to a byte.
-_PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
-#: Types that NumPy lacks -> the type that holds their bits.
-_RAW_TYPES = {
-    DataType.BF16: np.uint16,
-    DataType.FP8: np.uint8,
-    DataType.E8M0: np.uint8,
-    **dict.fromkeys(_PACKED, np.uint8),
-}
-#: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
-_RAW_BYTES = {DataType.FP8: (0, 0x38), DataType.E8M0: (120, 127)}
+from enginescope.runner.feed_types import NUMPY_TYPES, PACKED, RAW_TYPES
+from enginescope.runner.random_inputs import random_array
 
 
 def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
@@ -82,7 +53,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
         if spec.name in files:
             _check_alone(spec, ranges)
             arrays[spec.name] = _from_file(spec, files[spec.name], shape)
-            if spec.dtype not in _PACKED:
+            if spec.dtype not in PACKED:
                 _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
@@ -91,7 +62,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             notices += remarks
             if _is_wide_integer(spec) and spec.name not in ranges:
                 unbounded.append(spec.name)
-        packed = spec.dtype in _PACKED
+        packed = spec.dtype in PACKED
         shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
     _check_batch(specs, shapes, workload)
     if from_set:
@@ -140,57 +111,6 @@ def resolve_shape(
     return tuple(shape), _assumed_notice(spec, assumed, tuple(shape))
 
 
-def random_array(
-    spec: InputSpec, shape: tuple[int, ...], seed: int, bounds: InputRange | None
-) -> Any:
-    """Return random values in trtexec's ranges: floats −1…1, integers −128…127, uint8 0…255.
-
-    Raises
-    ------
-    UsageError
-        The type cannot hold the bounds.
-    UnsupportedError
-        The type has no random values here.
-    """
-    if bounds is not None:
-        _check_bounds(spec, bounds)
-    low, high = (bounds.low, bounds.high) if bounds is not None else (-1, 1)
-    generator = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
-    dtype = spec.dtype
-    if dtype is DataType.STRING:
-        return np.full(shape, "enginescope", dtype=object)
-    if dtype is DataType.BF16:  # the upper half of a float32 is a bfloat16
-        wide = generator.uniform(low, high, shape).astype(np.float32)
-        return (wide.view(np.uint32) >> 16).astype(np.uint16)
-    if (dtype in _PACKED or dtype in _RAW_BYTES) and bounds is None:
-        return _raw_array(dtype, shape, generator)
-    if dtype is None or dtype not in _NUMPY_TYPES:
-        raise UnsupportedError(
-            f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
-        )
-    kind = np.dtype(_NUMPY_TYPES[dtype])
-    if bounds is not None and kind.kind in "iub":
-        return generator.integers(low, high, shape, kind, endpoint=True)
-    if kind.kind == "b":
-        return generator.integers(0, 2, shape).astype(kind)
-    if kind.kind == "u":
-        return generator.integers(0, 255, shape, endpoint=True).astype(kind)
-    if kind.kind == "i":
-        return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
-    return generator.uniform(low, high, shape).astype(kind)
-
-
-def _raw_array(
-    dtype: DataType | None, shape: tuple[int, ...], generator: np.random.Generator
-) -> Any:
-    """Return random bytes of a type that NumPy lacks, none of them NaN or infinite."""
-    if dtype in _PACKED:  # any four bits are a number
-        return generator.integers(0, 256, math.ceil(math.prod(shape) / 2), np.uint8)
-    first, last = _RAW_BYTES[dtype or DataType.FP8]
-    sign = generator.integers(0, 2, shape, np.uint8) * (128 if dtype is DataType.FP8 else 0)
-    return (sign + generator.integers(first, last, shape, np.uint8, endpoint=True)).astype(np.uint8)
-
-
 def _shape_values(spec: InputSpec, workload: Workload) -> Any:
     """Return the values of a shape tensor: as fixed by ``--shape``, else its own default."""
     given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
@@ -201,31 +121,9 @@ def _shape_values(spec: InputSpec, workload: Workload) -> Any:
             f"shape {'x'.join(map(str, values or ()))} for input {spec.name}",
             why=f"it holds {count} values, which are dimensions",
         )
-    kind = np.dtype(_NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
+    kind = np.dtype(NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
     array = np.asarray(values, kind)
     return array.reshape(()) if not spec.shape else array
-
-
-def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:
-    """Raise `UsageError` unless the input's type holds both bounds."""
-    low, high = -np.inf, np.inf
-    if spec.dtype is DataType.STRING:
-        raise UsageError(f"a range for input {spec.name}", why="it holds strings")
-    if spec.dtype is DataType.BOOL:
-        low, high = 0, 1
-    elif spec.dtype in _NUMPY_TYPES:
-        kind: Any = np.dtype(_NUMPY_TYPES[spec.dtype])
-        info = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
-        # as Python's own numbers, which compare exactly, however large
-        low, high = int(info.min), int(info.max)
-    elif spec.dtype is DataType.BF16:
-        high = int(np.finfo(np.float32).max) >> 1
-        low = -high
-    if not low <= bounds.low <= bounds.high <= high:
-        raise UsageError(
-            f"range {bounds.low}:{bounds.high} for input {spec.name}",
-            why=f"{spec.type_text} holds no such values",
-        )
 
 
 def _check_alone(spec: InputSpec, ranges: dict[str, InputRange]) -> None:
@@ -293,12 +191,12 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
 
 
 def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
-    wanted = (_NUMPY_TYPES | _RAW_TYPES).get(spec.dtype) if spec.dtype else None
-    packed = spec.dtype in _PACKED
+    wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
+    packed = spec.dtype in PACKED
     held = (math.ceil(math.prod(shape) / 2),) if packed else shape
     array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held)
     if wanted is not None and array.dtype != np.dtype(wanted):
-        raw = f", which {spec.type_text} is held as" if spec.dtype in _RAW_TYPES else ""
+        raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
         raise UsageError(
             f"{path} for input {spec.name}",
             why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}{raw}",
@@ -329,7 +227,7 @@ def _as_wanted(spec: InputSpec, array: Any) -> Any:
     UsageError
         Its values are of another kind, or do not fit.
     """
-    wanted = _NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
+    wanted = NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
     if wanted is None or array.dtype == np.dtype(wanted):
         return array
     kind = np.dtype(wanted)

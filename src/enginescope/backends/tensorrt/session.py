@@ -74,7 +74,7 @@ class TrtSession:
         self.lanes: list[Lane] = []
         try:
             self._open(job, options)
-        except BaseException:
+        except BaseException:  # also on Ctrl-C: what was taken of the device is given back
             self.close()
             raise
 
