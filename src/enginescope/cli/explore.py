@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from enginescope.cli.explore_more import check_more, draw_plan, more_options, more_tables
+from enginescope.cli.explore_draw import check_drawing, draw_options, draw_plan, drawn_files
+from enginescope.cli.explore_more import check_more, more_options, more_tables
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.outputs import check_outputs
 
@@ -71,6 +72,7 @@ class Beside(NamedTuple):
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Layers to FILE."
 )
 @more_options
+@draw_options
 @store_option
 @json_option
 def command(
@@ -93,7 +95,8 @@ def command(
     is the beginning of an id, a tag, `latest`, or a run's folder.
     """
     check_more(asked, as_json=as_json)
-    outputs = (csv_file, asked["svg_file"])
+    check_drawing(asked)
+    outputs = (csv_file, *drawn_files(asked))
     inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered

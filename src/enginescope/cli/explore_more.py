@@ -1,4 +1,4 @@
-"""What ``enginescope explore`` adds when asked: limits, nodes, the build's story, the picture."""
+"""What ``enginescope explore`` adds when asked: limits, nodes, the build's story."""
 
 from __future__ import annotations
 
@@ -26,21 +26,6 @@ _OPTIONS = (
     click.option("--gpu", metavar="NAME", help="Each layer against this GPU's limits."),
     click.option("--onnx", type=_FILE, help="The model it was built from: what its nodes cost."),
     click.option("--build-log", type=_FILE, help="Verbose log of the build: the build's story."),
-    click.option(
-        "--svg",
-        "svg_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="The plan as a graph to FILE.",
-    ),
-    click.option("--beam", metavar="LAYER,N", help="Draw what is within N steps of a layer."),
-    click.option(
-        "--color",
-        "coloring",
-        type=click.Choice(["type", "precision"]),
-        default="type",
-        show_default=True,
-        help="Of the graph.",
-    ),
 )
 
 
@@ -57,10 +42,8 @@ def check_more(asked: dict[str, Any], *, as_json: bool) -> None:
     Raises
     ------
     UsageError
-        A beam without a picture, or tables for the terminal beside ``--json``.
+        Tables for the terminal beside ``--json``.
     """
-    if asked["beam"] and asked["svg_file"] is None:
-        raise UsageError("--beam", why="it is of the drawing", hint="--svg FILE")
     extra = next((key for key in ("gpu", "onnx", "build_log") if asked[key]), None)
     if as_json and extra:
         option = f"--{extra.replace('_', '-')}"
@@ -101,41 +84,10 @@ def more_tables(
             note(f"{one.message} ({one.code})")
 
 
-def draw_plan(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> None:
-    """Write the graph where it was asked for.
-
-    Raises
-    ------
-    UsageError
-        There is no plan, the beam names no layer, or the file cannot be written.
-    """
-    if asked["svg_file"] is None:
-        return
-    from enginescope.analysis.attribution import attribute
-    from enginescope.analysis.plan_graph import plan_graph
-    from enginescope.analysis.plan_graph_part import named, neighbourhood, parse_beam
-    from enginescope.render.graph.drawing import draw
-    from enginescope.render.graph.svg import SvgLook, svg
-
-    whole = plan_graph(_needed(plan, "--svg"))
-    part = None
-    if asked["beam"]:
-        name, radius = parse_beam(asked["beam"])
-        part = neighbourhood(whole, named(whole, name), radius)
-    attribution = attribute(plan, profile) if plan is not None and profile is not None else None
-    drawing = draw(part.graph if part is not None else whole, attribution)
-    path = asked["svg_file"]
-    try:
-        path.write_text(svg(drawing, SvgLook(coloring=asked["coloring"]), part), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
-
-
 def _view(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> PlanView:
     from enginescope.analysis.plan_view import PlanView
 
-    needed = _needed(plan, "--gpu" if asked["gpu"] else "--onnx")
+    needed = needed_plan(plan, "--gpu" if asked["gpu"] else "--onnx")
     graph = None
     if asked["onnx"]:
         from enginescope.formats.onnx_graph import read_onnx_graph
@@ -146,7 +98,14 @@ def _view(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> 
     return PlanView(needed, profile, gpu=asked["gpu"], onnx=graph)
 
 
-def _needed(plan: Plan | None, option: str) -> Plan:
+def needed_plan(plan: Plan | None, option: str) -> Plan:
+    """Return the plan.
+
+    Raises
+    ------
+    UsageError
+        There are layer times only; names the option that needs more.
+    """
     if plan is None:
         raise UsageError(option, why="there are layer times and no plan to hold them against")
     return plan
