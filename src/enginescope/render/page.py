@@ -25,6 +25,7 @@ from enginescope.render.export_csv import (
 from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.headline import Headline, headline
+from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.every import sections_of
 from enginescope.render.sections.section import Section
 from enginescope.render.theme import DARK, LIGHT, chart_config
@@ -60,9 +61,11 @@ class PageRun(Record, frozen=True, kw_only=True):
     sections: tuple[Section, ...]
 
 
-def report_page(views: Sequence[RunView], *, topk: int = 30) -> bytes:
-    """Return the page over `views`: an overview first where there are several, then each run."""
-    runs = [_page_run(view, index, len(views), topk) for index, view in enumerate(views, start=1)]
+def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> bytes:
+    """Return the page over runs: an overview first where there are several, then each run."""
+    subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
+    views = [one.view for one in subjects]
+    runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
     files = _files(views, topk)
     parts = scripts()
     anchors = tuple(f"{run.prefix}summary" for run in runs)
@@ -108,7 +111,8 @@ def _policy(script_sources: Sequence[str]) -> str:
     )
 
 
-def _page_run(view: RunView, index: int, count: int, topk: int) -> PageRun:
+def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
+    view = subject.view
     return PageRun(
         view=view,
         prefix="" if count == 1 else f"run-{index}-",
@@ -117,7 +121,7 @@ def _page_run(view: RunView, index: int, count: int, topk: int) -> PageRun:
         made=made_text(view.run),
         headline=headline(view),
         picture=latency_distribution(view) or layer_bars(view, topk),
-        sections=sections_of(view, topk),
+        sections=sections_of(subject, topk),
     )
 
 

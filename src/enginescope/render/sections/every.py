@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.distribution import distribution
 from enginescope.render.sections.machine import machine
 from enginescope.render.sections.method import method
@@ -12,8 +12,9 @@ from enginescope.render.sections.time import where_the_time_goes
 from enginescope.render.sections.tool_report import tool_report
 
 
-def sections_of(view: RunView, topk: int) -> tuple[Section, ...]:
+def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
     """Return the sections that apply to a run."""
+    view = subject.view
     every = (
         distribution(view),
         percentiles(view),

@@ -1,0 +1,82 @@
+"""What a part of the page is about: a run, its plan, and what was given beside it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits
+from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.run_view import RunView
+from enginescope.formats.onnx_graph import OnnxGraph
+from enginescope.model.build_story import BuildStory
+from enginescope.model.environment import Device
+from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.engine import LintReport, lint
+
+
+class PageSubject:
+    """One run as the page's sections see it; everything is computed when first asked for.
+
+    Parameters
+    ----------
+    view : RunView
+    gpu : GpuLimits, optional
+        For the roofline; by default those of the run's device, where they are known.
+    onnx : OnnxGraph, optional
+        The model that the plan was built from.
+    story : BuildStory, optional
+        What the log of its build tells.
+    """
+
+    def __init__(
+        self,
+        view: RunView,
+        *,
+        gpu: GpuLimits | None = None,
+        onnx: OnnxGraph | None = None,
+        story: BuildStory | None = None,
+    ) -> None:
+        self.view = view
+        devices = view.run.environment.devices
+        self._device = Device(name=gpu.name) if gpu else devices[0] if devices else None
+        self.gpu = gpu or gpu_limits(self.device_name)
+        self.onnx = onnx
+        self.story = story
+
+    @property
+    def device_name(self) -> str | None:
+        """Name of the GPU: the one given, else the run's."""
+        return self._device.name if self._device else None
+
+    @cached_property
+    def plan(self) -> PlanView | None:
+        """The plan with its times, work and limits; ``None`` for a run without a plan."""
+        run = self.view.run
+        if run.plan is None:
+            return None
+        return PlanView(run.plan, run.profile, gpu=self.gpu, onnx=self.onnx)
+
+    @cached_property
+    def findings(self) -> LintReport | None:
+        """What every rule finds in the plan; ``None`` without one."""
+        run = self.view.run
+        if run.plan is None:
+            return None
+        index = run.job.backend.options.get("profile_index", "")
+        given = LintInput(
+            plan=run.plan,
+            profile=run.profile,
+            device=self._device,
+            fed=run.inputs,
+            profile_index=int(index) if index.isdecimal() else None,
+        )
+        return lint(given)
+
+    @cached_property
+    def findings_of_layer(self) -> dict[int, tuple[Finding, ...]]:
+        """Findings by the index of each layer concerned, most time at stake first."""
+        found: dict[int, list[Finding]] = {}
+        for one in self.findings.findings if self.findings else ():
+            for index in one.layers:
+                found.setdefault(index, []).append(one)
+        return {index: tuple(some) for index, some in found.items()}
