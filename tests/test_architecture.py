@@ -46,7 +46,7 @@ HEAVY = {
     "sqlalchemy": {"store/index.py", "store/schema.py", "store/migrations"},
     "alembic": {"store/index.py", "store/migrations"},
     "vl_convert": {"render/images.py"},
-    "jinja2": {"render/page.py"},
+    "jinja2": {"render/page_frame.py"},
     "rich": {"render/text.py", "render/build_text.py", "render/explore_text.py", "cli"},
     "click": {"cli"},
     "platformdirs": {"store/location.py"},

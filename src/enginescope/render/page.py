@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from enginescope._version import __version__
@@ -25,10 +23,10 @@ from enginescope.render.export_csv import (
 from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.headline import Headline, headline
+from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.every import sections_of
 from enginescope.render.sections.section import Section
-from enginescope.render.theme import DARK, LIGHT, chart_config
 from enginescope.render.vendored import licences, scripts, style
 
 #: Above this many samples the page leaves the series to the file beside it.
@@ -69,46 +67,20 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
     files = _files(views, topk)
     parts = scripts()
     anchors = tuple(f"{run.prefix}summary" for run in runs)
-    template = _environment().get_template("page.html.j2")
+    template = page_template("page.html.j2")
     return template.render(
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         files={name: len(text) for name, text in files.items()},
         series_left_out=None if "latency_series.csv" in files else MAX_SERIES_SAMPLES,
-        policy=_policy([one.csp_source for one in parts]),
+        policy=content_policy([one.csp_source for one in parts]),
         style=Markup(style()),  # noqa: S704 - ours
         scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
         data=script_json(_data(runs, files)),
         licences=licences(),
         version=__version__,
     ).encode()
-
-
-def script_json(value: Any) -> Markup:
-    """Return `value` as JSON that cannot end the script element it stands in."""
-    text = msgspec.json.encode(value).decode()
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - no character of it is markup any more
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("enginescope.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _policy(script_sources: Sequence[str]) -> str:
-    # Styles come from Vega's tooltip; no connection of any kind is allowed.
-    return (
-        f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
@@ -138,8 +110,7 @@ def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
                 facts = section.facts
                 table = {"columns": facts["columns"], "rows": facts["values"]}
                 layers[f"{run.prefix}layers"] = table
-    themes = {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}
-    return {"charts": charts, "layers": layers, "files": files, "themes": themes}
+    return {"charts": charts, "layers": layers, "files": files, "themes": chart_themes()}
 
 
 def _files(views: Sequence[RunView], topk: int) -> dict[str, str]:
