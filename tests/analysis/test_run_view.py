@@ -1,10 +1,14 @@
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.run_view import RunView
+from enginescope.model.job import BackendSpec
 from enginescope.model.notice import Notice
+from enginescope.model.plan import Layer, Plan
 from enginescope.model.samples import ReportedSummary, Samples, frozen
+from enginescope.model.timing import LayerTiming, Profile
 from enginescope.model.tool_report import ToolReport
 from tests.render.runs import failed_run, imported_run, measured_run
 
@@ -162,3 +166,25 @@ def test_series_that_carry_no_statistics_have_none() -> None:
     told = msgspec.structs.replace(told, notices=(coarse,))
     assert {one.metric for one in RunView(told).summaries} == {"h2d"}
     assert len(told.samples) == 3
+
+
+def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
+    layers = tuple(
+        Layer(index=at, name=f"conv{' [profile 1]' * at}", profile_index=at) for at in (0, 1)
+    )
+    times = tuple(
+        LayerTiming(index=at, name=one.name, mean_ms=1.0 + at) for at, one in enumerate(layers)
+    )
+    backend = BackendSpec(name="trt", options={"profile_index": "1"})
+    run = replace(
+        imported_run(),
+        plan=Plan(name="p", layers=layers),
+        profile=Profile(source="trtexec", layers=times),
+    )
+    view = RunView(run).plan_view
+    assert view is not None
+    assert (view.layers, view.total_ms) == (layers[:1], 1.0)
+    other = RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
+    assert other is not None
+    assert (other.layers, other.total_ms) == (layers[1:], 2.0)
+    assert RunView(measured_run()).plan_view is None

@@ -24,6 +24,21 @@ class LayerFacts(Record, frozen=True):
     roof: LayerRoof | None
     whole_ms: float | None
 
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean time per iteration."""
+        return self.timing.mean_ms if self.timing else None
+
+    @property
+    def precision(self) -> str | None:
+        """Name of the first input's type."""
+        return _precision(self.layer.inputs)
+
+    @property
+    def output_precision(self) -> str | None:
+        """Name of the first output's type."""
+        return _precision(self.layer.outputs)
+
 
 class Column(Record, frozen=True, kw_only=True):
     """One column.
@@ -53,7 +68,7 @@ def _bytes_per_ms(row: LayerFacts) -> float | None:
 
 
 def _mean_ms(row: LayerFacts) -> float | None:
-    return row.timing.mean_ms if row.timing else None
+    return row.mean_ms
 
 
 def _share_pct(row: LayerFacts) -> float | None:
@@ -112,13 +127,13 @@ TABLE: tuple[_Entry, ...] = (
     ("Name", "Name", "", "as the file has it; names may repeat", lambda r: r.layer.name),
     ("type", "type", "", "what it computes", lambda r: r.layer.type),
     ("subtype", "subtype", "", "the implementation", lambda r: r.layer.subtype),
-    ("precision", "precision", "", "type of the first input", lambda r: _precision(r.layer.inputs)),
+    ("precision", "precision", "", "type of the first input", lambda r: r.precision),
     (
         "output_precision",
         "output_precision",
         "",
         "type of the first output",
-        lambda r: _precision(r.layer.outputs),
+        lambda r: r.output_precision,
     ),
     (
         "tactic",

@@ -45,7 +45,7 @@ def plan_columns(facts: PlanFacts, positions: Sequence[int]) -> dict[str, list[A
     positions : sequence of int
         Of the layers, in the order of the rows.
     """
-    rows = _rows(facts, positions)
+    rows = layer_facts(facts, positions)
     columns = {
         name: [value(row) for row in rows]
         for name, _, _, _, value in TABLE
@@ -54,7 +54,8 @@ def plan_columns(facts: PlanFacts, positions: Sequence[int]) -> dict[str, list[A
     return columns | _own_fields(rows)
 
 
-def _rows(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
+def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
+    """Return everything known of some of a plan's layers, in the order of `positions`."""
     layers = facts.plan.layers
     roofs = {one.position: one for one in facts.roofline.layers} if facts.roofline else {}
     times = facts.attribution.layers if facts.attribution else None

@@ -13,7 +13,8 @@ from enginescope.analysis.layer_bytes import LayerBytes, layer_bytes
 from enginescope.analysis.layer_work import LayerWork, layer_work
 from enginescope.analysis.onnx_map import OnnxMap, map_onnx
 from enginescope.analysis.onnx_work import with_onnx_work
-from enginescope.analysis.plan_columns import PlanFacts, plan_columns
+from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plan_columns import PlanFacts, layer_facts, plan_columns
 from enginescope.analysis.plan_tensors import PlanTensor, plan_tensors
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
 from enginescope.analysis.roofline import Roofline, roofline
@@ -185,6 +186,12 @@ class PlanView:
     def to_arrow(self, kind: str | None = None, *, inert: bool = False) -> Any:
         """Return `columns` as a ``pyarrow.Table``."""
         return frames.to_arrow(self.columns(kind, inert=inert))
+
+    @cached_property
+    def facts(self) -> tuple[LayerFacts, ...]:
+        """Everything known of each of `layers`, for tables and charts."""
+        layers = enumerate(self.plan.layers)
+        return tuple(layer_facts(self._facts, [at for at, one in layers if not one.is_inert]))
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:

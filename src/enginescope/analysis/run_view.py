@@ -9,7 +9,13 @@ from enginescope.analysis import frames
 from enginescope.analysis.layer_sum import LayerSum, layer_sum
 from enginescope.analysis.layer_table import LayerRow, layer_rows
 from enginescope.analysis.percentile_curve import CurvePoint, percentile_curve
+from enginescope.analysis.plan_profile import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.round_trip import Pipeline, RoundTrip, pipeline, round_trip
 from enginescope.analysis.run_columns import layer_columns, sample_columns
 from enginescope.analysis.throughput import Throughput, throughput_of
@@ -119,6 +125,19 @@ class RunView:
     def plan_totals(self) -> PlanTotals | None:
         """Counts and bytes of the plan, or ``None`` without one."""
         return plan_totals(self.run.plan) if self.run.plan else None
+
+    @cached_property
+    def plan_view(self) -> PlanView | None:
+        """The plan with its times, of the run's optimisation profile; ``None`` without one."""
+        plan, profile = self.run.plan, self.run.profile
+        if plan is None:
+            return None
+        asked = self.run.job.backend.options.get("profile_index", "")
+        index = int(asked) if asked.isdecimal() else 0
+        if index not in plan_profiles(plan):
+            return PlanView(plan, profile)
+        times = times_of_plan_profile(profile, index) if profile else None
+        return PlanView(of_plan_profile(plan, index), times)
 
     @cached_property
     def layer_sum(self) -> LayerSum | None:
