@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,12 +16,7 @@ from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from enginescope.analysis.exploration import Exploration, ExploredLayer
-    from enginescope.model.environment import Device
-    from enginescope.model.notice import Notice
-    from enginescope.model.plan import Plan
-    from enginescope.model.run import Run
-    from enginescope.model.timing import Profile
-    from enginescope.model.tool_report import ToolReport
+    from enginescope.cli.plan_sources import PlanSource
     from enginescope.render.build_story_text import RowTable
 
 _SORTS = (
@@ -29,25 +24,6 @@ _SORTS = (
     *("weights", "activations", "footprint"),
 )
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-class Source(NamedTuple):
-    """What was found under the name that was given."""
-
-    name: str
-    plan: Plan | None
-    profile: Profile | None
-    whole: tuple[str, float] | None
-    device: str | None
-    notices: tuple[Notice, ...]
-
-
-class Beside(NamedTuple):
-    """The files named beside the plan."""
-
-    profile: Path | None
-    metadata: Path | None
-    build_metadata: Path | None
 
 
 @click.command("explore")
@@ -100,11 +76,12 @@ def command(
     inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
+    from enginescope.cli.plan_sources import Beside, plan_source
     from enginescope.formats.paused_collection import paused_collection
 
     with paused_collection():
         beside = Beside(profile, metadata, build_metadata)
-        source = _source(what, beside, store_folder)
+        source = explorable(plan_source(what, beside, store_folder=store_folder))
         found = explore(
             source.name,
             source.plan,
@@ -126,87 +103,22 @@ def command(
             _print_more(more)
 
 
-def _source(what: str, beside: Beside, store_folder: Path | None) -> Source:
-    """Return what lies at a path; else the run of that name."""
+def explorable(source: PlanSource) -> PlanSource:
+    """Return `source` if there is something to look into.
+
+    Raises
+    ------
+    UsageError
+        A run has neither a plan nor layer times.
+    """
     from enginescope.core.errors import UsageError
 
-    path = Path(what)
-    if path.is_file():
-        return _of_files(path, beside)
-    if any(beside):
+    if source.plan is None and source.profile is None:
         raise UsageError(
-            "files beside a plan can only be named with a plan file",
-            why=f"{what} is none",
-            hint="give the plan's JSON file",
-        )
-    if path.is_dir() and not (path / "run.json").is_file():
-        return _of_run(_only_engine(path))
-    if path.suffix == ".json":
-        raise UsageError(f"{what} does not exist", hint="give a plan's JSON file, or a run")
-    from enginescope.store.archive import Store
-
-    return _of_run(Store(store_folder).load(what))
-
-
-def _of_files(path: Path, beside: Beside) -> Source:
-    from enginescope.formats.plan_files import PlanFiles, read_plan_files
-
-    read = read_plan_files(PlanFiles(plan=path, **beside._asdict()))
-    report = read.report
-    return Source(
-        name=read.plan.name,
-        plan=read.plan,
-        profile=read.profile,
-        whole=_printed_whole(report),
-        device=_device_names((report.device,) if report and report.device else ()),
-        notices=read.notices,
-    )
-
-
-def _only_engine(folder: Path) -> Run:
-    from enginescope.core.errors import UsageError
-    from enginescope.formats.importer import import_artifacts
-
-    runs = [one for one in import_artifacts([folder]).runs if one.plan is not None]
-    if len(runs) == 1:
-        return runs[0]
-    names = ", ".join(sorted(one.job.subject.name for one in runs)[:8])
-    raise UsageError(
-        f"{folder} holds {len(runs) or 'no'} plans",
-        why=names or None,
-        hint="give the plan's JSON file",
-    )
-
-
-def _of_run(run: Run) -> Source:
-    from enginescope.analysis.run_view import RunView
-    from enginescope.core.errors import UsageError
-
-    if run.plan is None and run.profile is None:
-        raise UsageError(
-            f"run {run.id[:6]} has neither a plan nor layer times",
+            f"run {source.where[:6]} has neither a plan nor layer times",
             hint="enginescope bench takes layer times unless --no-layers is given",
         )
-    view = RunView(run)
-    summary = view.summary("gpu_compute") or view.latency
-    return Source(
-        name=run.job.subject.name,
-        plan=run.plan,
-        profile=run.profile,
-        whole=(summary.metric, summary.mean_ms) if summary else _printed_whole(run.tool),
-        device=_device_names(run.environment.devices),
-        notices=run.notices,
-    )
-
-
-def _printed_whole(report: ToolReport | None) -> tuple[str, float] | None:
-    means = {one.metric: one.mean_ms for one in report.summaries} if report else {}
-    mean_ms = means.get("gpu_compute")
-    return ("gpu_compute", mean_ms) if mean_ms is not None else None
-
-
-def _device_names(devices: tuple[Device, ...]) -> str | None:
-    return ", ".join(dict.fromkeys(one.name for one in devices)) or None
+    return source
 
 
 def _write_csv(path: Path, layers: tuple[ExploredLayer, ...]) -> None:
@@ -220,21 +132,21 @@ def _write_csv(path: Path, layers: tuple[ExploredLayer, ...]) -> None:
     note(f"written: {path}")
 
 
-def _print_json(source: Source, found: Exploration, layers: tuple[ExploredLayer, ...]) -> None:
+def _print_json(source: PlanSource, found: Exploration, layers: tuple[ExploredLayer, ...]) -> None:
     from enginescope.render.explore_data import explore_json
 
-    made = explore_json(found, layers, device=source.device, notices=source.notices)
+    made = explore_json(found, layers, device=source.device_names, notices=source.notices)
     sys.stdout.buffer.write(made)
     sys.stdout.flush()
 
 
-def _print_text(source: Source, found: Exploration, top: int, sort: str) -> None:
+def _print_text(source: PlanSource, found: Exploration, top: int, sort: str) -> None:
     from enginescope.render.explore_text import explore_text
     from enginescope.render.text import show
 
     width = shutil.get_terminal_size().columns
     shown = explore_text(
-        found, device=source.device, notices=source.notices, top=top, sort=sort, width=width
+        found, device=source.device_names, notices=source.notices, top=top, sort=sort, width=width
     )
     show(shown)
 

@@ -15,8 +15,9 @@ from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.lint_targets import LintTarget
+    from enginescope.cli.plan_sources import PlanSource
     from enginescope.render.findings import Linted
+    from enginescope.rules.base import LintInput
     from enginescope.rules.config import LintConfig
 
 #: Read where no other is named.
@@ -68,7 +69,7 @@ def command(
     of an id, a tag, `latest`, or its folder. Rules are told by code (PLAN104), by the beginning of
     one, or by name; docs/rules.md has them all.
     """
-    from enginescope.cli.lint_targets import lint_targets
+    from enginescope.cli.plan_sources import Beside, plan_sources
     from enginescope.formats.paused_collection import paused_collection
 
     if profile is not None and len(targets) > 1:
@@ -79,11 +80,11 @@ def command(
         found = [
             one
             for name in targets
-            for one in lint_targets(name, profile=profile, store_folder=store_folder)
+            for one in plan_sources(name, Beside(profile=profile), store_folder=store_folder)
         ]
         linted = [_linted(one, config, gpu) for one in found]
     for one in found:
-        for notice in one.notices:
+        for notice in one.notices if one.kind != "run" else ():  # those were said when it was made
             note(f"{notice.message} ({notice.code})")
     if sarif is not None:
         _write_sarif(linted, sarif)
@@ -135,15 +136,42 @@ def _lint_table(path: Path) -> dict[str, Any]:
     return table
 
 
-def _linted(target: LintTarget, config: LintConfig, gpu: str | None) -> Linted:
+def _linted(source: PlanSource, config: LintConfig, gpu: str | None) -> Linted:
     from enginescope.render.findings import Linted
     from enginescope.rules.engine import lint
 
-    given = target.given
+    given = lint_input(source)
     if gpu is not None:
         given = msgspec.structs.replace(given, device=_device(gpu))
     report = lint(given, config)
-    return Linted(source=target.source, plan=given.plan, report=report, is_file=target.is_file)
+    is_file = source.kind != "run"
+    return Linted(source=source.where, plan=given.plan, report=report, is_file=is_file)
+
+
+def lint_input(source: PlanSource) -> LintInput:
+    """Return what the rules look at.
+
+    Raises
+    ------
+    UsageError
+        A run has no plan.
+    """
+    from enginescope.rules.base import LintInput
+
+    if source.plan is None:
+        raise UsageError(
+            f"run {source.where} has no plan",
+            hint="measure with a backend that inspects its engine, as trt and trtexec do",
+        )
+    run = source.run
+    index = run.job.backend.options.get("profile_index", "") if run else ""
+    return LintInput(
+        plan=source.plan,
+        profile=source.profile,
+        device=source.devices[0] if source.devices else None,
+        fed=run.inputs if run else (),
+        profile_index=int(index) if index.isdecimal() else None,
+    )
 
 
 def _device(name: str) -> Any:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginescope.cli.options import json_option, note, store_option
 
+if TYPE_CHECKING:
+    from enginescope.cli.plan_sources import PlanSource
+
+#: Of the folder's name: a system allows 255 bytes.
+_MOST_LETTERS = 60
+
 
 @click.command("report")
-@click.argument("names", metavar="[RUN]...", nargs=-1)
+@click.argument("names", metavar="[RUN|PLAN|FOLDER]...", nargs=-1)
 @click.option(
     "-o",
     "--output",
@@ -31,18 +39,21 @@ def command(
     """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
 
     A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
+    Of a PLAN's JSON or a FOLDER of files, what they tell of each engine; nothing is stored.
     """
     from enginescope.analysis.run_view import RunView
+    from enginescope.cli.plan_sources import sources
     from enginescope.core.errors import UsageError
     from enginescope.core.jsonio import encode
     from enginescope.render.report import write_report
-    from enginescope.store.archive import Store
 
-    store = Store(store_folder)
-    runs = [store.load(name) for name in names or ("latest",)]
-    folder = output or Path("report") / "+".join(run.id[:6] for run in runs)
+    given = [
+        one for name in names or ("latest",) for one in sources(name, store_folder=store_folder)
+    ]
+    folder = output or Path("report") / "+".join(map(_short, given))[:_MOST_LETTERS]
+    views = [RunView(one.as_run()) for one in given]
     try:
-        written = write_report([RunView(run) for run in runs], folder, topk=topk)
+        written = write_report(views, folder, topk=topk)
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         why = error.strerror or str(error)
         raise UsageError(f"report {folder}", why=why, hint="--output DIR") from error
@@ -53,3 +64,10 @@ def command(
         return
     for path in written.files:
         print(path)
+
+
+def _short(source: PlanSource) -> str:
+    """Return a stored run's id, shortened; of files the engine's name, the same each time."""
+    if source.kind == "run":
+        return source.where[:6]
+    return re.sub(r"[^\w.-]+", "_", source.name).strip(".") or "plan"

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
+from enginescope.formats.engine_run import EngineFacts, new_identity, run_of_engine
 from enginescope.formats.exported_profile import profile_of
 from enginescope.formats.exported_times import ExportedTimes, times_of
 from enginescope.formats.import_grouping import Group, Item
-from enginescope.formats.import_options import (
-    engine_path,
-    precision_of,
-    warmup_ms,
-    workload_of,
-)
+from enginescope.formats.import_options import warmup_ms, workload_of
 from enginescope.formats.ort_profile import ort_profile_of
 from enginescope.formats.plan_json import plan_of
 from enginescope.formats.recognise import ArtifactKind
 from enginescope.formats.report_merge import merge_reports
 from enginescope.formats.summary_check import summary_mismatches
 from enginescope.formats.trex_metadata import metadata_of
-from enginescope.model.environment import Environment
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
-from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.model.run import Artifact, Run
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
 
@@ -89,7 +82,16 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     if not parts.used:
         return None, tuple(parts.damaged)
     _check_summary(parts, report)
-    return _trtexec_run(group, parts, report), tuple(parts.damaged)
+    facts = EngineFacts(
+        name=group.name,
+        plan=parts.plan,
+        profile=parts.profile,
+        times=parts.times,
+        report=report,
+        notices=tuple(parts.notices),
+        artifacts=_artifacts(parts.used),
+    )
+    return run_of_engine(facts), tuple(parts.damaged)
 
 
 def _read_reports(items: Sequence[Item], parts: _Parts) -> None:
@@ -131,34 +133,6 @@ def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
         parts.notices += summary_mismatches(parts.times.samples, report.summaries)
 
 
-def _trtexec_run(group: Group, parts: _Parts, report: ToolReport | None) -> Run:
-    path = engine_path(report)
-    devices = (report.device,) if report and report.device else ()
-    versions = {"tensorrt": report.tool_version} if report and report.tool_version else {}
-    times = parts.times
-    return Run(
-        **_identity(),
-        job=Job(
-            subject=Subject(name=group.name, kind="engine", path=path),
-            backend=BackendSpec(name="trtexec", precision=precision_of(report)),
-            workload=workload_of(report, parts.plan),
-            layer_profile=parts.profile is not None,
-        ),
-        outcome=_outcome(report),
-        environment=Environment(devices=devices, versions=versions),
-        command=report.command if report else None,
-        inputs=tuple(one.tensor for one in parts.plan.inputs) if parts.plan else (),
-        outputs=tuple(one.tensor for one in parts.plan.outputs) if parts.plan else (),
-        samples=times.samples if times else (),
-        timer_resolution_ms=times.clock_step_ms if times else None,
-        profile=parts.profile,
-        plan=parts.plan,
-        tool=report,
-        notices=tuple(parts.notices),
-        artifacts=_artifacts(parts.used),
-    )
-
-
 def _ort_run(group: Group, parts: _Parts) -> Run | None:
     item = group.items[0]
     document = item.document
@@ -169,7 +143,7 @@ def _ort_run(group: Group, parts: _Parts) -> Run | None:
     providers = _by_time(profile)
     name = _PROVIDERS.get(providers[0], providers[0]) if providers else "onnxruntime"
     return Run(
-        **_identity(),
+        **new_identity(),
         job=Job(
             subject=Subject(name=group.name, kind="onnx"),
             backend=BackendSpec(name=name),
@@ -189,26 +163,6 @@ def _by_time(profile: Profile) -> tuple[str, ...]:
         if one.provider is not None:
             spent[one.provider] = spent.get(one.provider, 0.0) + (one.total_ms or 0.0)
     return tuple(sorted(spent, key=lambda provider: -spent[provider]))
-
-
-def _identity() -> dict[str, Any]:
-    now = datetime.now(timezone.utc)
-    return {
-        "id": secrets.token_hex(6),
-        "created": now.isoformat(timespec="microseconds"),
-        "origin": "imported",
-    }
-
-
-def _outcome(report: ToolReport | None) -> Outcome:
-    if report is None or report.passed is not False:
-        return Outcome()
-    errors = [one.text for one in report.messages if one.level != "warning"]
-    return Outcome(
-        kind=OutcomeKind.FAILED,
-        message=errors[0] if errors else f"{report.tool} says FAILED",
-        detail="\n".join(errors) or None,
-    )
 
 
 def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:

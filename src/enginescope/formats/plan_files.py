@@ -13,10 +13,12 @@ from enginescope.core.record import Record
 from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.foreign_text import decode_text
 from enginescope.formats.plan_json import parse_plan
+from enginescope.formats.recognise import ArtifactKind
 from enginescope.formats.report_merge import merge_reports
 from enginescope.formats.trex_metadata import parse_trex_metadata
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
+from enginescope.model.run import Artifact
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
 
@@ -58,15 +60,20 @@ class ReadPlan(Record, frozen=True, kw_only=True):
     report : ToolReport or None
         Of timing and build together.
     notices : tuple of Notice
-    files : tuple of Path
-        Those that were read.
+    artifacts : tuple of Artifact
+        The files that were read, where they lie.
     """
 
     plan: Plan
     profile: Profile | None
     report: ToolReport | None
     notices: tuple[Notice, ...]
-    files: tuple[Path, ...]
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The paths of `artifacts`."""
+        return tuple(Path(one.path) for one in self.artifacts)
 
 
 def neighbour(plan: Path, role: str) -> Path | None:
@@ -103,7 +110,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
         profile=profile,
         report=merge_reports([one for one in reports if one is not None]),
         notices=tuple(reader.notices),
-        files=tuple(reader.files),
+        artifacts=tuple(reader.artifacts),
     )
 
 
@@ -113,7 +120,7 @@ class _Reader:
     def __init__(self, plan: Path) -> None:
         self._plan = plan
         self.notices: list[Notice] = []
-        self.files: list[Path] = []
+        self.artifacts: list[Artifact] = []
 
     def plan(self) -> Plan:
         data = read_bytes(self._plan)
@@ -121,14 +128,14 @@ class _Reader:
         if not head.lstrip().startswith(("{", "[")):
             raise UsageError(
                 f"{self._plan} is no JSON file",
-                hint="give the JSON that trtexec --exportLayerInfo writes; for an engine:"
-                " enginescope bench ENGINE --on trt, then explore that run",
+                hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
+                " with its plan",
             )
         match = _ROLE.match(self._plan.name)
         name = (match["stem"] if match else self._plan.stem) or self._plan.absolute().parent.name
         found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
         self.notices += notices
-        self.files.append(self._plan)
+        self._keep(self._plan, ArtifactKind.PLAN)
         return found
 
     def read(
@@ -148,8 +155,12 @@ class _Reader:
             self.notices.append(_damaged(path, error))
             return None
         self.notices += notices
-        self.files.append(path)
+        kind = ArtifactKind.PROFILE if role == "profile" else ArtifactKind.TREX_METADATA
+        self._keep(path, kind)
         return found
+
+    def _keep(self, path: Path, kind: ArtifactKind) -> None:
+        self.artifacts.append(Artifact(kind=kind.value, path=str(path.absolute())))
 
 
 def _damaged(path: Path, error: FormatError) -> Notice:
