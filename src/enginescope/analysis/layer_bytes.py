@@ -50,7 +50,7 @@ def layer_bytes(plan: Plan) -> tuple[LayerBytes, ...]:
     A tensor is a constant if a ``Constant`` layer writes it, or if none does and the caller does
     not provide it. Where the plan does not say what the caller provides, only the former is known.
     """
-    constants = _constants(plan)
+    constants = constant_names(plan)
     sources = no_op_sources(plan)
     bare = plan.source_schema == "names-only"
     return tuple(
@@ -87,7 +87,8 @@ def is_bias(role: str) -> bool:
     return role.lower().endswith("bias")
 
 
-def _constants(plan: Plan) -> frozenset[str]:
+def constant_names(plan: Plan) -> frozenset[str]:
+    """Return the names of tensors that no layer computes and the caller does not provide."""
     from_layers = _names(
         one for layer in plan.layers if layer.type == "Constant" for one in layer.outputs
     )
