@@ -11,8 +11,9 @@ from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile
 from enginescope.render import page as page_module
+from enginescope.render.data_table import STATIC_ROWS
 from enginescope.render.page import report_page, script_json
-from enginescope.render.sections.time import STATIC_ROWS
+from enginescope.render.vendored import scripts
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 VOID = {"meta", "link", "input", "br"}
@@ -110,7 +111,7 @@ def test_ids_are_unique_and_anchors_lead_somewhere(page) -> None:
 
 def test_every_chart_has_its_place(page) -> None:
     assert set(page.data["charts"]) == {one for one in page.ids if "chart-" in one}
-    assert set(page.data["layers"]) <= set(page.ids)
+    assert set(page.data["tables"]) == {one for one in page.ids if "table-" in one}
 
 
 def test_tables_are_captioned(page) -> None:
@@ -154,7 +155,7 @@ def test_figures_can_be_read_without_scripts() -> None:
 def test_text_from_elsewhere_stays_text(make) -> None:
     page = page_of(make())
     assert EVIL in page.words or EVIL in json.dumps(page.data, ensure_ascii=False)
-    assert len(page.scripts) == 5
+    assert len(page.scripts) == 1 + len(scripts())
     assert not any(script.strip() == "alert(1)" for script in page.scripts)
 
 
@@ -190,7 +191,7 @@ def test_thousands_of_layers_are_in_the_data_and_the_first_in_the_page() -> None
         LayerTiming(index=i, name=f"layer_{i}", mean_ms=1.0 + i / 1e4) for i in range(5_000)
     )
     page = page_of(measured_run(profile=Profile(source="trtexec", layers=many)))
-    assert len(page.data["layers"]["layers"]["rows"]) == 5_000
+    assert page.data["tables"]["table-layers"]["length"] == 5_000
     assert f"the first {STATIC_ROWS} of 5,000" in page.words
     assert "layer_4999" in page.words
     assert "layer_17 " not in page.words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from enginescope.analysis.layer_bytes import LayerBytes, add_known, is_bias, layer_bytes
@@ -32,7 +32,7 @@ MOVING_TYPES = frozenset(_MOVING.split())
 _PICKING_TYPES = frozenset({"Gather", "Slice"})
 
 
-class LayerWork(Record, frozen=True, kw_only=True):
+class LayerWork(Record, frozen=True, kw_only=True, gc=False):
     """Work of one layer.
 
     Attributes
@@ -73,10 +73,17 @@ class LayerWork(Record, frozen=True, kw_only=True):
         return self.moved_bytes / mean_ms if self.moved_bytes is not None and mean_ms else None
 
 
-def layer_work(plan: Plan) -> tuple[LayerWork, ...]:
-    """Return the work of every layer of `plan`, in its order, as far as the plan alone tells."""
+def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[LayerWork, ...]:
+    """Return the work of every layer of `plan`, in its order, as far as the plan alone tells.
+
+    Parameters
+    ----------
+    plan : Plan
+    sizes : sequence of LayerBytes, optional
+        Of its layers, where they are known already.
+    """
     works = []
-    for layer, size in zip(plan.layers, layer_bytes(plan), strict=True):
+    for layer, size in zip(plan.layers, sizes or layer_bytes(plan), strict=True):
         product = matrix_product_of(layer)
         works.append(
             LayerWork(

@@ -127,7 +127,7 @@ class PlanView:
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
         """Work of each of `all_layers`; with a model also of those that do not tell theirs."""
-        works = layer_work(self.plan)
+        works = layer_work(self.plan, self.sizes)
         links = self.onnx_map
         if self.onnx is None or links is None:
             return works

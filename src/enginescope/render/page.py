@@ -99,18 +99,15 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
 
 def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
     charts = {}
-    layers = {}
+    tables = {}
     for run in runs:
         pictures = [run.picture] if run.picture else []
         pictures += [chart for section in run.sections for chart in section.charts]
         for chart in pictures:
             charts[f"{run.prefix}chart-{chart.key}"] = chart.complete(titled=False)
-        for section in run.sections:
-            if section.facts.get("values"):
-                facts = section.facts
-                table = {"columns": facts["columns"], "rows": facts["values"]}
-                layers[f"{run.prefix}layers"] = table
-    return {"charts": charts, "layers": layers, "files": files, "themes": chart_themes()}
+        for table in (table for section in run.sections for table in section.tables):
+            tables[f"{run.prefix}table-{table.key}"] = {**table.packed(), "prefix": run.prefix}
+    return {"charts": charts, "tables": tables, "files": files, "themes": chart_themes()}
 
 
 def _files(views: Sequence[RunView], topk: int) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits
+from enginescope.analysis.layer_table import LayerRow, slowest_first
 from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.run_view import RunView
 from enginescope.formats.onnx_graph import OnnxGraph
@@ -51,10 +52,10 @@ class PageSubject:
     @cached_property
     def plan(self) -> PlanView | None:
         """The plan with its times, work and limits; ``None`` for a run without a plan."""
-        run = self.view.run
-        if run.plan is None:
-            return None
-        return PlanView(run.plan, run.profile, gpu=self.gpu, onnx=self.onnx)
+        bare = self.view.plan_view
+        if bare is None or (self.gpu is None and self.onnx is None):
+            return bare
+        return PlanView(bare.plan, bare.profile, gpu=self.gpu, onnx=self.onnx)
 
     @cached_property
     def findings(self) -> LintReport | None:
@@ -80,3 +81,19 @@ class PageSubject:
             for index in one.layers:
                 found.setdefault(index, []).append(one)
         return {index: tuple(some) for index, some in found.items()}
+
+    @cached_property
+    def layers(self) -> tuple[LayerRow, ...]:
+        """The view's layers, the slowest first: the order in which the page lists them."""
+        return slowest_first(self.view.layers)
+
+    @cached_property
+    def row_of_layer(self) -> dict[int, int]:
+        """Place in `layers` of each of the plan's layers, by its index."""
+        return {row.index: place for place, row in enumerate(self.layers) if row.in_plan}
+
+    @cached_property
+    def position_of_layer(self) -> dict[int, int]:
+        """Position in the plan of each of its layers, by its index."""
+        layers = self.plan.all_layers if self.plan else ()
+        return {layer.index: position for position, layer in enumerate(layers)}

@@ -11,6 +11,7 @@ from enginescope.core.record import Record
 
 _ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+_OWN = ("data.js", "tables.js", "page.js")
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
 
 
@@ -27,11 +28,11 @@ class Script(Record, frozen=True, kw_only=True):
 
 
 def scripts() -> tuple[Script, ...]:
-    """Return the libraries and our own script, in the order they must run."""
+    """Return the libraries and our own scripts, in the order they must run."""
     libraries = (_read(f"vendor/{name}") for name in _LIBRARIES)
     # A source map would be looked for beside the page, where there is none.
     stripped = (_SOURCE_MAP.sub("\n", text) for text in libraries)
-    return tuple(Script(text=text) for text in (*stripped, _read("page.js")))
+    return tuple(Script(text=text) for text in (*stripped, *map(_read, _OWN)))
 
 
 def style() -> str:

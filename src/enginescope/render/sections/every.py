@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.distribution import distribution
+from enginescope.render.sections.layers import layers
 from enginescope.render.sections.machine import machine
 from enginescope.render.sections.method import method
 from enginescope.render.sections.percentiles import percentiles
@@ -19,6 +20,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         distribution(view),
         percentiles(view),
         where_the_time_goes(view, topk),
+        layers(subject),
         tool_report(view),
         machine(view),
         method(view),

@@ -6,6 +6,7 @@ from typing import Any
 
 from enginescope.core.record import Record
 from enginescope.render.charts.spec import Chart
+from enginescope.render.data_table import DataTable
 
 
 class Section(Record, frozen=True, kw_only=True):
@@ -18,6 +19,8 @@ class Section(Record, frozen=True, kw_only=True):
     title : str
     charts : tuple of Chart
         In the order the template shows them.
+    tables : tuple of DataTable
+        Those that sort, filter and scroll.
     empty : str or None
         What to say instead, when there is nothing to show: what is missing and how to get it.
     facts : dict
@@ -27,5 +30,6 @@ class Section(Record, frozen=True, kw_only=True):
     key: str
     title: str
     charts: tuple[Chart, ...] = ()
+    tables: tuple[DataTable, ...] = ()
     empty: str | None = None
-    facts: dict[str, Any]
+    facts: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults

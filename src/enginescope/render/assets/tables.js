@@ -1,0 +1,268 @@
+"use strict";
+// Tables: sorted, filtered, and only the rows in sight are in the document.
+(() => {
+  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 2000;
+  const collator = new Intl.Collator("en", { numeric: true });
+  const made = new Map();
+  const counted = (count) => count.toLocaleString("en-US");
+
+  function element(name, properties, ...children) {
+    const one = Object.assign(document.createElement(name), properties);
+    one.append(...children);
+    return one;
+  }
+  function shorten(text) {
+    if (text.length <= LONGEST) return text;
+    const head = Math.ceil((LONGEST - 1) / 2);
+    return text.slice(0, head) + "…" + text.slice(text.length - (LONGEST - 1 - head));
+  }
+  const valueAt = ({ words, at, values }, row) => (words ? words[at[row]] : values[row]);
+
+  function cellText(column, row) {
+    const value = valueAt(column, row);
+    if (column.places === null) return shorten(value ?? "");
+    if (value === null) return "—";
+    return value.toLocaleString("en-US", {
+      minimumFractionDigits: column.places, maximumFractionDigits: column.places,
+    });
+  }
+
+  // A number for each row that sorts as its value does; not known comes last.
+  function ranks(column, length) {
+    const found = new Float64Array(length);
+    if (column.places !== null) {
+      for (let row = 0; row < length; row++) found[row] = valueAt(column, row) ?? NaN;
+      return found;
+    }
+    const words = [...new Set(column.words ?? column.values)].filter((one) => one !== null);
+    const place = new Map(words.sort(collator.compare).map((word, at) => [word, at]));
+    for (let row = 0; row < length; row++) found[row] = place.get(valueAt(column, row)) ?? NaN;
+    return found;
+  }
+
+  function sorted(column, length, falling) {
+    const by = ranks(column, length), sign = falling ? -1 : 1;
+    const order = Uint32Array.from({ length }, (_, row) => row);
+    return order.sort((a, b) => {
+      const known = Number.isNaN(by[a]) - Number.isNaN(by[b]);
+      return known || (Number.isNaN(by[a]) ? a - b : sign * (by[a] - by[b]) || a - b);
+    });
+  }
+
+  function width(column, length) {
+    if (column.places !== null) return column.title === "#" ? 72 : Math.max(96, 26 + column.title.length * 7.5);
+    let longest = column.title.length + 2;
+    const few = Math.min(length, 400);
+    for (let row = 0; row < few; row++) longest = Math.max(longest, shorten(valueAt(column, row) ?? "").length);
+    return 30 + longest * 7.5;
+  }
+
+  class DataTable {
+    constructor(box, content) {
+      Object.assign(this, content, { box, sortedBy: null, falling: false, whole: false, marked: null });
+      this.scroll = box.querySelector(".rows");
+      this.table = box.querySelector("table");
+      this.heads = [...this.table.tHead.rows[0].cells];
+      this.order = Uint32Array.from({ length: this.length }, (_, row) => row);
+      this.shown = this.order;
+      this.filters = new Map();
+      for (const column of this.columns.filter((one) => one.is_share)) {
+        column.greatest = column.values.reduce((top, one) => Math.max(top, one ?? 0), 1e-9);
+      }
+      this.scroll.classList.add("live");
+      this.table.caption.textContent = this.caption + "; a heading sorts by its column";
+      this.makeTools();
+      this.makeHeads();
+      this.listen();
+      this.draw();
+    }
+
+    makeTools() {
+      const tools = this.box.querySelector(".tools");
+      this.input = element("input", { type: "search", placeholder: "any text" });
+      this.input.addEventListener("input", () => this.filter());
+      tools.append(element("label", {}, "Filter ", this.input));
+      for (const column of this.columns) {
+        if (column.is_choice && column.words?.length > 1) tools.append(this.choice(column));
+        if (column.is_mark) tools.append(this.mark(column));
+      }
+      this.output = element("output", { ariaLive: "polite" });
+      const save = element("button", { type: "button", textContent: "CSV", title: "These rows as a file, numbers not rounded" });
+      save.addEventListener("click", () => this.save());
+      tools.append(this.output, save);
+      tools.hidden = this.length < 12;
+    }
+    choice(column) {
+      const counts = new Map();
+      for (const at of column.at) counts.set(at, (counts.get(at) ?? 0) + 1);
+      const words = column.words.map((word, at) => [word, at]).sort((a, b) => collator.compare(a[0] ?? "", b[0] ?? ""));
+      const options = words.map(([word, at]) => element("option", {
+        value: String(at), textContent: `${word ?? "not known"} (${counted(counts.get(at))})`,
+      }));
+      const select = element("select", {}, element("option", { value: "", textContent: "all" }), ...options);
+      select.addEventListener("change", () => {
+        const wanted = Number(select.value);
+        this.keep(column, select.value === "" ? null : (row) => column.at[row] === wanted);
+      });
+      return element("label", {}, column.title + " ", select);
+    }
+    mark(column) {
+      const box = element("input", { type: "checkbox" });
+      box.addEventListener("change", () => {
+        this.keep(column, box.checked ? (row) => valueAt(column, row) !== null : null);
+      });
+      return element("label", {}, box, ` with ${column.title.toLowerCase()} only`);
+    }
+    keep(column, test) {
+      if (test) this.filters.set(column, test); else this.filters.delete(column);
+      this.filter();
+    }
+
+    makeHeads() {
+      this.heads.forEach((head, at) => {
+        head.style.width = width(this.columns[at], this.length) + "px";
+        const sorter = element("button", { type: "button", textContent: head.textContent, title: head.title });
+        sorter.addEventListener("click", () => this.sortBy(at));
+        head.replaceChildren(sorter);
+      });
+    }
+    sortBy(at) {
+      const column = this.columns[at];
+      this.falling = this.sortedBy === at ? !this.falling : (column.places ?? 0) > 0;
+      this.sortedBy = at;
+      this.heads.forEach((head) => head.removeAttribute("aria-sort"));
+      this.heads[at].setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+      this.order = sorted(column, this.length, this.falling);
+      this.filter();
+    }
+
+    // Made when first asked for: most readers of a long table never filter it.
+    get texts() {
+      const columns = this.columns.filter((one) => one.places === null);
+      const text = (row) => columns.map((one) => valueAt(one, row) ?? "").join("\n").toLowerCase();
+      const found = Array.from({ length: this.length }, (_, row) => text(row));
+      Object.defineProperty(this, "texts", { value: found });
+      return found;
+    }
+    filter() {
+      const wanted = this.input.value.trim().toLowerCase(), tests = [...this.filters.values()];
+      if (wanted) {
+        const texts = this.texts;
+        tests.push((row) => texts[row].includes(wanted));
+      }
+      this.shown = tests.length ? this.order.filter((row) => tests.every((one) => one(row))) : this.order;
+      this.scroll.scrollTop = 0;
+      this.draw();
+    }
+
+    listen() {
+      let waiting = false;
+      this.scroll.addEventListener("scroll", () => {
+        if (waiting) return;
+        waiting = true;
+        requestAnimationFrame(() => { waiting = false; this.draw(); });
+      });
+      this.scroll.addEventListener("copy", (event) => this.copy(event));
+      addEventListener("beforeprint", () => { this.whole = this.shown.length <= PRINTED; this.draw(); });
+      addEventListener("afterprint", () => { this.whole = false; this.draw(); });
+    }
+    draw() {
+      const seen = Math.ceil((this.scroll.clientHeight || 560) / ROW);
+      const first = this.whole ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - MARGIN);
+      const last = this.whole ? this.shown.length : Math.min(this.shown.length, first + seen + 2 * MARGIN);
+      const lines = [];
+      for (let place = first; place < last; place++) lines.push(this.line(place));
+      this.table.tBodies[0].replaceChildren(this.spacer(first), ...lines, this.spacer(this.shown.length - last));
+      this.table.setAttribute("aria-rowcount", this.shown.length + 1);
+      const all = counted(this.length) + " " + this.noun[this.length === 1 ? 0 : 1];
+      this.output.textContent = this.shown.length === this.length ? all : `${counted(this.shown.length)} of ${all}`;
+    }
+    line(place) {
+      const row = this.shown[place], line = document.createElement("tr");
+      line.setAttribute("aria-rowindex", place + 2);
+      if (row === this.marked) line.className = "marked";
+      for (const column of this.columns) line.append(this.cell(column, row));
+      return line;
+    }
+    cell(column, row) {
+      const cell = document.createElement("td"), value = valueAt(column, row);
+      const text = cellText(column, row), there = column.rows_there?.[row] ?? null;
+      if (there === null) cell.textContent = text;
+      else {
+        const id = this.prefix + "table-" + column.leads_to;
+        const link = element("a", { href: "#" + id, textContent: text });
+        link.addEventListener("click", (event) => { event.preventDefault(); made.get(id)?.show(there); });
+        cell.append(link);
+      }
+      if (column.places !== null) cell.className = "number"; else if (value) cell.title = value;
+      if (column.is_share) {
+        cell.classList.add("share");
+        cell.style.setProperty("--part", (100 * (value ?? 0)) / column.greatest + "%");
+      }
+      return cell;
+    }
+    spacer(count) {
+      const cell = element("td", { colSpan: this.columns.length });
+      const row = element("tr", { className: "spacer", ariaHidden: "true" }, cell);
+      row.style.height = count * ROW + "px";
+      return row;
+    }
+
+    // Brings a row into sight, whatever was filtered before.
+    show(row) {
+      this.input.value = "";
+      this.filters.clear();
+      for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
+      for (const one of this.box.querySelectorAll(".tools input[type=checkbox]")) one.checked = false;
+      this.marked = row;
+      this.filter();
+      this.box.scrollIntoView({ block: "start" });
+      this.scroll.scrollTop = Math.max(0, this.shown.indexOf(row) * ROW - this.scroll.clientHeight / 3);
+      this.draw();
+      this.scroll.focus({ preventScroll: true });
+    }
+
+    // A copy has whole names, not what is shown of them.
+    copy(event) {
+      const selection = getSelection();
+      if (!selection.rangeCount || selection.isCollapsed) return;
+      const range = selection.getRangeAt(0);
+      const rows = [...this.table.tBodies[0].rows].filter((row) => range.intersectsNode(row));
+      const lines = rows.map((row) => [...row.cells].filter((cell) => range.intersectsNode(cell)));
+      const parts = lines.map((cells) => cells.map((cell) => cell.title || cell.textContent).join("\t"));
+      const cells = lines.flat();
+      if (cells.length === 1 && selection.toString().trim() !== cells[0].textContent.trim()) return;
+      if (!cells.length) return;
+      event.clipboardData.setData("text/plain", parts.join("\n"));
+      event.preventDefault();
+    }
+
+    save() {
+      const quoted = (value) => {
+        if (value === null || value === undefined) return "";
+        const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
+        return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+      };
+      const lines = [this.columns.map((one) => quoted(one.title)).join(",")];
+      for (const row of this.shown) lines.push(this.columns.map((one) => quoted(valueAt(one, row))).join(","));
+      const link = element("a", {
+        download: this.key + ".csv",
+        href: URL.createObjectURL(new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" })),
+      });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }
+  }
+
+  for (const [id, content] of Object.entries(reportData.tables)) {
+    const box = document.getElementById(id);
+    if (box) made.set(id, new DataTable(box, content));
+  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-table]");
+    const table = link && made.get(link.dataset.table);
+    if (!table) return;
+    event.preventDefault();
+    table.show(Number(link.dataset.row));
+  });
+})();

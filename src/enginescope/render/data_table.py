@@ -1,0 +1,136 @@
+"""Tables of the page that sort, filter and scroll, whatever their length.
+
+A table is kept by columns: its script reads them as they are, and only the rows in sight are in the
+document. Its first rows are written into the page for readers without JavaScript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from enginescope.core.record import Record
+
+#: Rows written into the page itself; the others are in its data.
+STATIC_ROWS = 100
+UNKNOWN = "—"
+#: A column of texts is written as words and their places where each word comes so often.
+_REPEATS = 3
+
+
+class DataColumn(Record, frozen=True, kw_only=True):
+    """One column.
+
+    Attributes
+    ----------
+    title : str
+        With its unit.
+    values : tuple
+        Texts or numbers, unrounded; ``None``: not known.
+    places : int or None
+        Decimals of a number that is shown; ``None``: texts.
+    meaning : str or None
+        What it is, where the title does not say all.
+    is_choice : bool
+        Readers may pick one of its texts.
+    is_mark : bool
+        Readers may ask for the rows that have something here.
+    is_share : bool
+        A number that a bar stands behind.
+    leads_to : tuple of str or None
+        Key of another table, as `DataTable.key`: the cells lead to its rows in `rows_there`.
+    rows_there : tuple of (int or None)
+    """
+
+    title: str
+    values: tuple[Any, ...]
+    places: int | None = None
+    meaning: str | None = None
+    is_choice: bool = False
+    is_mark: bool = False
+    is_share: bool = False
+    leads_to: str | None = None
+    rows_there: tuple[int | None, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any row has a value."""
+        return any(one is not None for one in self.values)
+
+    def text(self, row: int) -> str:
+        """Return a cell as it is shown."""
+        value = self.values[row]
+        if self.places is None:
+            return value or ""
+        return UNKNOWN if value is None else f"{value:,.{self.places}f}"
+
+    def packed(self) -> dict[str, Any]:
+        """Return the column for the page's data; what is not set is left out."""
+        marks = ("is_choice", "is_mark", "is_share")
+        return {
+            "title": self.title,
+            "places": self.places,
+            **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
+            **{name: True for name in marks if getattr(self, name)},
+            **_packed(self.values, is_text=self.places is None),
+        }
+
+
+class DataTable(Record, frozen=True, kw_only=True):
+    """One table.
+
+    Attributes
+    ----------
+    key : str
+        Part of its anchor; unique among a run's tables.
+    caption : str
+        What is listed, and in which order.
+    noun : tuple of (str, str)
+        What a row is, one and several.
+    columns : tuple of DataColumn
+        Of equal length; those in which nothing is known are left out.
+    """
+
+    key: str
+    caption: str
+    noun: tuple[str, str]
+    columns: tuple[DataColumn, ...]
+
+    @property
+    def length(self) -> int:
+        """Rows."""
+        return len(self.columns[0].values) if self.columns else 0
+
+    def static_rows(self) -> list[list[str]]:
+        """Return the first rows as texts."""
+        rows = range(min(self.length, STATIC_ROWS))
+        return [[column.text(row) for column in self.columns] for row in rows]
+
+    def packed(self) -> dict[str, Any]:
+        """Return the table for the page's data."""
+        return {
+            "key": self.key,
+            "caption": self.caption,
+            "noun": self.noun,
+            "length": self.length,
+            "columns": [one.packed() for one in self.columns],
+        }
+
+
+def data_table(
+    key: str, caption: str, noun: tuple[str, str], columns: Sequence[DataColumn]
+) -> DataTable | None:
+    """Return a table of the columns in which anything is known; ``None`` without a row."""
+    known = tuple(one for one in columns if one.is_known)
+    if not known:
+        return None
+    return DataTable(key=key, caption=caption, noun=noun, columns=known)
+
+
+def _packed(values: tuple[Any, ...], *, is_text: bool) -> dict[str, Any]:
+    if not is_text:
+        return {"values": values}
+    words = {word: at for at, word in enumerate(dict.fromkeys(values))}
+    if len(words) * _REPEATS > len(values):
+        return {"values": values}
+    return {"words": list(words), "at": [words[one] for one in values]}
