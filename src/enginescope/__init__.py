@@ -15,7 +15,14 @@ from enginescope._version import __version__
 if TYPE_CHECKING:
     from enginescope.analysis.run_view import RunView
     from enginescope.core.errors import EnginescopeError
-    from enginescope.facade import bench, build, import_artifacts, load_run, write_report
+    from enginescope.facade import (
+        bench,
+        build,
+        compare_plans,
+        import_artifacts,
+        load_run,
+        write_report,
+    )
 
 __all__ = [
     "EnginescopeError",
@@ -23,6 +30,7 @@ __all__ = [
     "__version__",
     "bench",
     "build",
+    "compare_plans",
     "import_artifacts",
     "load_run",
     "write_report",
@@ -33,6 +41,7 @@ _HOMES = {
     "RunView": "enginescope.analysis.run_view",
     "bench": "enginescope.facade",
     "build": "enginescope.facade",
+    "compare_plans": "enginescope.facade",
     "import_artifacts": "enginescope.facade",
     "load_run": "enginescope.facade",
     "write_report": "enginescope.facade",

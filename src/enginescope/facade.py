@@ -19,6 +19,8 @@ from enginescope.model.job import Limits, Workload
 from enginescope.model.run import OutcomeKind, Run
 
 if TYPE_CHECKING:
+    from enginescope.analysis.comparison import Comparison
+    from enginescope.analysis.plan_view import PlanView
     from enginescope.render.report import WrittenReport
 
 
@@ -199,6 +201,72 @@ def write_report(
 
     views = [runs] if isinstance(runs, RunView) else list(runs)
     return write(views, Path(folder), topk=topk)
+
+
+def compare_plans(
+    *plans: str | PathLike[str] | RunView | PlanView,
+    names: Sequence[str] | None = None,
+    plan_profile: int = 0,
+) -> Comparison:
+    """Compare plans; of two also layer by layer, with what explains the difference.
+
+    Parameters
+    ----------
+    *plans : path, RunView or PlanView
+        A plan's JSON, with the files beside it that are named like it; a folder of one engine's
+        files; a stored run's folder. The first is the base.
+    names : sequence of str, optional
+        What to call them, in their order.
+    plan_profile : int
+        Optimisation profile to look at, of plans that have several.
+
+    Returns
+    -------
+    Comparison
+        ``found.overview`` has each plan; of two, ``found.layers`` every layer with its
+        counterpart and ``found.layers.explanations`` the reasons for the difference in ms;
+        ``found.to_pandas()`` is a row per pair.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two plans, or something that has none.
+    FormatError
+        A file cannot be used.
+    """
+    from enginescope.analysis.comparison import compare
+
+    return compare([_planned_run(one) for one in plans], names=names, plan_profile=plan_profile)
+
+
+def _planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
+    if isinstance(what, RunView):
+        return what.run
+    from enginescope.analysis.plan_view import PlanView
+    from enginescope.formats.engine_run import EngineFacts, run_of_engine
+
+    if isinstance(what, PlanView):
+        return run_of_engine(EngineFacts(name=what.plan.name, plan=what.plan, profile=what.profile))
+    path = Path(what)
+    if path.name == "run.json" or (path / "run.json").is_file():
+        return load_run(path).run
+    if path.is_dir():
+        runs = [one.run for one in import_artifacts(path) if one.run.plan is not None]
+        if len(runs) != 1:
+            raise UsageError(f"{path} holds {len(runs)} plans", hint="give the plan's JSON file")
+        return runs[0]
+    from enginescope.formats.plan_files import PlanFiles, read_plan_files
+
+    read = read_plan_files(PlanFiles(plan=path))
+    facts = EngineFacts(
+        name=read.plan.name,
+        plan=read.plan,
+        profile=read.profile,
+        report=read.report,
+        notices=read.notices,
+        artifacts=read.artifacts,
+    )
+    return run_of_engine(facts)
 
 
 def _engines(store: str | PathLike[str] | None) -> Path:

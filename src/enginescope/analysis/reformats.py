@@ -76,8 +76,13 @@ def reformats(plan: Plan, rows: Sequence[LayerRow]) -> tuple[ReformatLayer, ...]
     return tuple(
         _reformat(layer, row)
         for layer, row in zip(plan.layers, rows, strict=False)
-        if layer.type in _TYPES or layer.subtype in _TYPES
+        if is_reformat(layer.type, layer.subtype)
     )
+
+
+def is_reformat(*types: str | None) -> bool:
+    """Whether a layer of this type and subtype only rewrites a tensor."""
+    return any(one in _TYPES for one in types)
 
 
 def reformats_by(
