@@ -24,8 +24,9 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
     ----------
     id : int
         Its position among the nodes, which stand in execution order.
-    kind : {"layer", "input", "output", "constant", "tensor"}
-        ``"constant"``: values that no layer writes and that are no input.
+    kind : {"layer", "input", "output", "constant", "tensor", "group"}
+        ``"constant"``: values that no layer writes and that are no input. ``"group"``: several
+        nodes of a folded graph in one.
     name : str
         Names repeat; `id` does not.
     layer : Layer or None
@@ -34,6 +35,8 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
         Of every other node.
     generation : int or None
         Which life of its region this is, from 0; ``None`` where the region has one.
+    layers : tuple of Layer
+        Of a group.
     """
 
     id: int
@@ -42,6 +45,7 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
     layer: Layer | None = None
     tensor: Tensor | None = None
     generation: int | None = None
+    layers: tuple[Layer, ...] = ()
 
 
 class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
