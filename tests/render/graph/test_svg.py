@@ -179,7 +179,7 @@ def test_a_browser_shows_it_and_runs_nothing(tmp_path: Path) -> None:
     path.write_text(svg(draw(plan_graph(made((EVIL, "x", "y"), io="x > y")))), encoding="utf-8")
     with chromium_tab(tmp_path / "profile") as tab:
         tab.send("Page.navigate", url=path.as_uri())
-        tab.until("document.querySelectorAll('g > g.n').length === 3")
+        tab.until("document.querySelectorAll('svg > g:last-of-type > g.n').length === 3")
         assert tab.evaluate("window.evil === undefined") is True
         paper = "getComputedStyle(document.querySelector('.paper')).fill"
         seen = []

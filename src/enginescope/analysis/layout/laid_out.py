@@ -48,8 +48,10 @@ class LaidOut(Record, frozen=True, kw_only=True, eq=False):
         Whether the edge runs upwards, to close a cycle; loops are.
     width, height : float
         Of the whole.
-    crossings : int
-        Between consecutive layers.
+    crossings : int or None
+        Between consecutive layers; ``None`` if they were not counted.
+    is_curved : bool
+        Points are those of cubic curves: one, then three for each.
     """
 
     x: np.ndarray
@@ -62,7 +64,8 @@ class LaidOut(Record, frozen=True, kw_only=True, eq=False):
     is_back: np.ndarray
     width: float
     height: float
-    crossings: int
+    crossings: int | None
+    is_curved: bool = False
 
     def route(self, edge: int) -> np.ndarray:
         """Return the points of one edge, shape (k, 2)."""

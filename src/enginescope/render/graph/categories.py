@@ -1,4 +1,4 @@
-"""Colours of a drawing: which category each node and edge is of, and what they stand for."""
+"""Colours by kind of work and by precision: which category each node and edge is of."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ COLORINGS = ("type", "precision")
 
 
 class Category(Record, frozen=True, kw_only=True):
-    """A colour, what has it, and the words of the legend."""
+    """A colour, what has it, and the words of the legend.
+
+    Attributes
+    ----------
+    name, color, text : str
+    ink : str or None
+        Colour of text on it, where boxes are filled with it; ``None``: boxes are tinted.
+    """
 
     name: str
     color: str
     text: str
+    ink: str | None = None
 
 
 def category_of(node: GraphNode, coloring: str) -> str | None:
@@ -65,7 +73,7 @@ def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Ca
         Category(
             name=name,
             color=_color(name, coloring),
-            text=_text(name, layers[name], time_ms[name], times),
+            text=legend_text(name, layers[name], time_ms[name], times),
         )
         for name in ordered
     )
@@ -77,7 +85,8 @@ def _color(name: str, coloring: str) -> str:
     return OTHER if name == "unknown" else precision_color(name)
 
 
-def _text(name: str, layers: int, time_ms: float, times: Times | None) -> str:
+def legend_text(name: str, layers: int, time_ms: float, times: Times | None) -> str:
+    """Return what the legend says of a category: how many layers, and their part of the time."""
     if not layers:
         return f"{name} (tensors)"
     count = f"{name} {layers:,}"

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from enginescope.analysis.layout.edge_labels import LABEL_HEIGHT, place_labels
 from enginescope.analysis.layout.laid_out import Boxes, LaidOut
 from enginescope.analysis.layout.layered import lay_out
 from enginescope.analysis.plan_graph import PlanGraph
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.model.timing import Attribution
-from enginescope.render.graph.faces import Face, Times, face_of, times_of
+from enginescope.render.graph.edge_words import Flow, edge_labels, flow_of
+from enginescope.render.graph.faces import Face, Times
+from enginescope.render.graph.sketch import Sketch, sketch
+from enginescope.render.graph.text_width import text_width
+
+#: Estimated pixels per character beside an edge.
+LABEL_CHARACTER = 6.8
+
+Layout = Callable[[Boxes], LaidOut]
+
+
+class EdgeLabel(Record, frozen=True, kw_only=True, gc=False):
+    """Words beside an edge, around a centre, in pixels."""
+
+    edge: int
+    text: str
+    x: float
+    y: float
 
 
 class Drawing(Record, frozen=True, kw_only=True, eq=False):
@@ -24,35 +43,79 @@ class Drawing(Record, frozen=True, kw_only=True, eq=False):
     times : Times or None
     laid_out : LaidOut
         Nodes and edges in the graph's order.
+    labels : tuple of EdgeLabel
+        One for each tensor that found room.
+    sketch : Sketch
+        The same without places.
     """
 
     graph: PlanGraph
     faces: tuple[Face, ...]
     times: Times | None
     laid_out: LaidOut
+    labels: tuple[EdgeLabel, ...]
+    sketch: Sketch
 
 
 def draw(graph: PlanGraph, attribution: Attribution | None = None) -> Drawing:
     """Return the drawing of `graph`, with times on its layers where they are known."""
-    times = times_of(attribution)
-    with paused_collection():
-        faces = tuple(face_of(node, times) for node in graph.nodes)
-    groups: dict[tuple[int, str], int] = {}
-    boxes = Boxes(
+    return drawn(sketch(graph, attribution))
+
+
+def drawn(given: Sketch, layout: Layout = lay_out) -> Drawing:
+    """Return `given` with its places.
+
+    Parameters
+    ----------
+    given : Sketch
+    layout : callable
+        From boxes and edges to their places; our own unless given.
+    """
+    laid_out = layout(boxes_of(given))
+    return Drawing(
+        graph=given.graph,
+        faces=given.faces,
+        times=given.times,
+        laid_out=laid_out,
+        labels=_labels(given, laid_out) if given.wording.details != "few" else (),
+        sketch=given,
+    )
+
+
+def boxes_of(given: Sketch) -> Boxes:
+    """Return the sizes of the nodes and the edges, those of one tensor in one group."""
+    graph, faces = given.graph, given.faces
+    groups: dict[Flow, int] = {}
+    return Boxes(
         widths=np.array([one.width for one in faces], dtype=np.float64),
         heights=np.array([one.height for one in faces], dtype=np.float64),
         edges=np.array([(one.source, one.target) for one in graph.edges], dtype=np.int64).reshape(
             len(graph.edges), 2
         ),
         groups=np.array(
-            [
-                groups.setdefault(
-                    (one.source, f"{one.kind} {one.tensor.name if one.tensor else ''}"),
-                    len(groups),
-                )
-                for one in graph.edges
-            ],
-            dtype=np.int64,
+            [groups.setdefault(flow_of(one), len(groups)) for one in graph.edges], dtype=np.int64
         ),
     )
-    return Drawing(graph=graph, faces=faces, times=times, laid_out=lay_out(boxes))
+
+
+def _labels(given: Sketch, laid_out: LaidOut) -> tuple[EdgeLabel, ...]:
+    """One label a tensor: beside the edge that has the most of its line to itself."""
+    texts: dict[int, str] = {}
+    shown: dict[Flow, int] = {}
+    first_y = laid_out.points[laid_out.starts[:-1], 1].tolist() if len(given.graph.edges) else []
+    for index, (edge, text) in enumerate(
+        zip(given.graph.edges, edge_labels(given.graph), strict=True)
+    ):
+        if text is None:
+            continue
+        texts[index] = text
+        flow = flow_of(edge)
+        before = shown.setdefault(flow, index)
+        if first_y[index] < first_y[before]:
+            shown[flow] = index
+    wanted = sorted(shown.values())
+    sizes = {one: text_width(texts[one], LABEL_CHARACTER) for one in wanted}
+    return tuple(
+        EdgeLabel(edge=edge, text=texts[edge], x=x, y=y)
+        for edge, x, y in place_labels(laid_out, sizes, LABEL_HEIGHT)
+    )

@@ -1,23 +1,61 @@
-"""What is written on and about each node and edge of a drawing."""
+"""What is written on and about each node of a drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from enginescope.analysis.plan_graph import GraphEdge, GraphNode
+from enginescope.analysis.plan_graph import GraphNode
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.model.plan import Layer
 from enginescope.model.tensor import Tensor
 from enginescope.model.timing import Attribution
+from enginescope.render.graph.text_width import text_width
+
+if TYPE_CHECKING:
+    from enginescope.rules.base import Finding
 
 #: Characters of a name that fit a node; the whole stands in its title.
 NAME_CHARACTERS = 30
+#: Of a title, beside the name, which is never cut.
 _TITLE_CHARACTERS = 4000
+#: Of a line and lines of a name, where everything is written.
+_LONG, _NAME_LINES = 52, 8
 # Estimated pixels per character, line height, and free space around the text.
 _WIDE, _NARROW, _LINE = 7.6, 6.7, 15.0
 _BESIDE, _ABOVE, _LEAST = 20.0, 14.0, 96.0
 _ROUND = 16.0
+
+DETAILS = ("few", "usual", "all")
+
+
+class Wording(Record, frozen=True, kw_only=True):
+    """How much is written on nodes.
+
+    Attributes
+    ----------
+    details : {"few", "usual", "all"}
+        Type and name; also the time; also the whole name, the implementation and the tactic.
+    findings : mapping of int to (tuple of Finding)
+        What lint says, by `Layer.index`; the layers' codes are written on them.
+    """
+
+    details: str = "usual"
+    findings: Mapping[int, tuple[Finding, ...]] = {}
+
+    def checked(self) -> Wording:
+        """Return itself.
+
+        Raises
+        ------
+        UsageError
+            No such choice of details.
+        """
+        if self.details not in DETAILS:
+            raise UsageError(f"no such details: {self.details!r}", hint=", ".join(DETAILS))
+        return self
 
 
 class Times(Record, frozen=True, kw_only=True):
@@ -69,33 +107,20 @@ def is_reformat(node: GraphNode) -> bool:
     return node.layer is not None and "reformat" in node.layer.type.lower()
 
 
-def face_of(node: GraphNode, times: Times | None) -> Face:
+def face_of(node: GraphNode, times: Times | None, wording: Wording | None = None) -> Face:
     """Return what is written on and about a node."""
     if node.layer is not None:
-        heading, lines, title = _of_layer(node, node.layer, times)
+        heading, lines, title = _of_layer(node, node.layer, times, wording or Wording())
     else:
         heading, lines, title = _of_tensor(node)
-    longest = max([len(heading) * _WIDE, *(len(line) * _NARROW for line in lines)])
+    longest = max([text_width(heading, _WIDE), *(text_width(line, _NARROW) for line in lines)])
     return Face(
         heading=heading,
         lines=lines,
-        title=title[:_TITLE_CHARACTERS],
+        title=_title(node.name, title),
         width=max(_LEAST, longest + _BESIDE + (_ROUND if is_reformat(node) else 0.0)),
         height=_LINE * (1 + len(lines)) + _ABOVE,
     )
-
-
-def edge_title(edge: GraphEdge, nodes: tuple[GraphNode, ...]) -> str:
-    """Return what flows along an edge, from where to where."""
-    ends = f"{nodes[edge.source].name} → {nodes[edge.target].name}"
-    if edge.tensor is None:
-        return f"{ends}\norder only: no tensor joins them"
-    lines = [edge.tensor.name, tensor_text(edge.tensor), ends]
-    if edge.kind == "reuse":
-        lines.append("the same memory, written anew")
-    if edge.is_carried:
-        lines.append("read before it is written: from an earlier iteration")
-    return "\n".join(line for line in lines if line)[:_TITLE_CHARACTERS]
 
 
 def tensor_text(tensor: Tensor) -> str:
@@ -114,34 +139,60 @@ def shortened(text: str, limit: int = NAME_CHARACTERS) -> str:
 
 
 def _of_layer(
-    node: GraphNode, layer: Layer, times: Times | None
+    node: GraphNode, layer: Layer, times: Times | None, wording: Wording
 ) -> tuple[str, tuple[str, ...], str]:
-    heading = layer.type
+    heading = shortened(layer.type)
     if is_reformat(node) and layer.attributes.get("Origin") == "QDQ":
         heading = f"{heading} (Q/DQ)"
     change = _change(layer) if is_reformat(node) else None
     time = _time_text(layer, times)
-    lines = tuple(filter(None, (change or shortened(layer.name), time)))
+    found = wording.findings.get(layer.index, ())
+    codes = " ".join(dict.fromkeys(one.code for one in found))
+    few = (change or shortened(layer.name),)
+    lines = {
+        "few": few,
+        "usual": (*few, time, shortened(codes)),
+        "all": (change, *_whole(layer), time, shortened(codes, _LONG)),
+    }[wording.details]
     about = [
-        layer.name,
         " · ".join(filter(None, (f"#{layer.index}", layer.type, layer.subtype))),
         time,
+        *(f"{one.code} {one.severity.value}: {one.message}" for one in found),
         f"tactic {layer.tactic_name}" if layer.tactic_name else None,
         *(f"in   {one.name}  {tensor_text(one)}" for one in layer.inputs),
         *(f"out  {one.name}  {tensor_text(one)}" for one in layer.outputs),
         f"ONNX {', '.join(layer.onnx_nodes)}" if layer.onnx_nodes else None,
     ]
-    return heading, lines, "\n".join(filter(None, about))
+    return heading, tuple(filter(None, lines)), "\n".join(filter(None, about))
+
+
+def _whole(layer: Layer) -> list[str | None]:
+    """The name, a line for each of its parts; the implementation; the tactic."""
+    parts = layer.name.split(" + ")
+    lines: list[str | None] = [
+        shortened(f"{'+ ' if number else ''}{part}", _LONG)
+        for number, part in enumerate(parts[:_NAME_LINES])
+    ]
+    if len(parts) > _NAME_LINES:
+        lines.append(f"+ {len(parts) - _NAME_LINES:,} more")
+    how = layer.subtype if layer.subtype != layer.type else None
+    return [*lines, *(shortened(one, _LONG) if one else None for one in (how, layer.tactic_name))]
+
+
+def _title(name: str, about: str) -> str:
+    """The whole name, and under it as much as is sensible."""
+    cut = f"{about[:_TITLE_CHARACTERS]}…" if len(about) > _TITLE_CHARACTERS else about
+    return f"{name}\n{cut}" if cut else name
 
 
 def _of_tensor(node: GraphNode) -> tuple[str, tuple[str, ...], str]:
     assert node.tensor is not None
     heading = "region" if node.kind == "tensor" else node.kind
     if node.generation is not None:
-        heading = f"{heading}, {_ordinal(node.generation + 1)} use"
+        heading = f"{heading}, {ordinal(node.generation + 1)} use"
     text = tensor_text(node.tensor)
     lines = tuple(filter(None, (shortened(node.name), shortened(text))))
-    return heading, lines, "\n".join(filter(None, (node.name, heading, text)))
+    return heading, lines, "\n".join(filter(None, (heading, text)))
 
 
 def _change(layer: Layer) -> str | None:
@@ -181,6 +232,7 @@ def _time_text(layer: Layer, times: Times | None) -> str | None:
     return text if share is None else f"{text} · {format_significant(share, 2)} %"
 
 
-def _ordinal(number: int) -> str:
+def ordinal(number: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
     special = {1: "st", 2: "nd", 3: "rd"}
     return f"{number}{'th' if number % 100 in (11, 12, 13) else special.get(number % 10, 'th')}"

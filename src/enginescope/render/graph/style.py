@@ -35,6 +35,7 @@ _SHAPES = """\
 text {{ font-family: {font}; font-size: 11px; text-anchor: middle; }}
 .h {{ font-size: 12px; font-weight: 600; }}
 .l {{ text-anchor: start; }}
+.x {{ font-size: 10px; paint-order: stroke; stroke-width: 3; stroke-linejoin: round; }}
 .t {{ font-size: 16px; font-weight: 600; text-anchor: start; }}
 .n rect {{ stroke-width: 1.2; fill-opacity: .2; }}
 .n .bar {{ stroke: none; fill-opacity: .85; }}
@@ -54,6 +55,7 @@ def _surface(theme: Theme) -> str:
         f".paper {{ fill: {theme.background}; }}\n"
         f"text {{ fill: {theme.ink}; }}\n"
         f".s {{ fill: {theme.soft}; }}\n"
+        f".x {{ fill: {theme.soft}; stroke: {theme.background}; }}\n"
         f".n rect {{ fill: {theme.soft}; stroke: {theme.soft}; }}\n"
         f".io .box {{ fill: {theme.background}; }}\n"
         f".e path {{ stroke: {theme.soft}; }}\n"
@@ -65,5 +67,14 @@ def _colored(found: list[Category]) -> str:
     return "".join(
         f".n.k{number} rect {{ fill: {one.color}; stroke: {one.color}; }}\n"
         f".e.k{number} path {{ stroke: {one.color}; }}\n"
+        + (_filled(number, one.ink) if one.ink else "")
         for number, one in enumerate(found)
+    )
+
+
+def _filled(number: int, ink: str) -> str:
+    return (
+        f".n.k{number} .box {{ fill-opacity: 1; }}\n"
+        f".n.k{number} .bar {{ fill: {ink}; fill-opacity: .6; }}\n"
+        f".n.k{number} text {{ fill: {ink}; }}\n"
     )

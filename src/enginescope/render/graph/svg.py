@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from enginescope.analysis.plan_graph_part import GraphPart
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
-from enginescope.render.graph.categories import (
-    Category,
-    categories,
-    category_of,
-    edge_category,
-)
-from enginescope.render.graph.drawing import Drawing
-from enginescope.render.graph.faces import Face, edge_title, is_reformat
+from enginescope.render.graph.drawing import LABEL_CHARACTER, Drawing
+from enginescope.render.graph.edge_words import edge_titles
+from enginescope.render.graph.faces import Face, is_reformat, shortened
+from enginescope.render.graph.legend import legend
+from enginescope.render.graph.paint import Paint, paint
 from enginescope.render.graph.style import style_sheet
+from enginescope.render.graph.text_width import text_width
 from enginescope.render.graph.xml_text import xml_text
 
 _MARGIN = 24.0
 _LEAST_WIDTH = 560.0
 _LEGEND_ROW = 22.0
-_CHARACTER = 6.4
+# Estimated pixels per character: of the legend, of the title.
+_CHARACTER, _TITLE = 6.4, 9.6
 _BAR = 4.0
 _ARROW = (
     '<defs><marker id="end" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="8" '
@@ -34,7 +33,7 @@ class SvgLook(Record, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    coloring : {"type", "precision"}
+    coloring : {"type", "precision", "time", "lint"}
     theme : {"auto", "light", "dark"}
         ``"auto"``: as the viewer prefers.
     """
@@ -59,25 +58,25 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
         No such colouring or theme.
     """
     look = look or SvgLook()
-    found = categories(drawing.graph, look.coloring, drawing.times)
-    number = {one.name: index for index, one in enumerate(found)}
-    laid_out = drawing.laid_out
-    width = max(_LEAST_WIDTH, laid_out.width + 2 * _MARGIN)
-    head, top = _head(drawing, found, (look, part), width)
-    left = (width - laid_out.width) / 2
-    height = top + laid_out.height + _MARGIN
+    colors = paint(drawing.sketch, look.coloring)
+    left, right = _reach(drawing)
+    width = max(_LEAST_WIDTH, right - left + 2 * _MARGIN)
+    head, top = _head(drawing, colors, part, width)
+    shift = (width - (right - left)) / 2 - left
+    height = top + drawing.laid_out.height + _MARGIN
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
             f"<title>{xml_text(drawing.graph.name)}</title>",
-            f"<style>\n{style_sheet(found, look.theme)}</style>",
+            f"<style>\n{style_sheet(colors.categories, look.theme)}</style>",
             _ARROW,
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
-            f'<g transform="translate({left:.1f} {top:.1f})">',
-            *_edges(drawing, look.coloring, number),
-            *_nodes(drawing, look.coloring, number, part),
+            f'<g transform="translate({shift:.1f} {top:.1f})">',
+            *_edges(drawing, colors),
+            *_nodes(drawing, colors, part),
+            *_labels(drawing),
             "</g>",
             "</svg>",
             "",
@@ -85,35 +84,42 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
     )
 
 
+def _reach(drawing: Drawing) -> tuple[float, float]:
+    """The leftmost and rightmost x of the drawing, words beside edges included."""
+    halves = [text_width(one.text, LABEL_CHARACTER) / 2 for one in drawing.labels]
+    ends = list(zip(drawing.labels, halves, strict=True))
+    return (
+        min([0.0, *(one.x - half for one, half in ends)]),
+        max([drawing.laid_out.width, *(one.x + half for one, half in ends)]),
+    )
+
+
 def _head(
-    drawing: Drawing,
-    found: Sequence[Category],
-    asked: tuple[SvgLook, GraphPart | None],
-    width: float,
+    drawing: Drawing, colors: Paint, part: GraphPart | None, width: float
 ) -> tuple[list[str], float]:
     """Title, what is shown, legend; and where the drawing begins."""
-    look, part = asked
-    subtitle = xml_text(_subtitle(drawing, look, part))
+    name = shortened(drawing.graph.name, int((width - 2 * _MARGIN) / _TITLE))
+    subtitle = xml_text(_subtitle(drawing, colors, part))
     lines = [
-        f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(drawing.graph.name)}</text>',
+        f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(name)}</text>',
         f'<text class="l s" x="{_MARGIN:g}" y="56">{subtitle}</text>',
     ]
     x, y = _MARGIN, 80.0
-    for classes, path, words in _legend(drawing, found):
+    for classes, path, words in legend(drawing, colors):
         length = 22 + len(words) * _CHARACTER + 18
         if x + length > width - _MARGIN and x > _MARGIN:
             x, y = _MARGIN, y + _LEGEND_ROW
         lines.append(
-            f'<g class="{classes}" transform="translate({x:.0f} {y:.0f})">{path}'
+            f'<g transform="translate({x:.0f} {y:.0f})"><g class="{classes}">{path}</g>'
             f'<text class="l" x="22" y="4">{xml_text(words)}</text></g>'
         )
         x += length
     return lines, y + 2 * _LEGEND_ROW
 
 
-def _subtitle(drawing: Drawing, look: SvgLook, part: GraphPart | None) -> str:
+def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
     layers = sum(node.kind == "layer" for node in drawing.graph.nodes)
-    words = [f"{layers:,} layers"]
+    words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
     if part is not None:
         words = [
             f"{len(drawing.graph.nodes):,} of {part.whole_nodes:,} nodes",
@@ -123,45 +129,39 @@ def _subtitle(drawing: Drawing, look: SvgLook, part: GraphPart | None) -> str:
         words.append(f"{format_ms(drawing.times.sum_ms)} over all layers")
     else:
         words.append("no profile: layers have no times")
-    return " · ".join([*words, f"coloured by {look.coloring}"])
+    return " · ".join([*words, f"coloured by {colors.words}"])
 
 
-def _legend(drawing: Drawing, found: Sequence[Category]) -> Iterator[tuple[str, str, str]]:
-    """Classes, shape and words of what is there to be explained."""
-    swatch = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
-    line = '<path d="M0 0H16"/>'
-    for number, one in enumerate(found):
-        yield f"n k{number}", swatch, one.text
-    graph = drawing.graph
-    if any(map(is_reformat, graph.nodes)):
-        yield "n r", swatch.replace('rx="3"', 'rx="7"'), "reformat: changes type or layout only"
-    kinds = {edge.kind for edge in graph.edges}
-    if "reuse" in kinds:
-        yield "e reuse", line, "same memory, written anew"
-    if "order" in kinds:
-        yield "e order", line, "order only"
-    if bool(drawing.laid_out.is_back.any()) or any(edge.is_carried for edge in graph.edges):
-        yield "e back", line, "back, for the next iteration"
-
-
-def _edges(drawing: Drawing, coloring: str, number: dict[str, int]) -> Iterator[str]:
+def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
     graph, laid_out = drawing.graph, drawing.laid_out
     points, starts = laid_out.points.round(1).tolist(), laid_out.starts.tolist()
     back = laid_out.is_back.tolist()
-    for index, edge in enumerate(graph.edges):
+    path_of = _curves if laid_out.is_curved else _path
+    for index, (edge, title) in enumerate(zip(graph.edges, edge_titles(graph), strict=True)):
         classes = ["e"]
         if edge.kind != "data":
             classes.append(edge.kind)
         if back[index] or edge.is_carried:
             classes.append("back")
-        name = edge_category(edge, coloring)
-        if name is not None:
-            classes.append(f"k{number[name]}")
-        path = _path(points[starts[index] : starts[index + 1]])
+        color = colors.edges[index]
+        if color is not None:
+            classes.append(f"k{color}")
+        path = path_of(points[starts[index] : starts[index + 1]])
         yield (
-            f'<g class="{" ".join(classes)}"><title>{xml_text(edge_title(edge, graph.nodes))}'
+            f'<g class="{" ".join(classes)}"><title>{xml_text(title)}'
             f'</title><path d="{path}" marker-end="url(#end)"/></g>'
         )
+
+
+def _labels(drawing: Drawing) -> Iterator[str]:
+    for one in drawing.labels:
+        yield f'<text class="x" x="{one.x:.1f}" y="{one.y + 3.5:.1f}">{xml_text(one.text)}</text>'
+
+
+def _curves(points: list[list[float]]) -> str:
+    """Cubic curves: a point, then three for each."""
+    (x, y), *rest = points
+    return f"M{x:g} {y:g}C{' '.join(f'{a:g} {b:g}' for a, b in rest)}"
 
 
 def _path(points: list[list[float]]) -> str:
@@ -180,9 +180,7 @@ def _path(points: list[list[float]]) -> str:
     return "".join(parts)
 
 
-def _nodes(
-    drawing: Drawing, coloring: str, number: dict[str, int], part: GraphPart | None
-) -> Iterator[str]:
+def _nodes(drawing: Drawing, colors: Paint, part: GraphPart | None) -> Iterator[str]:
     xs, ys = drawing.laid_out.x.tolist(), drawing.laid_out.y.tolist()
     centres = set(part.centres) if part else set()
     shares = [
@@ -192,9 +190,9 @@ def _nodes(
     most = max((share for share in shares if share is not None), default=0.0)
     for node, face in zip(drawing.graph.nodes, drawing.faces, strict=True):
         classes = ["n"] if node.layer else ["n", "io"]
-        name = category_of(node, coloring)
-        if name is not None:
-            classes.append(f"k{number[name]}")
+        color = colors.nodes[node.id]
+        if color is not None:
+            classes.append(f"k{color}")
         if is_reformat(node):
             classes.append("r")
         if node.id in centres:

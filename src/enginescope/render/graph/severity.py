@@ -1,0 +1,37 @@
+"""Colours by the worst that lint says of each layer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from enginescope.render.graph.categories import Category, legend_text
+from enginescope.render.graph.sketch import Sketch
+from enginescope.render.palette import ORANGE, OTHER, SKY, VERMILLION
+
+#: Worst severity → its colour, the worst first.
+SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, "nothing found": OTHER}
+
+
+def severities(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
+    """Return the severities that occur, the worst first, and each node's."""
+    found = given.wording.findings
+    layers: Counter[str] = Counter()
+    time_ms: defaultdict[str, float] = defaultdict(float)
+    of_nodes: list[str | None] = []
+    for node in given.graph.nodes:
+        if node.layer is None or node.kind != "layer":
+            of_nodes.append(None)
+            continue
+        worst = found.get(node.layer.index)
+        name = worst[0].severity.value if worst else "nothing found"
+        layers[name] += 1
+        if given.times:
+            time_ms[name] += given.times.mean_ms.get(node.layer.index, 0.0)
+        of_nodes.append(name)
+    return tuple(
+        Category(
+            name=name, color=color, text=legend_text(name, layers[name], time_ms[name], given.times)
+        )
+        for name, color in SEVERITIES.items()
+        if layers[name]
+    ), tuple(of_nodes)
