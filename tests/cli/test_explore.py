@@ -121,12 +121,12 @@ def test_an_optimisation_profile(plan, capsys) -> None:
         (["absent"], "enginescope runs lists them"),
         (["engines", "--profile", "engines/net.profile.json"], "only be named with a plan file"),
         (["engines/net.profile.json"], "no entry is a layer"),
-        (["net.engine"], "is no JSON file"),
+        (["net.onnx"], "is no JSON file"),
         (["engines/net.graph.json", "--sort", "colour"], "colour"),
     ],
 )
 def test_what_cannot_be_looked_into(plan, tmp_path, arguments, message, capsys) -> None:
-    (tmp_path / "net.engine").write_bytes(b"ptrt\x00")
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
     assert main(["explore", *arguments]) == 2
     shown = capsys.readouterr().err
     assert message in shown

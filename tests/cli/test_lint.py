@@ -196,9 +196,9 @@ def test_a_run_without_a_plan(plan, capsys) -> None:
 
 
 def test_what_is_no_plan(plan, capsys) -> None:
-    engine = plan.with_name("net.engine")
-    engine.write_bytes(b"ftrt\x00\x01")
-    assert main(["lint", str(engine)]) == 2
+    model = plan.with_name("net.onnx")
+    model.write_bytes(b"\x08\x08")
+    assert main(["lint", str(model)]) == 2
     assert "no JSON file" in capsys.readouterr().err
 
 

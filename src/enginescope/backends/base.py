@@ -229,6 +229,20 @@ class Deciding(Protocol):
 
 
 @runtime_checkable
+class Inspecting(Protocol):
+    """A backend that can say what an engine consists of without running it."""
+
+    def inspect(self, job: Job, progress: ProgressSink) -> Measured:
+        """Load the engine in this process and return its plan, tensors and devices.
+
+        Raises
+        ------
+        UnsupportedError
+            This machine or build cannot load it.
+        """
+
+
+@runtime_checkable
 class Builder(Protocol):
     """A backend that turns the model into an engine before it can measure.
 

@@ -242,7 +242,7 @@ def writable(store: Store) -> Store:
 
 
 def _usual(model: Path) -> str:
-    from enginescope.runner.jobs import ENGINE_SUFFIXES
+    from enginescope.formats.engine_file import ENGINE_SUFFIXES
 
     return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
 

@@ -45,7 +45,8 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.termination import ending_in_order
     from enginescope.core.jsonio import encode
-    from enginescope.runner.jobs import ENGINE_SUFFIXES, limits_for, make_jobs
+    from enginescope.formats.engine_file import ENGINE_SUFFIXES
+    from enginescope.runner.jobs import limits_for, make_jobs
     from enginescope.runner.session import build_engines
     from enginescope.store.archive import Store
 

@@ -1,4 +1,4 @@
-"""What a reading verb was given: a plan file, a folder of files, or a stored run."""
+"""What a reading verb was given: a plan file, an engine, a folder of files, or a stored run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: A stored run's own file.
 _RUN_DOCUMENT = "run.json"
 _SHOWN_NAMES = 8
+#: So much of a file tells a plan's JSON from an engine.
+_HEAD_BYTES = 4096
 
 
 class Beside(NamedTuple):
@@ -39,10 +41,10 @@ class PlanSource:
 
     Attributes
     ----------
-    kind : {"file", "folder", "run"}
+    kind : {"file", "folder", "run", "engine"}
         What was given.
     where : str
-        The plan's file, or the run's id.
+        The plan's or engine's file, or the run's id.
     name : str
     plan : Plan or None
     profile : Profile or None
@@ -56,7 +58,7 @@ class PlanSource:
         The files it was read from.
     """
 
-    kind: Literal["file", "folder", "run"]
+    kind: Literal["file", "folder", "run", "engine"]
     where: str
     name: str
     plan: Plan | None = None
@@ -152,9 +154,9 @@ def sources(
     Parameters
     ----------
     what : str
-        A plan's JSON, with the files beside it that are named like it; a folder of files, for
-        every engine in it; or a run: its folder, its ``run.json``, the beginning of its id, a tag,
-        ``latest``, ``latest~2``.
+        A plan's JSON, with the files beside it that are named like it; an engine, where TensorRT
+        is installed; a folder of files, for every engine in it; or a run: its folder, its
+        ``run.json``, the beginning of its id, a tag, ``latest``, ``latest~2``.
     beside : Beside
         Files to read in place of those found beside a plan file.
     store_folder : Path, optional
@@ -169,11 +171,13 @@ def sources(
         A file cannot be used.
     StoreError
         There is no such run, or several.
+    MissingDependencyError, BackendError
+        An engine cannot be asked here.
     """
     path = Path(what)
     is_run = path.name == _RUN_DOCUMENT or (path / _RUN_DOCUMENT).is_file()
     if path.is_file() and not is_run:
-        return (_of_file(path, beside),)
+        return _of_any_file(path, beside)
     if any(beside):
         raise UsageError(
             "files beside a plan can only be named with a plan file",
@@ -189,7 +193,30 @@ def sources(
     return (_of_run(Store(store_folder).load(what)),)
 
 
-def _of_file(path: Path, beside: Beside) -> PlanSource:
+def _of_any_file(path: Path, beside: Beside) -> tuple[PlanSource, ...]:
+    from enginescope.formats.engine_file import is_engine_file
+    from enginescope.formats.foreign_text import decode_text
+
+    head = _head(path)
+    text, _ = decode_text(head, path.name)
+    if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
+        from enginescope.cli.engine_source import engine_source
+
+        return (engine_source(path, beside),)
+    return (_of_plan_file(path, beside),)
+
+
+def _head(path: Path) -> bytes:
+    from enginescope.core.errors import FormatError
+
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise FormatError(str(path), why=error.strerror or str(error)) from error
+
+
+def _of_plan_file(path: Path, beside: Beside) -> PlanSource:
     from enginescope.formats.plan_files import PlanFiles, read_plan_files
 
     read = read_plan_files(PlanFiles(plan=path, **beside._asdict()))

@@ -49,13 +49,11 @@ class PlanFiles(Record, frozen=True, kw_only=True):
     build_metadata: Path | None = None
 
 
-class ReadPlan(Record, frozen=True, kw_only=True):
-    """What was read of a plan and the files beside it.
+class ReadBeside(Record, frozen=True, kw_only=True):
+    """What was read of the files that lie beside a plan, or beside an engine.
 
     Attributes
     ----------
-    plan : Plan
-        Named like its file, without the word for its role.
     profile : Profile or None
     report : ToolReport or None
         Of timing and build together.
@@ -64,7 +62,6 @@ class ReadPlan(Record, frozen=True, kw_only=True):
         The files that were read, where they lie.
     """
 
-    plan: Plan
     profile: Profile | None
     report: ToolReport | None
     notices: tuple[Notice, ...]
@@ -74,6 +71,18 @@ class ReadPlan(Record, frozen=True, kw_only=True):
     def files(self) -> tuple[Path, ...]:
         """The paths of `artifacts`."""
         return tuple(Path(one.path) for one in self.artifacts)
+
+
+class ReadPlan(ReadBeside, frozen=True, kw_only=True):
+    """What was read of a plan and the files beside it; the plan's own is the first artefact.
+
+    Attributes
+    ----------
+    plan : Plan
+        Named like its file, without the word for its role.
+    """
+
+    plan: Plan
 
 
 def neighbour(plan: Path, role: str) -> Path | None:
@@ -100,18 +109,35 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     """
     reader = _Reader(given.plan)
     plan = reader.plan()
-    profile = reader.read(given.profile, "profile", parse_profile)
-    reports = [
-        reader.read(given.metadata, "profile.metadata", parse_trex_metadata),
-        reader.read(given.build_metadata, "build.metadata", parse_trex_metadata),
-    ]
+    beside = reader.neighbours(given)
     return ReadPlan(
         plan=plan,
-        profile=profile,
-        report=merge_reports([one for one in reports if one is not None]),
-        notices=tuple(reader.notices),
-        artifacts=tuple(reader.artifacts),
+        profile=beside.profile,
+        report=beside.report,
+        notices=beside.notices,
+        artifacts=beside.artifacts,
     )
+
+
+def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
+    """Return what lies beside an engine, as ``net.engine.profile.json`` or ``net.profile.json``.
+
+    Parameters
+    ----------
+    engine : Path
+    given : PlanFiles
+        Its `plan` is not looked at.
+
+    Raises
+    ------
+    FormatError
+        A file that was named cannot be used.
+    """
+    names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
+    plans = [engine.with_name(name) for name in names]
+    roles = ("profile", "profile.metadata", "build.metadata")
+    described = (one for one in plans if any(neighbour(one, role) for role in roles))
+    return _Reader(next(described, plans[0])).neighbours(given)
 
 
 class _Reader:
@@ -121,6 +147,19 @@ class _Reader:
         self._plan = plan
         self.notices: list[Notice] = []
         self.artifacts: list[Artifact] = []
+
+    def neighbours(self, given: PlanFiles) -> ReadBeside:
+        profile = self.read(given.profile, "profile", parse_profile)
+        reports = [
+            self.read(given.metadata, "profile.metadata", parse_trex_metadata),
+            self.read(given.build_metadata, "build.metadata", parse_trex_metadata),
+        ]
+        return ReadBeside(
+            profile=profile,
+            report=merge_reports([one for one in reports if one is not None]),
+            notices=tuple(self.notices),
+            artifacts=tuple(self.artifacts),
+        )
 
     def plan(self) -> Plan:
         data = read_bytes(self._plan)

@@ -12,14 +12,12 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
+from enginescope.formats.engine_file import ENGINE_SUFFIXES
 from enginescope.model.job import Job, Limits, Subject, Workload
 from enginescope.runner.demands import check_demands, check_subject
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
-
-#: Endings of serialised TensorRT engines; everything else is taken for an ONNX model.
-ENGINE_SUFFIXES = frozenset({".engine", ".plan", ".trt"})
 
 
 def make_jobs(

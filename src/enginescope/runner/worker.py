@@ -1,7 +1,7 @@
 """The child process: reads a job, does it, writes a result folder.
 
 ``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
-``measure`` or ``build``.
+``measure``, ``build`` or ``inspect``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from enginescope.backends.base import Backend, Builder, Measured, Progress, ProgressSink
+from enginescope.backends.base import Backend, Builder, Inspecting, Measured, Progress, ProgressSink
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
@@ -36,7 +36,7 @@ RESULT = "result.json"
 PROGRESS = "progress.json"
 #: Texts that belong to the run lie in this folder.
 FILES = "files"
-Task = Literal["measure", "build"]
+Task = Literal["measure", "build", "inspect"]
 
 
 class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
@@ -104,6 +104,8 @@ def execute(job: Job, folder: Path, task: Task = "measure") -> WorkerResult:
 def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
     if task == "build":
         return cast("Builder", backend).build(job, report)
+    if task == "inspect":
+        return cast("Inspecting", backend).inspect(job, report)
     return backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
 
 

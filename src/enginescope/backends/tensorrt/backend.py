@@ -9,13 +9,20 @@ from typing import Any
 
 import msgspec
 
-from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.base import (
+    Availability,
+    FeedSource,
+    Measured,
+    Progress,
+    ProgressSink,
+)
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt import engine_cache
 from enginescope.backends.tensorrt.build import build_engine
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
+from enginescope.backends.tensorrt.inspect_pass import inspected
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
 from enginescope.backends.tensorrt.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.profile_pass import profile_layers
@@ -127,6 +134,11 @@ class TrtBackend:
             partial(profile_layers, libraries),
             complete=partial(_complete, libraries, job),
         )
+
+    def inspect(self, job: Job, progress: ProgressSink) -> Measured:
+        """Load an engine and return what its inspector tells, shapes at their optimum."""
+        progress(Progress(phase="load"))
+        return inspected(self._chosen(job), job)
 
     def _chosen(self, job: Job) -> Libraries:
         wanted = read_options(job.backend.options).get("runtime")

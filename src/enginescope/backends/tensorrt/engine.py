@@ -10,12 +10,11 @@ from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.units import parse_bytes
+from enginescope.formats.engine_file import ENGINE_TAGS
 
 #: What TensorRT says when a plan is not for this version or GPU.
 _FOREIGN = ("version", "stdVersionRead", "serializ", "magic tag", "platform", "compute capability")
 _TEMPORARY = {"in_memory": "ALLOW_IN_MEMORY_FILES", "temporary": "ALLOW_TEMPORARY_FILES"}
-#: What plans begin with.
-_TAGS = (b"ftrt", b"ptrt")
 
 
 def load_engine(
@@ -65,7 +64,7 @@ def load_engine(
         why=why,
         hint="a plan runs on the TensorRT version and kind of GPU it was built for: build it anew, "
         "or with version_compatible=1 and hardware_compatibility=ampere_plus"
-        if data[:4] in _TAGS and any(word in why for word in _FOREIGN)
+        if data.startswith(ENGINE_TAGS) and any(word in why for word in _FOREIGN)
         else "is it a TensorRT plan, and whole?",
     )
 

@@ -11,6 +11,8 @@ from enginescope.formats.plan_json import plan_of
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
 
+_COMPATIBLE = "as is so for version-compatible ones"
+
 
 def inspect(
     libraries: Libraries, engine: Any, context: Any, name: str
@@ -25,17 +27,16 @@ def inspect(
         Of the plan.
     """
     # the lean bindings have the method and not the class of what it gives: calling it raises
-    known = hasattr(libraries.trt, "EngineInspector")
-    inspector = engine.create_engine_inspector() if known else None
+    if not hasattr(libraries.trt, "EngineInspector"):
+        return None, None, (_silent(f"the {libraries.runtime} runtime has no inspector"),)
+    inspector = engine.create_engine_inspector()
     if inspector is None:
-        runtime = libraries.runtime
-        return None, None, (_silent(f"the {runtime} runtime has no inspector"),)
+        return None, None, (_silent(f"TensorRT gives no inspector for this plan, {_COMPATIBLE}"),)
     inspector.execution_context = context
     kind = libraries.trt.LayerInformationFormat.JSON
     text = inspector.get_engine_information(kind)
     if not text:
-        why = "TensorRT tells nothing of this plan, as is so for version-compatible ones"
-        return None, None, (_silent(why),)
+        return None, None, (_silent(f"TensorRT tells nothing of this plan, {_COMPATIBLE}"),)
     try:
         plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)
     except FormatError as error:
@@ -44,4 +45,6 @@ def inspect(
 
 
 def _silent(why: str) -> Notice:
-    return Notice(code="W-NO-PLAN", message=f"there is no plan to look into: {why}")
+    return Notice(
+        code="W-NO-PLAN", message=f"there is no plan to look into: {why}", evidence={"why": why}
+    )

@@ -1,0 +1,83 @@
+"""An engine file that a reading verb was given: what TensorRT tells of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from enginescope.cli.options import note
+from enginescope.cli.plan_sources import Beside, PlanSource
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.formats.plan_files import PlanFiles, ReadBeside, read_beside_engine
+from enginescope.model.run import Run
+
+
+def engine_source(path: Path, beside: Beside) -> PlanSource:
+    """Return an engine's plan, asked of TensorRT, with the layer times that lie beside the file.
+
+    Raises
+    ------
+    UsageError
+        TensorRT tells nothing of its layers.
+    MissingDependencyError
+        TensorRT, CUDA or a GPU is missing.
+    BackendError
+        It cannot be loaded here.
+    FormatError
+        A file that was named cannot be used.
+    """
+    read = read_beside_engine(path, PlanFiles(plan=path, **beside._asdict()))
+    run = _inspected(path)
+    if run.plan is None:
+        said = [one for one in run.notices if one.code == "W-NO-PLAN"]
+        raise UsageError(
+            f"{path} has no plan to look into",
+            why=said[0].evidence.get("why", said[0].message) if said else None,
+            hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
+        )
+    run = _with(run, read)
+    return PlanSource(
+        kind="engine",
+        where=str(path),
+        name=run.job.subject.name,
+        plan=run.plan,
+        profile=run.profile,
+        devices=run.environment.devices,
+        report=run.tool,
+        notices=run.notices,
+        run=run,
+        artifacts=run.artifacts,
+    )
+
+
+def _inspected(path: Path) -> Run:
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.runner.inspection import inspect_engine
+
+    said = f"asking TensorRT about {path} …"
+    try:
+        with ending_in_order():
+            return inspect_engine(path, on_started=lambda: note(said))
+    except MissingDependencyError as error:
+        hint, written = error.hint, _written_plan(path)
+        if written is not None:
+            hint = f"{hint}; or give {written}, which lies beside it"
+        why = f"looking into {path.name} needs it"
+        raise MissingDependencyError(error.what, why=why, hint=hint) from error
+
+
+def _written_plan(engine: Path) -> Path | None:
+    """Return the JSON that was written of the engine, if it lies beside it."""
+    names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
+    return next((one for one in map(engine.with_name, names) if one.is_file()), None)
+
+
+def _with(run: Run, read: ReadBeside) -> Run:
+    return msgspec.structs.replace(
+        run,
+        profile=read.profile,
+        tool=read.report,
+        notices=(*run.notices, *read.notices),
+        artifacts=read.artifacts,
+    )
