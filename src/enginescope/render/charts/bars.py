@@ -1,0 +1,64 @@
+"""Horizontal bars, one row each, perhaps of several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from enginescope.render.charts.spec import Spec, quantity, tooltip
+
+ROW_HEIGHT = 19
+
+
+def group_color(
+    name: str,
+    groups: Iterable[str],
+    color: Callable[[str | None], str],
+    *,
+    legend: bool = True,
+) -> Spec:
+    """Return the channel that gives each group, in the field ``group``, its own colour."""
+    domain = list(dict.fromkeys(groups))
+    scale = {"domain": domain, "range": [color(one) for one in domain]}
+    shown = {"legend": {"title": name, "symbolType": "square"}} if legend else {"legend": None}
+    return {"field": "group", "type": "nominal", "scale": scale, **shown}
+
+
+def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> Spec:
+    """Return bars of the field ``value``, in the order of the rows.
+
+    Parameters
+    ----------
+    rows : list of dict
+        With ``row`` (the same for parts of one bar), ``label``, ``value``, and what `tips` and
+        `color` name.
+    x_title : str
+        With the unit.
+    tips : dict of str to str
+        Fields of the tooltip and their titles; ``#`` at the end: a number.
+    color : dict
+        The channel.
+    """
+    names = {one["row"]: one["label"] for one in rows}
+    return {
+        "data": {"values": [{**one, "part": at} for at, one in enumerate(rows)]},
+        "mark": {"type": "bar", "height": {"band": 0.72}},
+        "params": [{"name": "names", "value": names}],
+        "encoding": {
+            "y": {
+                "field": "row",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
+            },
+            "x": quantity("value", x_title, axis={"tickCount": 8}),
+            "order": {"field": "part", "type": "quantitative"},
+            "color": color,
+            "tooltip": tooltip(**tips),
+        },
+    }
+
+
+def height_of(rows: list[Spec]) -> int:
+    """Return the pixels that so many bars need."""
+    return max(40, (ROW_HEIGHT + 4) * len({one["row"] for one in rows}))

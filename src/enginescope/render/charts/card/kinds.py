@@ -1,0 +1,248 @@
+"""Bars of layers by a property of their own: kernel, groups, origin, operation, tactic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from enginescope.analysis.kernels import CONVOLUTION_TYPES, groups_of, kernel_of
+from enginescope.analysis.layer_groups import LayerGroup, group_layers
+from enginescope.analysis.layer_table import layer_rows
+from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.pointwise_operations import pointwise_operations
+from enginescope.analysis.reformats import reformats
+from enginescope.analysis.tactics import tactic_shares
+from enginescope.core.units import format_significant
+from enginescope.render.charts.bars import bars, group_color, height_of
+from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
+from enginescope.render.charts.spec import Chart, Spec
+from enginescope.render.palette import precision_color, type_color
+from enginescope.render.phrases import shorten
+
+_MOST_ROWS = 24
+_TIPS = {"name": "of", "group": "colour", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
+
+
+def by_kernel(view: PlanView) -> Chart | None:
+    """Convolutions by the size of their kernel, split by precision."""
+    return _of_convolutions(view, "kernel", lambda row: shape(kernel_of(row.layer)))
+
+
+def by_groups(view: PlanView) -> Chart | None:
+    """Convolutions by how many groups they have, split by precision."""
+    return _of_convolutions(view, "groups", lambda row: figure(groups_of(row.layer), 1))
+
+
+def by_origin(view: PlanView) -> Chart | None:
+    """Reformats by where they come from, split by what they change."""
+    found = {one.index: one for one in reformats(view.plan, layer_rows(view.plan, view.profile))}
+    rows = [row for row in view.facts if row.layer.index in found]
+
+    def key(row: LayerFacts) -> tuple[str, str]:
+        one = found[row.layer.index]
+        return one.origin or "origin not told", _change(one.changes_type, one.changes_layout)
+
+    groups = group_layers(rows, key)
+    if not groups:
+        return None
+    return _split(
+        groups,
+        key="reformats-by-origin",
+        title=f"{_taken(counted(len(rows), 'reformat'), groups)}, by origin",
+        name="changes",
+        color=lambda one: _CHANGES.get(one or "", type_color(None)),
+    )
+
+
+def operations(view: PlanView) -> Chart | None:
+    """Operations in pointwise layers and generated kernels."""
+    found = pointwise_operations(view.facts)
+    if not found:
+        return None
+    timed = any(one.mean_ms for one in found)
+    shown = found[:_MOST_ROWS]
+    rows: list[Spec] = [
+        {
+            "row": f"{rank:03}",
+            "label": one.operation or NOT_KNOWN,
+            "name": one.operation or NOT_KNOWN,
+            "group": one.operation or NOT_KNOWN,
+            "value": (one.mean_ms or 0.0) if timed else one.count,
+            "layers": one.layers,
+            "count": one.count,
+            "ms": one.mean_ms,
+            "even": one.even_ms,
+        }
+        for rank, one in enumerate(shown)
+    ]
+    tips = {
+        "name": "operation",
+        "layers": "layers that hold it#",
+        "count": "times in them#",
+        "ms": "these layers, ms#",
+        "even": "shared out evenly, ms#",
+    }
+    color = group_color(
+        "operation", [one["group"] for one in rows], lambda _: type_color("PointWise"), legend=False
+    )
+    first = next((one for one in found if one.operation), found[0])
+    return Chart(
+        key="pointwise-operations",
+        title=f"Operations in pointwise layers: {first.operation or NOT_KNOWN} is first",
+        subtitle=(
+            ("Time of the layers that hold an operation: one of several counts under each",)
+            if timed
+            else ("How often each occurs",)
+        ),
+        spec=bars(rows, "mean time of these layers, ms" if timed else "times", tips, color),
+        table=table_of(
+            ("Operation", "Layers", "Times", "These layers, ms", "Shared out evenly, ms"),
+            [
+                (
+                    one.operation or NOT_KNOWN,
+                    f"{one.layers:,}",
+                    f"{one.count:,}",
+                    figure(one.mean_ms),
+                    figure(one.even_ms),
+                )
+                for one in found
+            ],
+        ),
+        height=height_of(rows),
+    )
+
+
+def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
+    """Time by tactic, hashes at the end of a name left out."""
+    found = [one for one in tactic_shares(layer_rows(view.plan, view.profile)) if one.mean_ms]
+    if not found or all(one.tactic is None for one in found):
+        return None
+    rows: list[Spec] = [
+        {
+            "row": f"{rank:03}",
+            "label": shorten(one.tactic or NOT_KNOWN, 44),
+            "name": one.tactic or NOT_KNOWN,
+            "group": ", ".join(one.types),
+            "value": one.mean_ms,
+            "layers": one.layers,
+            "ms": one.mean_ms,
+            "share": one.share_pct,
+        }
+        for rank, one in enumerate(found[:top])
+    ]
+    first_type = {", ".join(one.types): one.types[0] if one.types else None for one in found}
+    color = group_color(
+        "type", [one["group"] for one in rows], lambda one: type_color(first_type[one or ""])
+    )
+    return Chart(
+        key="latency-per-tactic",
+        title=f"Time by tactic: {counted(len(found), 'tactic')}, coloured by type of layer",
+        subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
+        spec=bars(rows, "mean time, ms", {**_TIPS, "name": "tactic", "group": "types"}, color),
+        table=table_of(
+            ("Tactic", "Types", "Layers", "Mean, ms", "Share, %"),
+            [
+                (
+                    one.tactic or NOT_KNOWN,
+                    ", ".join(one.types),
+                    f"{one.layers:,}",
+                    figure(one.mean_ms),
+                    figure(one.share_pct),
+                )
+                for one in found
+            ],
+        ),
+        height=height_of(rows),
+    )
+
+
+_CHANGES = {
+    "type and layout": "#D55E00",
+    "type": "#E69F00",
+    "layout": "#56B4E9",
+    "neither": "#999999",
+}
+
+
+def _change(of_type: bool | None, of_layout: bool | None) -> str:  # noqa: FBT001 - two facts
+    if of_type is None or of_layout is None:
+        return NOT_KNOWN
+    both = {(True, True): "type and layout", (True, False): "type", (False, True): "layout"}
+    return both.get((of_type, of_layout), "neither")
+
+
+def _of_convolutions(view: PlanView, name: str, value: Callable[[LayerFacts], str]) -> Chart | None:
+    rows = [row for row in view.facts if row.layer.type in CONVOLUTION_TYPES]
+    groups = group_layers(rows, lambda row: (value(row), row.precision or NOT_KNOWN))
+    if not groups:
+        return None
+    return _split(
+        groups,
+        key=f"convolutions-by-{name}",
+        title=f"{_taken(counted(len(rows), 'convolution'), groups)}, by {name}",
+        name="precision",
+        color=precision_color,
+    )
+
+
+def _taken(what: str, groups: Sequence[LayerGroup[tuple[str, str]]]) -> str:
+    """Return ``"18 reformats take 0.0825 ms, 17.5 %"``."""
+    times = [one.mean_ms for one in groups if one.mean_ms is not None]
+    if not times:
+        return what
+    share = sum(one.share_pct or 0.0 for one in groups)
+    verb = "takes" if what.startswith("1 ") else "take"
+    return f"{what} {verb} {format_significant(sum(times))} ms, {format_significant(share)} %"
+
+
+def _split(
+    groups: Sequence[LayerGroup[tuple[str, str]]],
+    *,
+    key: str,
+    title: str,
+    name: str,
+    color: Callable[[str | None], str],
+) -> Chart:
+    timed = any(one.mean_ms for one in groups)
+    sums: dict[str, float] = {}
+    for one in groups:
+        sums[one.key[0]] = sums.get(one.key[0], 0.0) + (
+            (one.mean_ms or 0.0) if timed else one.layers
+        )
+    order = {label: rank for rank, label in enumerate(sorted(sums, key=lambda one: -sums[one]))}
+    shown = sorted(
+        (one for one in groups if order[one.key[0]] < _MOST_ROWS), key=lambda one: order[one.key[0]]
+    )
+    rows: list[Spec] = [
+        {
+            "row": f"{order[one.key[0]]:03}",
+            "label": one.key[0],
+            "name": one.key[0],
+            "group": one.key[1],
+            "value": (one.mean_ms or 0.0) if timed else one.layers,
+            "layers": one.layers,
+            "ms": one.mean_ms,
+            "share": one.share_pct,
+        }
+        for one in shown
+    ]
+    left = len(order) - _MOST_ROWS
+    return Chart(
+        key=key,
+        title=title,
+        subtitle=(f"{left:,} more with less time are not shown",) if left > 0 else (),
+        spec=bars(
+            rows,
+            "mean time per iteration, ms" if timed else "layers",
+            {**_TIPS, "group": name},
+            group_color(name, [one.key[1] for one in groups], color),
+        ),
+        table=table_of(
+            ("Of", name.capitalize(), "Layers", "Mean, ms", "Share, %"),
+            [
+                (*one.key, f"{one.layers:,}", figure(one.mean_ms), figure(one.share_pct))
+                for one in shown
+            ],
+        ),
+        height=height_of(rows),
+    )

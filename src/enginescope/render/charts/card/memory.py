@@ -1,0 +1,166 @@
+"""What the layers of a plan keep, read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.analysis.layer_stretches import stretches
+from enginescope.analysis.liveness import liveness
+from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plan_view import PlanView
+from enginescope.core.units import format_bytes
+from enginescope.render.charts.bars import bars, group_color, height_of
+from enginescope.render.charts.card.order import (
+    place_text,
+    stretch_bars,
+    stretch_table,
+    stretch_text,
+)
+from enginescope.render.charts.card.wording import counted, figure, table_of
+from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.palette import BLUE, ORANGE
+from enginescope.render.phrases import shorten
+
+_MIB = 1 << 20
+_COLORS = {"weights": BLUE, "activations": ORANGE}
+_MOST_POINTS = 1_000
+_LIFE = (
+    "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
+    "and outputs. TensorRT needs more: workspaces, alignment"
+)
+
+
+def weights_in_order(view: PlanView) -> Chart | None:
+    """Weights of the layers as they follow each other."""
+    return _in_order(view, "weights", lambda row: row.size.weights_bytes)
+
+
+def activations_in_order(view: PlanView) -> Chart | None:
+    """What the layers read and write as they follow each other."""
+    return _in_order(view, "activations", lambda row: row.size.activation_bytes)
+
+
+def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
+    """The layers with the largest footprint: activations and weights."""
+    known = [row for row in view.facts if row.size.footprint_bytes]
+    ranked = sorted(known, key=lambda row: -(row.size.footprint_bytes or 0))
+    if not ranked:
+        return None
+    rows = [part for rank, row in enumerate(ranked[:top]) for part in _parts(rank, row)]
+    whole = sum(row.size.footprint_bytes or 0 for row in known)
+    unknown = len(view.facts) - sum(row.size.footprint_bytes is not None for row in view.facts)
+    left = (f"{counted(unknown, 'layer')} left out: a size is not known",) if unknown else ()
+    shown = f"{min(top, len(ranked)):,} of {counted(len(ranked), 'layer')}"
+    return Chart(
+        key="footprint-per-layer",
+        title="Layers by footprint: activations read and written, and weights",
+        subtitle=(f"The largest {shown}; all together {format_bytes(whole)}", *left),
+        spec=bars(
+            rows,
+            "MiB",
+            {"name": "layer", "group": "of it", "value": "MiB#", "type": "type"},
+            group_color("of it", list(_COLORS), lambda one: _COLORS[one or "weights"]),
+        ),
+        table=table_of(
+            ("Layer", "Activations, bytes", "Weights, bytes", "Together, bytes"),
+            [
+                (
+                    row.layer.name,
+                    f"{row.size.activation_bytes:,}",
+                    f"{row.size.weights_bytes:,}",
+                    f"{row.size.footprint_bytes:,}",
+                )
+                for row in ranked[:top]
+            ],
+        ),
+        height=height_of(rows),
+    )
+
+
+def live_activations(view: PlanView) -> Chart | None:
+    """Activations alive at each layer, if the layers run in the plan's order."""
+    found = liveness(view.plan)
+    if found is None or not found.peak_bytes:
+        return None
+    step = -(-len(found.live_bytes) // _MOST_POINTS)
+    rows: list[Spec] = [
+        {
+            "x": start + 1,
+            "y": max(found.live_bytes[start : start + step]) / _MIB,
+            "name": view.layers[start].name,
+        }
+        for start in range(0, len(found.live_bytes), step)
+    ]
+    unknown = (f"{counted(found.unknown, 'tensor')} of unknown size left out",)
+    peak = view.layers[found.peak_at]
+    return Chart(
+        key="live-activations",
+        title=(
+            f"Activations alive at each layer: at most {format_bytes(found.peak_bytes)}, "
+            f"at layer {found.peak_at + 1:,}"
+        ),
+        subtitle=(
+            f"The most is alive while {shorten(peak.name, 60)} runs",
+            _LIFE,
+            *(unknown if found.unknown else ()),
+        ),
+        spec={
+            "data": {"values": rows},
+            "mark": {"type": "area", "line": True, "opacity": 0.35, "interpolate": "step"},
+            "encoding": {
+                "x": quantity(
+                    "x",
+                    "position among the layers that do work",
+                    scale={"zero": False, "nice": False},
+                    axis={"grid": False, "tickMinStep": 1, "format": ",.0f"},
+                ),
+                "y": quantity("y", "alive, MiB", axis={"tickCount": 5}),
+                "tooltip": tooltip(x="position#", name="layer", y="alive, MiB#"),
+            },
+        },
+        table=table_of(
+            ("Position", "Layer", "Alive, MiB"),
+            [(f"{one['x']:,}", one["name"], figure(one["y"])) for one in rows],
+        ),
+        height=180,
+    )
+
+
+def _in_order(view: PlanView, name: str, value: Callable[[LayerFacts], int | None]) -> Chart | None:
+    found = stretches(view.facts, lambda _: name, lambda row: _mib(value(row)))
+    if not any(amount for one in found for _, amount in one.parts):
+        return None
+    whole = sum(value(row) or 0 for row in view.facts)
+    top = max(found, key=lambda one: one.parts[0][1])
+    color = group_color(name, [name], lambda one: _COLORS[one or name], legend=False)
+    return Chart(
+        key=f"{name}-per-layer",
+        title=f"{name.capitalize()} in the plan's order: {format_bytes(whole)}",
+        subtitle=(
+            f"The most is in layer {place_text(top)}: {shorten(top.largest, 60)}",
+            *stretch_text(found, "the sum of"),
+        ),
+        spec=stretch_bars(found, f"{name}, MiB", "MiB", color),
+        table=stretch_table(found, "MiB"),
+        height=160,
+    )
+
+
+def _mib(value: int | None) -> float | None:
+    return None if value is None else value / _MIB
+
+
+def _parts(rank: int, row: LayerFacts) -> list[Spec]:
+    sizes = {"weights": row.size.weights_bytes, "activations": row.size.activation_bytes}
+    return [
+        {
+            "row": f"{rank:05}",
+            "label": shorten(row.layer.name, 44),
+            "name": row.layer.name,
+            "type": row.layer.type,
+            "group": name,
+            "value": _mib(size),
+        }
+        for name, size in sizes.items()
+        if size
+    ]

@@ -1,0 +1,201 @@
+"""The whole plan in execution order, and how its time adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from enginescope.analysis.cumulative_time import CumulativePoint, cumulative_time
+from enginescope.analysis.layer_stretches import Stretch, stretches
+from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plan_view import PlanView
+from enginescope.core.units import format_significant
+from enginescope.render.charts.bars import group_color
+from enginescope.render.charts.card.wording import NOT_KNOWN, counted, table_of
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.palette import family_color, precision_color, type_family
+from enginescope.render.theme import LIGHT
+
+_ORDERS = ("slowest first", "in the plan's order")
+
+
+def time_in_order(view: PlanView) -> Chart | None:
+    """Time of the layers as they follow each other, coloured by kind of work."""
+    return _in_order(
+        view,
+        key="latency-in-order",
+        title="Time in the plan's order, coloured by kind of work",
+        name="kind of work",
+        group=lambda row: type_family(row.layer.type),
+        color=family_color,
+    )
+
+
+def precision_in_order(view: PlanView) -> Chart | None:
+    """The same by the precision of the first input."""
+    return _in_order(
+        view,
+        key="precision-per-layer",
+        title="Time in the plan's order, coloured by precision",
+        name="precision",
+        group=lambda row: row.precision or NOT_KNOWN,
+        color=precision_color,
+    )
+
+
+def output_precision_in_order(view: PlanView) -> Chart | None:
+    """The same by the precision of the first output."""
+    return _in_order(
+        view,
+        key="output-precision-per-layer",
+        title="Time in the plan's order, coloured by output precision",
+        name="output precision",
+        group=lambda row: row.output_precision or NOT_KNOWN,
+        color=precision_color,
+    )
+
+
+def cumulative(view: PlanView) -> Chart | None:
+    """How the layers' times add up, in the plan's order and the slowest first."""
+    found = cumulative_time(view.facts)
+    if found is None:
+        return None
+    points = dict(zip(_ORDERS, (found.slowest_first, found.in_order), strict=True))
+    rows = [
+        {"x": one.layers, "y": one.share_pct, "ms": one.mean_ms, "group": name}
+        for name, some in points.items()
+        for one in some
+    ]
+    verb = "takes" if found.most_layers == 1 else "take"
+    return Chart(
+        key="cumulative-latency",
+        title=(
+            f"{found.most_layers:,} of {counted(found.timed, 'timed layer')} {verb} 80 % "
+            "of the time"
+        ),
+        subtitle=("A straight line in the plan's order: the time is spread evenly over it",),
+        spec={
+            "data": {"values": rows},
+            "mark": {"type": "line", "strokeWidth": 2, "interpolate": "linear"},
+            "encoding": {
+                "x": quantity("x", "layers", scale={"nice": False}),
+                "y": quantity("y", "share of the layers' time, %", scale={"domain": [0, 100]}),
+                "color": _line_colors(),
+                "strokeDash": {
+                    "field": "group",
+                    "type": "nominal",
+                    "scale": {"domain": list(_ORDERS), "range": [[1, 0], [5, 3]]},
+                    "legend": None,
+                },
+                "tooltip": tooltip(group="order", x="layers#", y="share, %#", ms="ms#"),
+            },
+        },
+        table=table_of(("Layers", "Slowest first, %", "Plan's order, %"), _shares(points)),
+        height=220,
+    )
+
+
+def _line_colors() -> Spec:
+    scale = {"domain": list(_ORDERS), "range": [LIGHT.accent, family_color("moving data")]}
+    return {
+        "field": "group",
+        "type": "nominal",
+        "scale": scale,
+        "legend": {"title": "order", "symbolType": "stroke"},
+    }
+
+
+def _shares(points: dict[str, tuple[CumulativePoint, ...]]) -> list[tuple[str, ...]]:
+    sides = points.values()
+    return [
+        (f"{both[0].layers:,}", *(format_significant(one.share_pct, 4) for one in both))
+        for both in zip(*sides, strict=True)
+    ]
+
+
+def _in_order(
+    view: PlanView,
+    *,
+    key: str,
+    title: str,
+    name: str,
+    group: Callable[[LayerFacts], str],
+    color: Callable[[str | None], str],
+) -> Chart | None:
+    found = stretches(view.facts, group, lambda row: row.mean_ms)
+    if not found:
+        return None
+    return Chart(
+        key=key,
+        title=title,
+        subtitle=stretch_text(found, "the sum of"),
+        spec=stretch_bars(found, "mean time, ms", "ms", group_color(name, _order(found), color)),
+        table=stretch_table(found, "Mean, ms"),
+        height=180,
+    )
+
+
+def stretch_text(found: Sequence[Stretch], what: str) -> tuple[str, ...]:
+    """Say what one bar is, where it is not one layer."""
+    each = found[0].last - found[0].first + 1
+    return (f"Each bar is {what} {each:,} layers",) if each > 1 else ()
+
+
+def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -> Spec:
+    """Return bars over positions in the plan, their parts on top of each other."""
+    rows = [
+        {
+            "low": one.first - 0.5,
+            "high": one.last + 0.5,
+            "layers": place_text(one),
+            "largest": one.largest,
+            "group": name,
+            "value": value,
+        }
+        for one in found
+        for name, value in one.parts
+    ]
+    gap = 1 if len(found) <= 120 else 0
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "bar", "binSpacing": gap},
+        "encoding": {
+            "x": quantity(
+                "low",
+                "position among the layers that do work",
+                bin="binned",
+                scale={"zero": False, "nice": False},
+                axis={"grid": False, "tickCount": 10, "tickMinStep": 1, "format": ",.0f"},
+            ),
+            "x2": {"field": "high"},
+            "y": quantity("value", title, stack="zero", axis={"tickCount": 5}),
+            "color": color,
+            "tooltip": tooltip(
+                layers="layers", group="colour", value=f"{unit}#", largest="largest in it"
+            ),
+        },
+    }
+
+
+def stretch_table(found: Sequence[Stretch], header: str) -> ChartTable:
+    """Return the stretches with their parts."""
+    rows = [
+        (place_text(one), name, format_significant(value, 4), one.largest)
+        for one in found
+        for name, value in one.parts
+        if value
+    ]
+    return table_of(("Layers", "Colour", header, "Largest in it"), rows)
+
+
+def place_text(one: Stretch) -> str:
+    """Return ``"7"``, or ``"101 … 110"``."""
+    return f"{one.first:,}" if one.first == one.last else f"{one.first:,} … {one.last:,}"
+
+
+def _order(found: Sequence[Stretch]) -> list[str]:
+    """Colours, the one with the most first."""
+    sums: dict[str, float] = {}
+    for one in found:
+        for name, value in one.parts:
+            sums[name] = sums.get(name, 0.0) + value
+    return sorted(sums, key=lambda name: -sums[name])

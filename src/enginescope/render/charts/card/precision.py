@@ -1,0 +1,148 @@
+"""Precisions of a plan: how much each has, and where they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.analysis.layer_groups import group_layers
+from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.precision_rollup import RollupPart, precision_rollup
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.render.charts.bars import bars, group_color, height_of
+from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
+from enginescope.render.charts.spec import Chart, Spec, tooltip
+from enginescope.render.palette import AMOUNTS, precision_color
+
+_TEXTS: dict[str, Callable[[float], str]] = {
+    "layers": lambda value: counted(round(value), "layer"),
+    "time": format_ms,
+    "MACs": lambda value: f"{format_significant(value / 1e9, 4)} billion MACs",
+    "activations": lambda value: format_bytes(round(value)),
+    "weights": lambda value: format_bytes(round(value)),
+}
+
+
+def rollup(view: PlanView) -> Chart | None:
+    """What part of layers, time, work and bytes each precision has."""
+    parts = precision_rollup(view.facts)
+    if not any(one.precision != NOT_KNOWN for one in parts):
+        return None
+    measures = list(dict.fromkeys(one.measure for one in parts))
+    rows: list[Spec] = [
+        {
+            "row": f"{measures.index(one.measure)}",
+            "label": one.measure,
+            "group": one.precision,
+            "value": one.share_pct,
+            "amount": _TEXTS[one.measure](one.value),
+        }
+        for one in parts
+    ]
+    tips = {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"}
+    color = group_color("precision", [one.precision for one in parts], precision_color)
+    spec = bars(rows, "share, %", tips, color)
+    spec["encoding"]["x"]["scale"] = {"domain": [0, 100]}
+    return Chart(
+        key="precision-rollup",
+        title=f"Precisions: {_most(parts, measures)}",
+        subtitle=("Of the layers' first inputs; each bar is all of what is known",),
+        spec=spec,
+        table=table_of(
+            ("Of", "Precision", "Amount", "Share, %"),
+            [
+                (one.measure, one.precision, _TEXTS[one.measure](one.value), figure(one.share_pct))
+                for one in parts
+            ],
+        ),
+        height=height_of(rows),
+    )
+
+
+def _most(parts: tuple[RollupPart, ...], measures: list[str]) -> str:
+    measure = "time" if "time" in measures else "layers"
+    first = next(one for one in parts if one.measure == measure)
+    share = format_significant(first.share_pct)
+    return f"{first.precision} has {share} % of the {measure}"
+
+
+def precision_changes(view: PlanView) -> Chart | None:
+    """Layers by what they read and what they write."""
+    pairs = group_layers(
+        view.facts, lambda row: (row.precision or NOT_KNOWN, row.output_precision or NOT_KNOWN)
+    )
+    if not any(NOT_KNOWN not in one.key for one in pairs):
+        return None
+    timed = any(one.mean_ms for one in pairs)
+    rows: list[Spec] = [
+        {
+            "from": one.key[0],
+            "to": one.key[1],
+            "layers": one.layers,
+            "ms": one.mean_ms,
+            "share": one.share_pct,
+            "shade": one.mean_ms if timed else one.layers,
+            "text": f"{one.layers:,}" + (f" · {format_ms(one.mean_ms, 3)}" if timed else ""),
+        }
+        for one in pairs
+    ]
+    changed = sum(one.layers for one in pairs if one.key[0] != one.key[1])
+    extents = len({one["from"] for one in rows})
+    return Chart(
+        key="precision-changes",
+        title=_changed_text(changed, len(view.facts)),
+        subtitle=("Rows: type of the first input; columns: of the first output",),
+        spec=_matrix(rows, "mean time, ms" if timed else "layers"),
+        table=table_of(
+            ("Reads", "Writes", "Layers", "Mean, ms", "Share, %"),
+            [
+                (*one.key, f"{one.layers:,}", figure(one.mean_ms), figure(one.share_pct))
+                for one in pairs
+            ],
+        ),
+        height=max(60, 40 * extents),
+    )
+
+
+def _changed_text(changed: int, layers: int) -> str:
+    verb = "writes another type than it reads"
+    if changed != 1:
+        verb = "write another type than they read"
+    return f"{changed:,} of {counted(layers, 'layer')} {verb}"
+
+
+def _matrix(rows: list[Spec], shade_title: str) -> Spec:
+    top = max(one["shade"] or 0.0 for one in rows)
+    place = {
+        "y": {"field": "from", "type": "nominal", "title": "reads", "sort": None},
+        "x": {
+            "field": "to",
+            "type": "nominal",
+            "title": "writes",
+            "sort": None,
+            "axis": {"orient": "top", "labelAngle": 0},
+        },
+    }
+    tips = tooltip(
+        **{"from": "reads", "to": "writes", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
+    )
+    shade = {
+        "field": "shade",
+        "type": "quantitative",
+        "title": shade_title,
+        "scale": {"scheme": AMOUNTS, "domain": [0, top or 1]},
+    }
+    ink = {
+        "condition": {"test": f"datum.shade > {0.55 * top}", "value": "#1b1f27"},
+        "value": "#ffffff",
+    }
+    return {
+        "data": {"values": rows},
+        "encoding": place,
+        "layer": [
+            {"mark": {"type": "rect"}, "encoding": {"color": shade, "tooltip": tips}},
+            {
+                "mark": {"type": "text"},
+                "encoding": {"text": {"field": "text"}, "color": ink, "tooltip": tips},
+            },
+        ],
+    }

@@ -1,0 +1,142 @@
+"""Layers by two quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from enginescope.analysis.layer_clusters import Cluster, Clusters, clusters
+from enginescope.analysis.layer_quantities import Quantity, quantity_named
+from enginescope.analysis.plan_view import PlanView
+from enginescope.core.errors import UsageError
+from enginescope.core.units import format_significant
+from enginescope.render.charts.card.colors import COLORS, GROUPS, color_channel
+from enginescope.render.charts.card.wording import counted, figure, table_of
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+
+
+def scatter(
+    view: PlanView,
+    *,
+    x: str = "footprint",
+    y: str = "time",
+    color: str = "precision",
+    kinds: Collection[str] | None = None,
+    key: str | None = None,
+) -> Chart | None:
+    """Layers as points by two quantities, on logarithmic axes; near ones of a large plan as one.
+
+    Parameters
+    ----------
+    view : PlanView
+    x, y : str
+        Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``, ``"intensity"`` …
+    color : str
+        ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
+    kinds : collection of str, optional
+        Only layers of these types.
+    key : str, optional
+        Name of the chart.
+    """
+    if color not in GROUPS:
+        raise UsageError(
+            f"{color!r} is no colour of points",
+            why=f"there are {', '.join(GROUPS)}",
+            hint="amounts go on an axis" if color in COLORS else None,
+        )
+    across, up = quantity_named(x), quantity_named(y)
+    rows = [row for row in view.facts if kinds is None or row.layer.type in kinds]
+    found = clusters(rows, across.value, up.value, GROUPS[color].group)
+    if not found.points:
+        return None
+    points = sorted(found.points, key=lambda one: -one.layers)
+    return Chart(
+        key=key or f"{x}-{y}",
+        title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
+        subtitle=_notes(found),
+        spec=_spec(points, across, up, color_channel(color, _legend(points))),
+        table=_table(points, across, up, GROUPS[color].name),
+        height=300,
+    )
+
+
+def _short(title: str) -> str:
+    return title.partition(",")[0].partition(":")[0]
+
+
+def _legend(points: list[Cluster]) -> list[str]:
+    counts: dict[str, int] = {}
+    for one in points:
+        counts[one.key] = counts.get(one.key, 0) + one.layers
+    return sorted(counts, key=lambda name: -counts[name])
+
+
+def _notes(found: Clusters) -> tuple[str, ...]:
+    layers = sum(one.layers for one in found.points)
+    together = layers > len(found.points)
+    drawn = f"{counted(layers, 'layer')}{', near ones as one larger point' if together else ''}"
+    left = (
+        f"; {counted(found.left_out, 'layer')} left out, where a value is 0 or not known"
+        if found.left_out
+        else ""
+    )
+    return (f"{drawn}{left}",)
+
+
+def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) -> Spec:
+    rows = [
+        {
+            "x": one.x,
+            "y": one.y,
+            "group": one.key,
+            "layers": one.layers,
+            "ms": one.mean_ms,
+            "name": one.example.layer.name,
+            "type": one.example.layer.type,
+        }
+        for one in points
+    ]
+    several = any(one.layers > 1 for one in points)
+    size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
+    axis = {"format": "~s", "tickCount": 6}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
+        "encoding": {
+            "x": quantity("x", across.title, scale={"type": "log"}, axis=axis),
+            "y": quantity("y", up.title, scale={"type": "log"}, axis={**axis, "format": "~g"}),
+            "color": color,
+            "shape": {
+                "field": "group",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": color["scale"]["domain"]},
+            },
+            **({"size": size} if several else {}),
+            "tooltip": tooltip(
+                name="layer",
+                type="type",
+                x=f"{across.title}#",
+                y=f"{up.title}#",
+                group="colour",
+                layers="layers#",
+                ms="together, ms#",
+            ),
+        },
+    }
+
+
+def _table(points: list[Cluster], across: Quantity, up: Quantity, color: str) -> ChartTable:
+    ranked = sorted(points, key=lambda one: -one.y)
+    return table_of(
+        (up.title.capitalize(), across.title.capitalize(), color.capitalize(), "Layers", "Slowest"),
+        [
+            (
+                format_significant(one.y, 4),
+                format_significant(one.x, 4),
+                one.key,
+                figure(one.layers, 1),
+                one.example.layer.name,
+            )
+            for one in ranked
+        ],
+    )

@@ -1,0 +1,149 @@
+"""The slowest layers, and what all others take together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from enginescope.analysis.kernels import groups_of, kernel_of
+from enginescope.analysis.layer_quantities import quantity_named
+from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plan_view import PlanView
+from enginescope.core.units import format_significant
+from enginescope.render.charts.bars import bars, height_of
+from enginescope.render.charts.card.colors import (
+    check_color,
+    color_channel,
+    color_fields,
+    color_title,
+)
+from enginescope.render.charts.card.wording import counted, figure, shape, table_of
+from enginescope.render.charts.spec import Chart, ChartTable, Spec
+from enginescope.render.phrases import shorten
+
+_NAME_LENGTH = 44
+_TIPS = {
+    "name": "layer",
+    "ms": "mean, ms#",
+    "share": "share of the sum, %#",
+    "type": "type",
+    "kernel": "kernel",
+    "groups": "groups",
+    "macs": "million MACs#",
+    "mib": "activations and weights, MiB#",
+    "intensity": "MACs per byte#",
+    "tactic": "tactic",
+}
+
+
+def slowest_layers(
+    view: PlanView,
+    *,
+    top: int = 30,
+    color: str = "precision",
+    kinds: Collection[str] | None = None,
+    noun: str = "layer",
+) -> Chart | None:
+    """The `top` layers with the longest mean time, and the rest in one bar.
+
+    Parameters
+    ----------
+    view : PlanView
+    top : int
+    color : str
+        ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
+        ``"macs"``, ``"footprint"``, ``"intensity"``, ``"compute"``, ``"bandwidth"``, ``"groups"``.
+    kinds : collection of str, optional
+        Only layers of these types.
+    noun : str
+        What such a layer is called.
+    """
+    check_color(color)
+    every = [row for row in view.facts if row.mean_ms and (not kinds or row.layer.type in kinds)]
+    every.sort(key=lambda row: -(row.mean_ms or 0.0))
+    if not every:
+        return None
+    shown, rest = every[:top], every[top:]
+    rows = [_row(rank, row, color) for rank, row in enumerate(shown)]
+    groups = [row["group"] for row in rows if "group" in row]
+    if rest:
+        rows.append(_rest(rest, noun))
+        groups += [rows[-1]["group"]] if groups else []
+    share = sum(row["share"] or 0.0 for row in rows[: len(shown)])
+    which = f"The {len(shown)} slowest of {len(every):,}" if rest else f"All {len(every)} timed"
+    key = "latency-per-layer" if kinds is None else f"latency-per-{noun.replace(' ', '-')}"
+    return Chart(
+        key=key,
+        title=f"{noun.capitalize()}s by mean time, coloured by {color_title(color)}",
+        subtitle=(f"{which}: {format_significant(share)} % of the sum over all layers",),
+        spec=bars(rows, "mean time per iteration, ms", _TIPS, color_channel(color, groups)),
+        table=_table(shown),
+        height=height_of(rows),
+    )
+
+
+def _row(rank: int, row: LayerFacts, color: str) -> Spec:
+    layer = row.layer
+    return {
+        "row": f"{rank:05}",
+        "label": shorten(layer.name, _NAME_LENGTH),
+        "name": layer.name,
+        "value": row.mean_ms,
+        "ms": row.mean_ms,
+        "share": 100 * (row.mean_ms or 0.0) / row.whole_ms if row.whole_ms else None,
+        "type": layer.type,
+        "kernel": shape(kernel_of(layer)),
+        "groups": figure(groups_of(layer)),
+        "macs": quantity_named("macs").value(row),
+        "mib": quantity_named("footprint").value(row),
+        "intensity": row.work.arithmetic_intensity,
+        "tactic": layer.tactic_name or "not known",
+        **color_fields(color, row),
+    }
+
+
+def _rest(rows: Sequence[LayerFacts], noun: str) -> Spec:
+    label = f"{counted(len(rows), f'other {noun}')}, together"
+    sum_ms = sum(row.mean_ms or 0.0 for row in rows)
+    whole_ms = rows[0].whole_ms
+    nothing = dict.fromkeys(("type", "kernel", "groups", "macs", "mib", "intensity", "tactic"))
+    return {
+        **nothing,
+        "row": "rest",
+        "label": label,
+        "name": label,
+        "value": sum_ms,
+        "ms": sum_ms,
+        "share": 100 * sum_ms / whole_ms if whole_ms else None,
+        "group": "others",
+        "shade": None,
+    }
+
+
+def _table(rows: Sequence[LayerFacts]) -> ChartTable:
+    return table_of(
+        (
+            "Layer",
+            "Mean, ms",
+            "Type",
+            "Precision",
+            "Kernel",
+            "Groups",
+            "Million MACs",
+            "Activations and weights, MiB",
+            "MACs per byte",
+        ),
+        [
+            (
+                row.layer.name,
+                figure(row.mean_ms),
+                row.layer.type,
+                row.precision or "—",
+                shape(kernel_of(row.layer)) if kernel_of(row.layer) else "—",
+                figure(groups_of(row.layer), 1),
+                figure(quantity_named("macs").value(row)),
+                figure(quantity_named("footprint").value(row)),
+                figure(row.work.arithmetic_intensity),
+            )
+            for row in rows
+        ],
+    )

@@ -1,0 +1,36 @@
+"""Words and tables that the charts of the report card share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.core.units import format_significant
+from enginescope.render.charts.spec import ChartTable
+
+NOT_KNOWN = "not known"
+#: Most rows of the table behind a picture.
+_TABLE_ROWS = 250
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``"1 layer"`` or ``"1,234 layers"``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Return a number, or a dash where it is not known."""
+    return "—" if value is None else format_significant(value, digits)
+
+
+def shape(extents: Sequence[int] | None) -> str:
+    """Return ``"3×3"``."""
+    return "×".join(str(one) for one in extents) if extents else NOT_KNOWN
+
+
+def table_of(headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ChartTable:
+    """Return the table behind a picture; a long one ends in how many rows are left out."""
+    if len(rows) <= _TABLE_ROWS:
+        return ChartTable(headers=headers, rows=tuple(rows))
+    left = len(rows) - _TABLE_ROWS
+    last = (f"… {left:,} more", *("" for _ in headers[1:]))
+    return ChartTable(headers=headers, rows=(*rows[:_TABLE_ROWS], last))
