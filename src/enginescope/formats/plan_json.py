@@ -150,7 +150,8 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
             Notice(
                 code="I-NAMES-ONLY",
                 message=f"{source} names its layers and says nothing else of them; "
-                "build with detailed profiling verbosity to see more",
+                "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
+                "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED",
                 evidence={"file": source, "layers": len(plan.layers)},
                 level="info",
             )
