@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 from enginescope.cli.main import main
 from enginescope.model.environment import Environment, Host
 from enginescope.runner.capabilities import advice, diagnose
+from tests.probe.test_nvml import fake_nvml
 
 
 def test_screen(capsys) -> None:
@@ -12,6 +14,14 @@ def test_screen(capsys) -> None:
     shown = capsys.readouterr().out
     assert "ort-cpu" in shown
     assert "timer" in shown
+
+
+def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "Example GPU · driver 555.1 · " in shown
+    assert "at most SM 1,980 MHz, memory 2,619 MHz" in shown
 
 
 def test_json(capfdbinary) -> None:

@@ -25,6 +25,9 @@ def fake_nvml(**changes):
         "nvmlDeviceGetUUID": lambda _: "GPU-1",
         "nvmlDeviceGetCudaComputeCapability": lambda _: (9, 0),
         "nvmlDeviceGetMemoryInfo": refuse,
+        "nvmlDeviceGetMaxClockInfo": lambda _, clock: {1: 1980, 2: 2619}[clock],
+        "NVML_CLOCK_SM": 1,
+        "NVML_CLOCK_MEM": 2,
     }
     return SimpleNamespace(**(parts | changes))
 
@@ -36,6 +39,25 @@ def test_what_is_not_reported_is_none(monkeypatch) -> None:
     assert device.driver == "555.1"
     assert device.compute_capability == "9.0"
     assert device.memory_bytes is None
+
+
+def test_the_highest_clocks(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    (device,) = probe_devices()
+    assert (device.max_sm_clock_mhz, device.max_memory_clock_mhz) == (1980, 2619)
+
+
+def test_a_gpu_that_does_not_tell_its_memory_clock(monkeypatch) -> None:
+    """GPUs of embedded boards say NotSupported, which ends trex's tool."""
+
+    def clock(_, which):
+        if which == 2:
+            raise FakeNVMLError
+        return 1300
+
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(nvmlDeviceGetMaxClockInfo=clock))
+    (device,) = probe_devices()
+    assert (device.max_sm_clock_mhz, device.max_memory_clock_mhz) == (1300, None)
 
 
 def test_no_driver_means_no_devices(monkeypatch) -> None:

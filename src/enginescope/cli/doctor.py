@@ -7,6 +7,7 @@ import sys
 import click
 
 from enginescope.cli.options import json_option
+from enginescope.model.environment import Device
 
 
 @click.command("doctor")
@@ -35,7 +36,10 @@ def command(as_json: bool) -> None:
     print(f"governor {host.governor or 'not visible'} · load {host.load_1min or 0:.2f}")
     print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns")
     for device in found.environment.devices:
-        print(f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}")
+        print(
+            f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}"
+            f"{_clocks(device)}"
+        )
     if not found.environment.devices:
         print("no NVIDIA GPU seen")
     print()
@@ -44,3 +48,9 @@ def command(as_json: bool) -> None:
     show(table(("extra", "there", "for", "to get it"), rows(found.extras)))
     for line in found.advice:
         print(f"! {line}")
+
+
+def _clocks(device: Device) -> str:
+    parts = (("SM", device.max_sm_clock_mhz), ("memory", device.max_memory_clock_mhz))
+    known = [f"{part} {mhz:,} MHz" for part, mhz in parts if mhz is not None]
+    return f" · at most {', '.join(known)}" if known else ""

@@ -17,6 +17,8 @@ class Device(Record, frozen=True, kw_only=True):
     memory_bytes : int or None
     sm_count : int or None
     driver : str or None
+    max_sm_clock_mhz, max_memory_clock_mhz : int or None
+        The highest the GPU can be set to, not those it ran at.
     """
 
     name: str
@@ -25,6 +27,8 @@ class Device(Record, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     sm_count: int | None = None
     driver: str | None = None
+    max_sm_clock_mhz: int | None = None
+    max_memory_clock_mhz: int | None = None
 
 
 class Host(Record, frozen=True, kw_only=True):

@@ -131,6 +131,10 @@ def _device(nvml: Any, index: int, driver: str | None) -> Device | None:
         compute_capability=".".join(map(str, capability)) if capability else None,
         memory_bytes=int(memory.total) if memory else None,
         driver=driver,
+        max_sm_clock_mhz=_query(nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
+        max_memory_clock_mhz=_query(
+            nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM
+        ),
     )
 
 
