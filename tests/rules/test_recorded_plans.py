@@ -12,23 +12,8 @@ import pytest
 from enginescope.formats.plan_files import PlanFiles, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint
-
-#: trex's linter -> the rules that say the same.
-COUNTERPARTS = {
-    "ConvLinter.tc_lint": ("PLAN101",),
-    "ConvLinter.mixed_precision_lint": ("PLAN103",),
-    "ConvLinter.alignment_lint": ("PLAN102",),
-    "ReformatLinter.lint": ("PLAN104", "PLAN106"),
-    "SliceLinter.lint": ("PLAN105",),
-    "QDQLinter.lint": ("PLAN106",),
-}
-PLANS = (
-    "mobilenet.qat.onnx.engine",
-    "mobilenet_v2_residuals.qat.onnx.engine",
-    "resnet18-a100-fp16.engine",
-    "resnet18-a100-fp32.engine",
-    "resnet18-a100-qat-residual.engine",
-)
+from tests.trex.corrections import LINTERS, NOT_FOUND
+from tests.trex.examples import EXAMPLES as PLANS
 
 
 @lru_cache
@@ -54,24 +39,15 @@ def messages(report: LintReport, subject: str) -> list[str]:
 def not_ours(shared: Path, report: LintReport, plan: str, linter: str) -> set[str]:
     """What trex says and we do not."""
     golden = json.loads((shared / "goldens.json").read_text())["plans"][plan]["lint"]
-    return set(golden[linter]["names"]) - subjects(report, *COUNTERPARTS[linter])
+    return set(golden[linter]["names"]) - subjects(report, *LINTERS[linter])
 
 
-@pytest.mark.parametrize("linter", COUNTERPARTS)
+@pytest.mark.parametrize("linter", LINTERS)
 @pytest.mark.parametrize("plan", PLANS)
 def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan, linter) -> None:
     missed = not_ours(shared, report(plan), plan, linter)
-    by_fault = {
-        # h16816 is a tensor core instruction
-        ("resnet18-a100-fp16.engine", "ConvLinter.tc_lint"): 7,
-        # two layers that name no tactic
-        ("mobilenet_v2_residuals.qat.onnx.engine", "ConvLinter.tc_lint"): 2,
-        # the last layer's floats are the engine's output
-        ("mobilenet.qat.onnx.engine", "ConvLinter.mixed_precision_lint"): 1,
-        ("mobilenet_v2_residuals.qat.onnx.engine", "ConvLinter.mixed_precision_lint"): 1,
-        ("resnet18-a100-qat-residual.engine", "ConvLinter.mixed_precision_lint"): 1,
-    }
-    assert len(missed) == by_fault.get((plan, linter), 0), missed
+    count, _ = NOT_FOUND.get((plan, linter), (0, ""))
+    assert len(missed) == count, missed
 
 
 def test_a_convolution_without_tensor_cores(report) -> None:

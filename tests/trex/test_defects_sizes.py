@@ -1,0 +1,140 @@
+"""Bytes that trex counts as 0, as less than 0, or on the wrong side."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.plan_view import PlanView
+from enginescope.model.tensor import DataType
+from tests.formats import plans
+from tests.formats.plans import tensor
+from tests.trex.made_plans import LINEAR, chain, convolution, layer, plan_of
+
+
+def view_of(*layers: dict, io: tuple[str, ...] = ("x", "y")) -> PlanView:
+    return PlanView(plan_of(list(layers), *io))
+
+
+def one_tensor(text: str, dims: list[int]) -> PlanView:
+    return view_of(layer("a", "kgen", [tensor("x", dims, text)], [tensor("y", dims, text)]))
+
+
+def test_weights_of_a_gemm_are_no_activations() -> None:
+    """TensorRT 10 lists them among the inputs: trex calls AlexNet's 110 MB activations."""
+    half = {"Format/Datatype": "Half"}
+    gemm = layer(
+        "fc",
+        "gemm",
+        [
+            {"Name": "x", "Dimensions": [1, 256], **half},
+            {"Name": "__mye12_dconst", "Dimensions": [256, 10], **half},
+            {"Name": "alpha_constantHalf", "Dimensions": [1, 1], **half},
+        ],
+        [{"Name": "y", "Dimensions": [1, 10], **half}],
+    )
+    totals = view_of(gemm).totals
+    assert (totals.weights_bytes, totals.activation_bytes) == ((2560 + 1) * 2, (256 + 10) * 2)
+    assert view_of(gemm).works[0].macs == 2560
+
+
+def test_constants_of_a_layer() -> None:
+    """trex does not look at ``Constants``."""
+    own = [tensor("kernel", [4, 4], "Half")]
+    view = view_of(layer("a", "kgen", [tensor("x", [4], "Half")], Constants=own), io=("x",))
+    assert (view.totals.weights_bytes, view.columns()["weights_size"]) == (32, [32])
+
+
+def test_weights_of_conv_act_pool() -> None:
+    """Their field is ``ConvWeights``: 0 bytes in trex."""
+    fused = layer(
+        "a",
+        "CaskConvActPool",
+        [tensor("x", [1, 3, 8, 8], LINEAR)],
+        [tensor("y", [1, 4, 4, 4], LINEAR)],
+        ParameterType="ConvActPool",
+        ConvWeights={"Type": "Int8", "Count": 9408},
+        ConvBias={"Type": "Float", "Count": 64},
+    )
+    totals = view_of(fused).totals
+    assert (totals.weights_bytes, totals.bias_bytes) == (9408, 256)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "of_ten"),
+    [
+        ("BFloat16", "BF16", 20),  # FP32 in trex's precision
+        ("Row major linear BFloat16 format", "BF16", 20),  # 0 bytes in trex
+        ("Bool", "BOOL", 10),  # 0
+        ("Row major linear BOOL", "BOOL", 10),
+        ("Row major linear INT8 format", "INT8", 10),  # unknown: 0
+        ("E8M0", "E8M0", 10),  # unknown: 0
+        ("FP8", "FP8", 10),
+        ("Row major linear FP8 format", "FP8", 10),
+        ("Int4", "INT4", 5),
+        ("FP4E2M1", "FP4", 5),
+        ("Int64", "INT64", 80),
+    ],
+)
+def test_types(text: str, dtype: str, of_ten: int) -> None:
+    """BF16, Bool and spellings that are not in its list count 0 bytes in trex."""
+    view = one_tensor(text, [10])
+    assert view.layers[0].precision is DataType(dtype)
+    assert view.totals.activation_bytes == 2 * of_ten
+
+
+@pytest.mark.parametrize(("text", "odd"), [("Int4", 4), ("FP4", 4)])
+def test_half_a_byte_is_rounded_up(text: str, odd: int) -> None:
+    """Seven values of four bits take four bytes; trex says 3.5."""
+    assert one_tensor(text, [7]).totals.activation_bytes == 2 * odd
+
+
+def test_a_format_that_is_not_known() -> None:
+    """0 bytes in trex, and nothing said; here it is counted as not known."""
+    totals = one_tensor("Novel format", [10]).totals
+    assert (totals.activation_bytes, totals.unknown_tensors) == (None, 2)
+
+
+def test_dynamic_dimensions() -> None:
+    """−1 makes negative sizes in trex."""
+    view = one_tensor(LINEAR, [-1, 3, 8, 8])
+    assert view.layers[0].inputs[0].shape == (None, 3, 8, 8)
+    assert view.columns()["total_io_size_bytes"] == [None]
+    assert (view.totals.activation_bytes, view.totals.unknown_tensors) == (None, 2)
+
+
+def test_padding_of_vectorised_formats() -> None:
+    """trex counts 3 channels where 8 or 32 lie in memory; both are told apart here."""
+    totals = PlanView(plan_of([plans.convolution()], "packed", "features")).totals
+    assert totals.activation_bytes == 3 * 64 * 2 + 4 * 64
+    assert totals.padded_activation_bytes == 8 * 64 * 2 + 32 * 64
+
+
+def test_a_reused_region() -> None:
+    """Memory that is written again is one tensor with two writers, and counts at each use."""
+    layers = chain(("a", "kgen", "x", "t"), ("b", "kgen", "t", "u"), ("c", "kgen", "u", "t"))
+    view = view_of(*layers, *chain(("d", "kgen", "t", "y")))
+    (region,) = [one for one in view.tensors if one.tensor.name == "t"]
+    assert (region.written_by, region.read_by) == ((0, 2), (1, 3))
+    assert view.totals.activation_bytes == 8 * 4 * 64 * 4
+    assert view.totals.weights_bytes is None
+
+
+def test_kernels_of_a_type_of_their_own() -> None:
+    """trex takes a kernel at the size of the input's type in its bytes."""
+    own = {"Weights": {"Type": "Int8", "Count": 36}}
+    view = view_of(convolution("c", [3, 3], ([1, 2, 8, 8], [1, 2, 8, 8]), **own))
+    assert view.works[0].moved_bytes == 2 * 2 * 64 * 4 + 36
+    assert view.works[0].moved_bytes != 2 * 2 * 64 * 4 + 36 * 4
+
+
+def test_types_of_weights_that_trex_does_not_list() -> None:
+    """Kernels of BF16, FP8 or Int4 are 0 bytes in trex."""
+    sizes = {
+        kind: view_of(
+            convolution(
+                "c", [1, 1], ([1, 4, 1, 1], [1, 4, 1, 1]), Weights={"Type": kind, "Count": 16}
+            )
+        ).totals.weights_bytes
+        for kind in ("BFloat16", "FP8", "Int4", "FP4")
+    }
+    assert sizes == {"BFloat16": 32, "FP8": 16, "Int4": 8, "FP4": 8}
