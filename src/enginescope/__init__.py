@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         load_run,
         write_report,
     )
+    from enginescope.opened_plan import plan
 
 __all__ = [
     "EnginescopeError",
@@ -33,6 +34,7 @@ __all__ = [
     "compare_plans",
     "import_artifacts",
     "load_run",
+    "plan",
     "write_report",
 ]
 
@@ -44,6 +46,7 @@ _HOMES = {
     "compare_plans": "enginescope.facade",
     "import_artifacts": "enginescope.facade",
     "load_run": "enginescope.facade",
+    "plan": "enginescope.opened_plan",
     "write_report": "enginescope.facade",
 }
 

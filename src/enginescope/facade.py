@@ -236,10 +236,11 @@ def compare_plans(
     """
     from enginescope.analysis.comparison import compare
 
-    return compare([_planned_run(one) for one in plans], names=names, plan_profile=plan_profile)
+    return compare([planned_run(one) for one in plans], names=names, plan_profile=plan_profile)
 
 
-def _planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
+def planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
+    """Return the run of one engine: a stored one, or made of a plan and the files beside it."""
     if isinstance(what, RunView):
         return what.run
     from enginescope.analysis.plan_view import PlanView

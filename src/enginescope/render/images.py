@@ -1,6 +1,8 @@
-"""Charts as PNG."""
+"""Charts as PNG and SVG."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
@@ -24,12 +26,31 @@ def png_bytes(chart: Chart) -> bytes:
     EnginescopeError
         It refused the specification: a mistake of ours.
     """
-    converter = require("vl_convert", purpose="writing PNG plots", install="enginescope[plots]")
-    spec = {**chart.complete(width=_WIDTH), "padding": 18}
+    converter = _converter()
     try:
-        png: bytes = converter.vegalite_to_png(
-            vl_spec=spec, vl_version=_VEGA_LITE, config=chart_config(LIGHT), scale=_SCALE
-        )
+        png: bytes = converter.vegalite_to_png(**_request(chart), scale=_SCALE)
     except ValueError as error:
         raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
     return recompressed(png)
+
+
+def svg_text(chart: Chart) -> str:
+    """Return a chart as SVG on white; raises what `png_bytes` raises."""
+    converter = _converter()
+    try:
+        svg: str = converter.vegalite_to_svg(**_request(chart))
+    except ValueError as error:
+        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
+    return svg
+
+
+def _converter() -> Any:
+    return require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
+
+
+def _request(chart: Chart) -> dict[str, Any]:
+    return {
+        "vl_spec": {**chart.complete(width=_WIDTH), "padding": 18},
+        "vl_version": _VEGA_LITE,
+        "config": chart_config(LIGHT),
+    }

@@ -1,0 +1,153 @@
+"""A plan opened from Python, with its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enginescope.analysis.gpu_limits import GpuLimits
+from enginescope.analysis.plan_profile import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
+from enginescope.analysis.plan_view import PlanView
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.model.plan import Plan
+from enginescope.model.run import Run
+
+if TYPE_CHECKING:
+    from enginescope.analysis.run_view import RunView
+    from enginescope.chart_display import ChartDisplay
+
+
+class OpenedPlan(PlanView):
+    """A plan with its times, work and limits, and the charts of the report card.
+
+    Everything of `PlanView`, and `chart`.
+    """
+
+    @property
+    def chart_names(self) -> Mapping[str, str]:
+        """Every chart there is, and what it shows; see ``docs/report-card.md``."""
+        from enginescope.render.charts.card.every import PLAN_CHARTS
+
+        return {name: one.shows for name, one in PLAN_CHARTS.items()}
+
+    def chart(self, name: str, **options: Any) -> ChartDisplay:
+        """Return a chart that a notebook shows, and that can be saved.
+
+        Parameters
+        ----------
+        name : str
+            Of `chart_names`: ``"latency-per-type"``.
+        **options
+            Of that chart: ``top=10``, ``color="macs"``, ``x="intensity"``.
+
+        Raises
+        ------
+        UsageError
+            There is no such chart or option, or the plan has nothing to show in it: no layer
+            times, no convolutions.
+        """
+        from enginescope.chart_display import ChartDisplay
+
+        made = self._make(name, options)
+        if made is None:
+            raise UsageError(
+                f"{self.plan.name} has nothing to show in {name!r}",
+                why="it has no layer times" if self.profile is None else None,
+                hint="charts() has those that it has something for",
+            )
+        return ChartDisplay(made)
+
+    def charts(self) -> dict[str, ChartDisplay]:
+        """Return every chart that the plan has something for, by name."""
+        from enginescope.chart_display import ChartDisplay
+
+        made = {name: self._make(name, {}) for name in self.chart_names}
+        return {name: ChartDisplay(one) for name, one in made.items() if one is not None}
+
+    def _make(self, name: str, options: Mapping[str, Any]) -> Any:
+        from enginescope.render.charts.card.every import PLAN_CHARTS
+
+        if name not in PLAN_CHARTS:
+            raise UsageError(f"there is no chart {name!r}", hint=did_you_mean(name, PLAN_CHARTS))
+        found = PLAN_CHARTS[name]
+        for one in options:
+            if one not in found.options:
+                have = ", ".join(found.options) or "none"
+                raise UsageError(f"{name!r} has no option {one!r}", hint=f"it has {have}")
+        return found.make(self, **options)
+
+
+def plan(
+    what: str | PathLike[str] | RunView | PlanView,
+    *,
+    profile: str | PathLike[str] | None = None,
+    gpu: str | GpuLimits | None = None,
+    onnx: str | PathLike[str] | None = None,
+    plan_profile: int = 0,
+) -> OpenedPlan:
+    """Open a plan: its layers, times and work, as data frames and charts.
+
+    Parameters
+    ----------
+    what : path, RunView or PlanView
+        A plan's JSON, with the files beside it that are named like it; a folder of one engine's
+        files; a stored run's folder.
+    profile : path, optional
+        Layer times, where they are not beside the plan.
+    gpu : str or GpuLimits, optional
+        For the roofline.
+    onnx : path, optional
+        The model that the plan was built from.
+    plan_profile : int
+        Optimisation profile to look at, of a plan that has several.
+
+    Raises
+    ------
+    UsageError
+        There is no plan, or no such profile.
+    FormatError
+        A file cannot be used.
+
+    Examples
+    --------
+    >>> view = es.plan("net.graph.json")                       # doctest: +SKIP
+    >>> view.chart("latency-per-type")                         # doctest: +SKIP
+    >>> view.to_pandas("Convolution")["attr.macs"].sum()       # doctest: +SKIP
+    """
+    from enginescope.formats.onnx_graph import read_onnx_graph
+
+    run = _run_of(what, profile)
+    if run.plan is None:
+        raise UsageError(
+            f"{run.job.subject.name} has no plan",
+            hint="trtexec writes one with --exportLayerInfo",
+        )
+    times, several = run.profile, plan_profiles(run.plan)
+    if times is not None and several:
+        times = times_of_plan_profile(times, plan_profile)
+    shown: Plan = of_plan_profile(run.plan, plan_profile)
+    graph = read_onnx_graph(Path(onnx)) if onnx is not None else None
+    return OpenedPlan(shown, times, gpu=gpu, onnx=graph)
+
+
+def _run_of(
+    what: str | PathLike[str] | RunView | PlanView, profile: str | PathLike[str] | None
+) -> Run:
+    from enginescope.facade import planned_run
+
+    if profile is None:
+        return planned_run(what)
+    if not isinstance(what, (str, PathLike)) or not Path(what).is_file():
+        raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
+    from enginescope.formats.engine_run import EngineFacts, run_of_engine
+    from enginescope.formats.plan_files import PlanFiles, read_plan_files
+
+    read = read_plan_files(PlanFiles(plan=Path(what), profile=Path(profile)))
+    return run_of_engine(EngineFacts(name=read.plan.name, plan=read.plan, profile=read.profile))
