@@ -12,6 +12,16 @@ from enginescope.model.notice import Notice
 _FEW_ITERATIONS = 10
 #: Plans of which a smaller part than this is paired may be of two networks.
 _LEAST_PAIRED = 0.5
+#: Field of a run's mode -> what it is called.
+_MODES = {
+    "kind": "measured for",
+    "in_flight": "in flight",
+    "transfers": "host-device copies",
+    "cuda_graph": "CUDA graph",
+    "spin_wait": "spin wait",
+    "streams": "streams",
+    "cold": "L2 cache flushed",
+}
 
 
 def comparison_notices(
@@ -21,6 +31,7 @@ def comparison_notices(
     summaries = [one.summary for one in plans]
     return (
         *_conditions(summaries),
+        *_modes(summaries),
         *_times(summaries),
         *(_networks(summaries, found) if found else ()),
         *(_labelled(one.label, notice) for one in plans for notice in one.view.notices),
@@ -55,6 +66,31 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
             evidence={"unknown": unknown},
             level="info",
         )
+
+
+def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    """Ways in which the requests were issued that are known and not the same."""
+    timed = [one for one in plans if one.latencies]
+    differing = {}
+    for field, name in _MODES.items():
+        values = {one.label: getattr(one.mode, field) for one in timed}
+        known = {label: value for label, value in values.items() if value is not None}
+        if len(set(known.values())) > 1:
+            differing[name] = known
+    if differing:
+        listed = "; ".join(
+            f"{name}: {', '.join(f'{label} {_word(value)}' for label, value in known.items())}"
+            for name, known in differing.items()
+        )
+        yield Notice(
+            code="W-OTHER-MODE",
+            message=f"requests were not issued alike ({listed}): their times differ by that too",
+            evidence=differing,
+        )
+
+
+def _word(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:

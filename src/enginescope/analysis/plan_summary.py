@@ -18,6 +18,7 @@ from enginescope.analysis.run_view import RunView
 from enginescope.analysis.throughput import Throughput
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.model.job import Mode
 from enginescope.model.plan import Plan
 from enginescope.model.run import Run
 from enginescope.model.samples import Interval
@@ -91,6 +92,8 @@ class PlanSummary(Record, frozen=True, kw_only=True):
         Precision is the type of a layer's first input.
     latencies : tuple of LatencyFigure
     throughput : Throughput or None
+    mode : Mode
+        How the requests behind both were issued.
     """
 
     label: str
@@ -106,6 +109,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
     by_precision: tuple[PlanShare, ...]
     latencies: tuple[LatencyFigure, ...]
     throughput: Throughput | None
+    mode: Mode
 
     @property
     def sum_per_item_ms(self) -> float | None:
@@ -183,6 +187,7 @@ def compared_plan(
         by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
         latencies=_latencies(view),
         throughput=view.throughput,
+        mode=run.job.workload.mode,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
 

@@ -26,6 +26,7 @@ VERBS = {
     "process": ("enginescope.cli.process", "Build, measure and profile, with trex's file names."),
     "explore": ("enginescope.cli.explore", "Look into a TensorRT plan and its layer times."),
     "lint": ("enginescope.cli.lint", "Look for what may cost time in a TensorRT plan."),
+    "compare": ("enginescope.cli.compare", "Compare plans: what explains their difference."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),

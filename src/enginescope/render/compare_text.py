@@ -1,0 +1,133 @@
+"""A comparison of plans on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.comparison import Comparison
+from enginescope.model.notice import Notice
+from enginescope.render.compare_phrases import (
+    answer,
+    cause_text,
+    pairing_sentence,
+    ratio_sentence,
+    requests_sentence,
+)
+from enginescope.render.compare_tables import (
+    Chosen,
+    CompareTable,
+    facts_table,
+    pair_tables,
+    share_tables,
+)
+from enginescope.render.number_column import number_column
+from enginescope.render.phrases import shorten
+from enginescope.render.text import label_row, notice_lines, table
+
+_GAP = 2
+_LEAST_NAME = 12
+_LEAST_FACT = 18
+#: From here on there is room for types and reasons beside the names of layers.
+_WIDE = 120
+#: Header -> most columns of texts that are not the last.
+_SHORTENED = {"differs in": 24, "from → to": 28, "type": 28}
+
+
+def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> RenderableType:
+    """Return the answer, what weakens it, and the tables, for a rich console.
+
+    Parameters
+    ----------
+    found : Comparison
+    chosen : Chosen
+        Layers and rows to show.
+    width : int
+        Columns.
+    """
+    lines: list[RenderableType] = [*_titles(found, width), Text()]
+    lines.append(Text(answer(found, chosen.threshold_pct), style="bold"))
+    lines += [label_row(name, text) for name, text in _sentences(found)]
+    lines += [Text(), *notice_lines(_worth_saying(found.notices))]
+    if found.layers is not None:
+        first, *others = pair_tables(found, chosen, wide=width >= _WIDE)
+        lines += _fitted(first, width)
+    else:
+        others = []
+    lines += _facts(facts_table(found.overview), width)
+    for one in (*others, *share_tables(found, chosen.top)):
+        lines += _fitted(one, width)
+    return Group(*lines)
+
+
+def _titles(found: Comparison, width: int) -> list[Text]:
+    plans = found.overview.plans
+    return [
+        Text(f"{one.label}  ", style="bold").append(shorten(_plain(one.name), width - 3))
+        for one in plans
+    ]
+
+
+def _sentences(found: Comparison) -> list[tuple[str, str]]:
+    layers, plans = found.layers, found.overview.plans
+    requests = requests_sentence(plans)
+    rows = [("requests", requests)] if requests else []
+    if layers is None:
+        return rows
+    per_item = ratio_sentence(layers, plans)
+    if per_item:
+        rows.append(("per item", per_item))
+    if layers.difference_ms and layers.explanations:
+        most = layers.explanations[0]
+        (difference,) = number_column([most.difference_ms], signed=True)
+        rows.append(("most of it", f"{cause_text(most)}, {difference} ms"))
+    rows.append(("paired", pairing_sentence(layers, plans)))
+    return rows
+
+
+def _worth_saying(notices: Sequence[Notice]) -> list[Notice]:
+    """Warnings, and what is said of the comparison itself; the rest is in the JSON."""
+    said = [one for one in notices if one.level == "warning" or "plan" not in one.evidence]
+    return sorted(said, key=lambda one: one.level != "warning")
+
+
+def _facts(found: CompareTable, width: int) -> list[RenderableType]:
+    """Set plans beside each other, as many as there is room for; the rest below."""
+    label = max(len(row[0]) for row in found.rows) + _GAP
+    plans = len(found.headers) - 1
+    room = max(1, min(plans, (width - label) // (_LEAST_FACT + _GAP)))
+    lines: list[RenderableType] = []
+    for first in range(0, plans, room):
+        columns = range(1 + first, 1 + min(first + room, plans))
+        headers = (found.title, *(found.headers[at] for at in columns))
+        rows = [(row[0], *(_plain(row[at]) for at in columns)) for row in found.rows]
+        lines += [table(headers, rows), Text()]
+    return lines
+
+
+def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
+    """Return a table under its title; the last column takes the columns that are left."""
+    columns = [[_plain(row[at]) for row in found.rows] for at, _ in enumerate(found.headers)]
+    for at, header in enumerate(found.headers):
+        if header in _SHORTENED:
+            columns[at] = [shorten(one, _SHORTENED[header]) for one in columns[at]]
+    taken = sum(
+        max(len(one) for one in (name, *cells)) + _GAP
+        for name, cells in zip(found.headers[:-1], columns[:-1], strict=True)
+    )
+    spare = max(_LEAST_NAME, width - taken - 1)
+    columns[-1] = [shorten(one, spare) for one in columns[-1]]
+    lines: list[RenderableType] = [Text(found.title, style="bold")]
+    if found.rows:
+        cells = list(zip(*columns, strict=True))
+        lines.append(table(found.headers, cells, right=found.numbers))
+    if found.note or not found.rows:
+        lines.append(Text(found.note or "none", style="dim"))
+    return [*lines, Text()]
+
+
+def _plain(text: str) -> str:
+    """Return a name of the file's without what a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
