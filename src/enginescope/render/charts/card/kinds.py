@@ -30,7 +30,7 @@ def by_kernel(view: PlanView) -> Chart | None:
 
 def by_groups(view: PlanView) -> Chart | None:
     """Convolutions by how many groups they have, split by precision."""
-    return _of_convolutions(view, "groups", lambda row: figure(groups_of(row.layer), 1))
+    return _of_convolutions(view, "groups", _groups_text)
 
 
 def by_origin(view: PlanView) -> Chart | None:
@@ -122,7 +122,7 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
             "row": f"{rank:03}",
             "label": shorten(one.tactic or NOT_KNOWN, 44),
             "name": one.tactic or NOT_KNOWN,
-            "group": ", ".join(one.types),
+            "group": one.types[0] if len(one.types) == 1 else "several types",
             "value": one.mean_ms,
             "layers": one.layers,
             "ms": one.mean_ms,
@@ -130,15 +130,12 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
         }
         for rank, one in enumerate(found[:top])
     ]
-    first_type = {", ".join(one.types): one.types[0] if one.types else None for one in found}
-    color = group_color(
-        "type", [one["group"] for one in rows], lambda one: type_color(first_type[one or ""])
-    )
+    color = group_color("type", [one["group"] for one in rows], type_color)
     return Chart(
         key="latency-per-tactic",
         title=f"Time by tactic: {counted(len(found), 'tactic')}, coloured by type of layer",
         subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
-        spec=bars(rows, "mean time, ms", {**_TIPS, "name": "tactic", "group": "types"}, color),
+        spec=bars(rows, "mean time, ms", {**_TIPS, "name": "tactic", "group": "type"}, color),
         table=table_of(
             ("Tactic", "Types", "Layers", "Mean, ms", "Share, %"),
             [
@@ -183,6 +180,16 @@ def _of_convolutions(view: PlanView, name: str, value: Callable[[LayerFacts], st
         name="precision",
         color=precision_color,
     )
+
+
+def _groups_text(row: LayerFacts) -> str:
+    groups = groups_of(row.layer)
+    if groups is None:
+        return NOT_KNOWN
+    product = row.work.product
+    if groups > 1 and product and product.n == 1:
+        return f"{groups:,} (depthwise)"
+    return f"{groups:,}"
 
 
 def _taken(what: str, groups: Sequence[LayerGroup[tuple[str, str]]]) -> str:

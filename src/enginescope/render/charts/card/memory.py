@@ -18,11 +18,11 @@ from enginescope.render.charts.card.order import (
 )
 from enginescope.render.charts.card.wording import counted, figure, table_of
 from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
-from enginescope.render.palette import BLUE, ORANGE
+from enginescope.render.palette import PURPLE, SKY
 from enginescope.render.phrases import shorten
 
 _MIB = 1 << 20
-_COLORS = {"weights": BLUE, "activations": ORANGE}
+_COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
 _LIFE = (
     "Each from its writer to its last reader, in the plan's order; without the engine's inputs "

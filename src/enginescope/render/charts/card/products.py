@@ -8,6 +8,7 @@ from enginescope.analysis.layer_clusters import clusters
 from enginescope.analysis.layer_quantities import quantity_named
 from enginescope.analysis.plan_view import PlanView
 from enginescope.render.charts.card.wording import figure, table_of
+from enginescope.render.charts.log_axis import log_axis
 from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
 from enginescope.render.palette import BLUE, ORANGE, VERMILLION
 
@@ -50,8 +51,8 @@ def product_sizes(
             "data": {"values": points},
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.7},
             "encoding": {
-                "x": quantity("x", "m, n or k", scale={"type": "log"}, axis={"format": "~s"}),
-                "y": quantity("y", "mean time, ms", scale={"type": "log"}, axis={"format": "~g"}),
+                "x": quantity("x", "m, n or k", **log_axis([one["x"] for one in points])),
+                "y": quantity("y", "mean time, ms", **log_axis([one["y"] for one in points])),
                 "color": {
                     "field": "group",
                     "type": "nominal",

@@ -11,6 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.units import format_significant
 from enginescope.render.charts.card.colors import COLORS, GROUPS, color_channel
 from enginescope.render.charts.card.wording import counted, figure, table_of
+from enginescope.render.charts.log_axis import log_axis
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 
@@ -97,13 +98,12 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
     ]
     several = any(one.layers > 1 for one in points)
     size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
-    axis = {"format": "~s", "tickCount": 6}
     return {
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
         "encoding": {
-            "x": quantity("x", across.title, scale={"type": "log"}, axis=axis),
-            "y": quantity("y", up.title, scale={"type": "log"}, axis={**axis, "format": "~g"}),
+            "x": quantity("x", across.title, **log_axis([one.x for one in points])),
+            "y": quantity("y", up.title, **log_axis([one.y for one in points])),
             "color": color,
             "shape": {
                 "field": "group",

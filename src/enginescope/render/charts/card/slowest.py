@@ -8,7 +8,7 @@ from enginescope.analysis.kernels import groups_of, kernel_of
 from enginescope.analysis.layer_quantities import quantity_named
 from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.analysis.plan_view import PlanView
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_ms, format_significant
 from enginescope.render.charts.bars import bars, height_of
 from enginescope.render.charts.card.colors import (
     check_color,
@@ -21,6 +21,8 @@ from enginescope.render.charts.spec import Chart, ChartTable, Spec
 from enginescope.render.phrases import shorten
 
 _NAME_LENGTH = 44
+#: The others have no bar of their own if it would be longer than so many of the longest.
+_MOST_TIMES = 3
 _TIPS = {
     "name": "layer",
     "ms": "mean, ms#",
@@ -65,18 +67,19 @@ def slowest_layers(
     shown, rest = every[:top], every[top:]
     rows = [_row(rank, row, color) for rank, row in enumerate(shown)]
     groups = [row["group"] for row in rows if "group" in row]
-    if rest:
-        rows.append(_rest(rest, noun))
-        groups += [rows[-1]["group"]] if groups else []
+    others = _rest(rest, noun) if rest else None
+    if others and others["value"] <= _MOST_TIMES * rows[0]["value"]:
+        rows.append(others)
+        groups += [others["group"]] if groups else []
     share = sum(row["share"] or 0.0 for row in rows[: len(shown)])
     which = f"The {len(shown)} slowest of {len(every):,}" if rest else f"All {len(every)} timed"
     key = "latency-per-layer" if kinds is None else f"latency-per-{noun.replace(' ', '-')}"
     return Chart(
         key=key,
         title=f"{noun.capitalize()}s by mean time, coloured by {color_title(color)}",
-        subtitle=(f"{which}: {format_significant(share)} % of the sum over all layers",),
+        subtitle=(f"{which}: {format_significant(share)} % of the sum{_rest_text(others)}",),
         spec=bars(rows, "mean time per iteration, ms", _TIPS, color_channel(color, groups)),
-        table=_table(shown),
+        table=_table(shown, others),
         height=height_of(rows),
     )
 
@@ -101,6 +104,12 @@ def _row(rank: int, row: LayerFacts, color: str) -> Spec:
     }
 
 
+def _rest_text(others: Spec | None) -> str:
+    if others is None:
+        return " over all layers"
+    return f" over all layers; {others['name']} {format_ms(others['ms'])}"
+
+
 def _rest(rows: Sequence[LayerFacts], noun: str) -> Spec:
     label = f"{counted(len(rows), f'other {noun}')}, together"
     sum_ms = sum(row.mean_ms or 0.0 for row in rows)
@@ -119,7 +128,8 @@ def _rest(rows: Sequence[LayerFacts], noun: str) -> Spec:
     }
 
 
-def _table(rows: Sequence[LayerFacts]) -> ChartTable:
+def _table(rows: Sequence[LayerFacts], others: Spec | None) -> ChartTable:
+    last = [(others["name"], figure(others["ms"]), *("" for _ in range(7)))] if others else []
     return table_of(
         (
             "Layer",
@@ -145,5 +155,6 @@ def _table(rows: Sequence[LayerFacts]) -> ChartTable:
                 figure(row.work.arithmetic_intensity),
             )
             for row in rows
-        ],
+        ]
+        + last,
     )

@@ -101,6 +101,13 @@ def _text(value: float, *, binary: bool) -> str:
     return format_bytes(round(value)) if binary else f"{format_significant(value)} ms"
 
 
+def _edge(value: float, *, binary: bool) -> str:
+    """Round numbers without the zeros behind them."""
+    number, _, unit = _text(value, binary=binary).partition(" ")
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return f"{number} {unit}" if binary else number
+
+
 def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
     rows = [
         {
@@ -121,7 +128,7 @@ def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
             "x": {
                 "field": "bin",
                 "type": "ordinal",
-                "title": f"{what}, from",
+                "title": f"{what}, from" if binary else f"{what}, from, ms",
                 "axis": {
                     "labelExpr": "starts[datum.value]",
                     "labelAngle": 0,
@@ -135,10 +142,11 @@ def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
 
 
 def _start(one: LogBin, *, binary: bool) -> str:
-    return "0" if not one.high else _text(one.low, binary=binary)
+    return "0" if not one.high else _edge(one.low, binary=binary)
 
 
 def _range(one: LogBin, *, binary: bool) -> str:
     if not one.high:
         return "0"
-    return f"{_text(one.low, binary=binary)} … {_text(one.high, binary=binary)}"
+    unit = "" if binary else " ms"
+    return f"{_edge(one.low, binary=binary)} … {_edge(one.high, binary=binary)}{unit}"

@@ -1,0 +1,35 @@
+"""Logarithmic axes that fit their values and name round ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from enginescope.render.charts.spec import Spec
+
+_MOST_TICKS = 8
+_STEPS = ((1, 2, 5), (1, 3), (1,))
+#: 12k rather than 12,000, but 0.2 rather than 200m.
+_LABEL = "datum.value < 1000 ? format(datum.value, '~r') : format(datum.value, '~s')"
+
+
+def log_axis(values: Sequence[float]) -> Spec:
+    """Return `scale` and `axis` of a channel over `values`, which are positive; at least one."""
+    low, high = min(values), max(values)
+    margin = max((high / low) ** 0.04, 1.15)
+    domain = [low / margin, high * margin]
+    return {
+        "scale": {"type": "log", "domain": domain, "nice": False},
+        "axis": {"values": _ticks(*domain), "labelExpr": _LABEL},
+    }
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found: list[float] = []
+    for steps in _STEPS:
+        every = (float(f"{step}e{power}") for power in powers for step in steps)
+        found = [one for one in every if low <= one <= high]
+        if len(found) <= _MOST_TICKS:
+            break
+    return found
