@@ -11,7 +11,7 @@ from enginescope.model.plan import Plan
 from enginescope.model.timing import Profile
 
 
-class PairTime(Record, frozen=True, kw_only=True):
+class PairTime(Record, frozen=True, kw_only=True, gc=False):
     """Mean times of a pair, per iteration.
 
     Attributes
@@ -31,7 +31,7 @@ class PairTime(Record, frozen=True, kw_only=True):
         return self.b_ms - self.a_ms if self.a_ms is not None and self.b_ms is not None else None
 
 
-class UnpairedTime(Record, frozen=True, kw_only=True):
+class UnpairedTime(Record, frozen=True, kw_only=True, gc=False):
     """Mean time of a layer without counterpart; `index` is its `Layer.index`."""
 
     index: int

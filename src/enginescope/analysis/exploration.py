@@ -31,7 +31,7 @@ from enginescope.model.timing import Profile
 _SHOWN_NAMES = 20
 
 
-class ExploredLayer(Record, frozen=True, kw_only=True):
+class ExploredLayer(Record, frozen=True, kw_only=True, gc=False):
     """One layer with its time and its sizes.
 
     Attributes

@@ -10,7 +10,7 @@ from enginescope.model.plan import Layer, Plan
 from enginescope.model.tensor import Tensor
 
 
-class LayerBytes(Record, frozen=True, kw_only=True):
+class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
     """What one layer reads and writes once, without padding.
 
     A part is ``None`` if the size of anything in it is not known, and 0 if there is nothing in it.

@@ -11,7 +11,7 @@ from enginescope.model.tensor import Tensor
 from enginescope.model.timing import LayerTiming, Profile
 
 
-class LayerRow(Record, frozen=True, kw_only=True):
+class LayerRow(Record, frozen=True, kw_only=True, gc=False):
     """One layer: what the plan knows of it and what the profile measured.
 
     Attributes

@@ -11,7 +11,7 @@ Shape = tuple[int | None, ...]
 Known = tuple[int, ...]
 
 
-class MatrixProduct(Record, frozen=True, kw_only=True):
+class MatrixProduct(Record, frozen=True, kw_only=True, gc=False):
     """`groups` independent products of an m × k by a k × n matrix.
 
     Attributes

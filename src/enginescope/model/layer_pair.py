@@ -17,7 +17,7 @@ class Evidence(Enum):
     NEIGHBOURHOOD = "neighbourhood"
 
 
-class LayerPair(Record, frozen=True, kw_only=True):
+class LayerPair(Record, frozen=True, kw_only=True, gc=False):
     """Layers of plan A and the layers of plan B that do the same work.
 
     Attributes

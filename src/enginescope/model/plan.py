@@ -12,7 +12,7 @@ from enginescope.model.tensor import DataType, Tensor
 INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
 
-class Weights(Record, frozen=True, kw_only=True):
+class Weights(Record, frozen=True, kw_only=True, gc=False):
     """Constant values that a layer carries: kernel, bias, …
 
     Attributes
@@ -36,7 +36,7 @@ class Weights(Record, frozen=True, kw_only=True):
         return math.ceil(self.count * self.dtype.bits / 8)
 
 
-class Layer(Record, frozen=True, kw_only=True):
+class Layer(Record, frozen=True, kw_only=True, gc=False):
     """One layer of a plan.
 
     Attributes

@@ -64,7 +64,7 @@ _BITS: dict[DataType, int | None] = {
 }
 
 
-class Layout(Record, frozen=True, kw_only=True):
+class Layout(Record, frozen=True, kw_only=True, gc=False):
     """How a tensor lies in memory.
 
     Attributes
@@ -85,7 +85,7 @@ class Layout(Record, frozen=True, kw_only=True):
     vector_width: int | None = None
 
 
-class Tensor(Record, frozen=True, kw_only=True):
+class Tensor(Record, frozen=True, kw_only=True, gc=False):
     """A tensor of a plan or a model: identity and shape, no values.
 
     Attributes

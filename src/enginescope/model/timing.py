@@ -6,7 +6,7 @@ from enginescope.core.record import Record
 from enginescope.model.plan import Layer
 
 
-class LayerTiming(Record, frozen=True, kw_only=True):
+class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     """Time of one layer or node in a profile.
 
     Attributes
@@ -68,7 +68,7 @@ class Profile(Record, frozen=True, kw_only=True):
         return sum(known) if known else None
 
 
-class AttributedLayer(Record, frozen=True, kw_only=True):
+class AttributedLayer(Record, frozen=True, kw_only=True, gc=False):
     """A plan's layer and its time; ``None`` where the profile has none."""
 
     layer: Layer
