@@ -39,6 +39,20 @@ def test_tensorrt_8_4() -> None:
     assert plan.inputs[0].tensor.location == "Device"
 
 
+def test_a_tensor_described_twice_alike_is_one_object() -> None:
+    copy, conv = read(plans.tensorrt_8_4()).layers[:2]
+    assert conv.inputs[0] is copy.outputs[0]
+
+
+def test_a_tensor_described_otherwise_stays_another() -> None:
+    given = plans.tensorrt_8_4()
+    given["Layers"][1]["Inputs"] = [{**plans.PACKED, "Dimensions": [2, 3, 8, 8]}]
+    copy, conv = read(given).layers[:2]
+    assert copy.outputs[0].shape == (1, 3, 8, 8)
+    assert conv.inputs[0].shape == (2, 3, 8, 8)
+    assert conv.inputs[0].layout == copy.outputs[0].layout
+
+
 def test_tensorrt_8_2_has_its_inputs_and_outputs_deduced() -> None:
     plan, notices = parse_plan(plans.encoded(plans.tensorrt_8_2()), "a.json")
     assert [(one.tensor.name, one.mode) for one in plan.io] == [

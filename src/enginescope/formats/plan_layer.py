@@ -15,6 +15,7 @@ _PROFILE = re.compile(r"\[profile (\d{1,9})\]")
 _SEPARATOR = re.compile("[\x1e\x1f]|" + r"\\u001[eEfF]")
 _ONNX = re.compile(r"\[ONNX Layer: (.*)\]", re.DOTALL)
 _MAX_INT = 2**63
+Shape = tuple[int | None, ...] | None
 _OWN_KEYS = frozenset(
     {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue"}
 )
@@ -38,6 +39,7 @@ class LayerReader:
         self.names = 0
         self.unknown_formats: set[str] = set()
         self.has_split_format = False
+        self._seen = SeenTensors()
 
     def read(self, raw: Any) -> Layer | None:
         """Return the next layer, or ``None`` if `raw` is neither a name nor an object with one."""
@@ -73,7 +75,7 @@ class LayerReader:
             return ()
         found = []
         for item in raw:
-            tensor = parse_tensor(item)
+            tensor = parse_tensor(item, self._seen)
             if tensor is None:
                 continue
             found.append(tensor)
@@ -89,17 +91,54 @@ class LayerReader:
             self.unknown_formats.add(text)
 
 
-def parse_tensor(raw: Any) -> Tensor | None:
-    """Return a tensor, or ``None`` if `raw` has no name."""
+class SeenTensors:
+    """Tensors of a plan so far, so that a tensor described twice is one object.
+
+    Its writer and each of its readers describe it, mostly alike: that is half of a plan's tensors.
+    """
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Tensor] = {}
+        self._shapes: dict[Shape, Shape] = {}
+
+    def one(
+        self,
+        name: str,
+        shape: Shape,
+        form: tuple[DataType | None, Layout | None],
+        location: str | None,
+    ) -> Tensor:
+        """Return the tensor of that name described last if it was described so, else a new one."""
+        dtype, layout = form
+        latest = self._latest.get(name)
+        if (
+            latest is not None
+            and latest.shape == shape
+            and latest.dtype is dtype
+            and latest.layout is layout
+            and latest.location == location
+        ):
+            return latest
+        made = Tensor(
+            name=latest.name if latest is not None else name,
+            shape=self._shapes.setdefault(shape, shape),
+            dtype=dtype,
+            layout=layout,
+            location=location,
+        )
+        self._latest[made.name] = made
+        return made
+
+
+def parse_tensor(raw: Any, seen: SeenTensors | None = None) -> Tensor | None:
+    """Return a tensor, or ``None`` if `raw` has no name; one of `seen` if it is described alike."""
     if not isinstance(raw, dict) or not isinstance(raw.get("Name"), str):
         return None
-    dtype, layout = _format_of(raw)
-    return Tensor(
-        name=raw["Name"],
-        shape=parse_shape(raw.get("Dimensions")),
-        dtype=dtype,
-        layout=layout,
-        location=_text(raw.get("Location")),
+    return (seen or SeenTensors()).one(
+        raw["Name"],
+        parse_shape(raw.get("Dimensions")),
+        _format_of(raw),
+        _text(raw.get("Location")),
     )
 
 
