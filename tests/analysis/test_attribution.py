@@ -36,6 +36,10 @@ def test_by_name_whatever_the_order() -> None:
     assert joined(plan("a", "b", "c"), profile("c", "a", "b")) == ([1, 2, 0], [])
 
 
+def test_in_the_plan_s_own_order() -> None:
+    assert joined(plan("a", "b", "a"), profile("a", "b", "a")) == ([0, 1, 2], [])
+
+
 def test_equal_counts_are_no_reason_to_join_by_position() -> None:
     assert joined(plan("a", "b"), profile("x", "b")) == ([None, 1], ["x"])
 

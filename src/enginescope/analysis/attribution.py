@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.timing import AttributedLayer, Attribution, LayerTiming, Profile
@@ -30,9 +30,11 @@ def attribute(plan: Plan, profile: Profile) -> Attribution:
     Attribution
         What has no partner stays, on either side.
     """
-    timings: dict[int, LayerTiming] = {}
-    left = list(profile.layers)
+    timings = _in_step(plan, profile)
+    left = [] if timings else list(profile.layers)
     for key in (_as_is, _loosely):
+        if not left:
+            break
         open_layers = [layer for layer in plan.layers if layer.index not in timings]
         left = _join(open_layers, left, key, timings)
     return Attribution(
@@ -43,21 +45,28 @@ def attribute(plan: Plan, profile: Profile) -> Attribution:
     )
 
 
+def _in_step(plan: Plan, profile: Profile) -> dict[int, LayerTiming]:
+    """Join one by one if both name the same layers in the same order, as trtexec writes them."""
+    if [one.name for one in plan.layers] != [one.name for one in profile.layers]:
+        return {}
+    return {one.index: timing for one, timing in zip(plan.layers, profile.layers, strict=True)}
+
+
 def _join(
-    layers: Iterable[Layer],
+    layers: Sequence[Layer],
     times: Iterable[LayerTiming],
     key: Callable[[str], str],
     into: dict[int, LayerTiming],
 ) -> list[LayerTiming]:
     """Pair layers and times with equal keys in their order; return the times left over."""
-    waiting: dict[str, deque[Layer]] = defaultdict(deque)
-    for layer in layers:
-        waiting[key(layer.name)].append(layer)
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for layer in reversed(layers):  # the first of a name is to be taken out first
+        waiting[key(layer.name)].append(layer.index)
     left = []
     for one in times:
-        queue = waiting.get(key(one.name))
-        if queue:
-            into[queue.popleft().index] = one
+        stack = waiting.get(key(one.name))
+        if stack:
+            into[stack.pop()] = one
         else:
             left.append(one)
     return left

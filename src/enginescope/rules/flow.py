@@ -24,10 +24,11 @@ class Flow:
 
     def __init__(self, plan: Plan) -> None:
         self._writers: dict[str, tuple[int, ...]] = {}
-        self._read: set[str] = set()
+        self._unread: set[str] = set()
         self._given = {one.tensor.name for one in plan.inputs}
         self.before: dict[int, tuple[int, ...]] = {}
-        after: dict[int, list[int]] = defaultdict(list)
+        self.after: dict[int, tuple[int, ...]] = {}
+        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
         first: set[int] = set()
         for layer in plan.layers:
             if _is_no_op(layer):
@@ -36,12 +37,16 @@ class Flow:
             producers = self._producers(layer)
             if producers:
                 self.before[layer.index] = producers
+            here = (layer.index,)
             for one in producers:
-                after[one].append(layer.index)
-            if any(tensor.name in self._given for tensor in layer.inputs):
-                first.add(layer.index)
-            self._write(layer)
-        self.after = {index: tuple(readers) for index, readers in after.items()}
+                if self.after.setdefault(one, here) is not here:
+                    further[one].append(layer.index)
+            for tensor in layer.inputs:
+                if tensor.name in self._given:
+                    first.add(layer.index)
+            self._write(layer, here)
+        for index, readers in further.items():
+            self.after[index] = (*self.after[index], *readers)
         self.reads_input = frozenset(first)
         self.writes_output = frozenset(
             index for one in plan.outputs for index in self._writers.get(one.tensor.name, ())
@@ -58,18 +63,20 @@ class Flow:
         return found[0] if len(found) == 1 and index not in self.writes_output else None
 
     def _producers(self, layer: Layer) -> tuple[int, ...]:
-        found: dict[int, None] = {}
+        found: tuple[int, ...] = ()
         for tensor in layer.inputs:
-            self._read.add(tensor.name)
-            found.update(dict.fromkeys(self._writers.get(tensor.name, ())))
-        found.pop(layer.index, None)
-        return tuple(found)
+            self._unread.discard(tensor.name)
+            writers = self._writers.get(tensor.name, ())
+            found = tuple(dict.fromkeys((*found, *writers))) if found else writers
+        if layer.index in found:
+            return tuple(one for one in found if one != layer.index)
+        return found
 
-    def _write(self, layer: Layer) -> None:
+    def _write(self, layer: Layer, here: tuple[int]) -> None:
         for tensor in layer.outputs:
-            earlier = () if tensor.name in self._read else self._writers.get(tensor.name, ())
-            self._writers[tensor.name] = (*earlier, layer.index)
-            self._read.discard(tensor.name)
+            is_shared = tensor.name in self._unread
+            self._writers[tensor.name] = (*self._writers[tensor.name], *here) if is_shared else here
+            self._unread.add(tensor.name)
             self._given.discard(tensor.name)
 
     def _pass_on(self, layer: Layer) -> None:
@@ -78,10 +85,10 @@ class Flow:
         source = layer.inputs[0].name
         for tensor in layer.outputs:
             self._writers[tensor.name] = self._writers.get(source, ())
-            self._read.discard(tensor.name)
+            self._unread.add(tensor.name)
             if source in self._given:
                 self._given.add(tensor.name)
 
 
 def _is_no_op(layer: Layer) -> bool:
-    return "NoOp" in (layer.type, layer.subtype)
+    return layer.type == "NoOp" or layer.subtype == "NoOp"
