@@ -18,7 +18,7 @@ def test_libraries_are_those_that_were_published() -> None:
 
 def test_scripts_neither_end_their_element_nor_look_for_source_maps() -> None:
     made = scripts()
-    assert len(made) == 4
+    assert len(made) > len(json.loads((VENDOR / "VERSIONS.json").read_text()))
     for script in made:
         assert "</script" not in script.text.lower()
         assert "<!--" not in script.text

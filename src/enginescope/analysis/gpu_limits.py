@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer
 from enginescope.model.tensor import DataType
@@ -87,6 +88,24 @@ def gpu_limits(name: str | None) -> GpuLimits | None:
     not in the table, or where a name stands for several (``"A100"``).
     """
     return _BY_KEY.get(_key(name)) if name else None
+
+
+def limits_of(name: str) -> GpuLimits:
+    """Return the limits of a GPU, as `gpu_limits` does.
+
+    Raises
+    ------
+    UsageError
+        They are not known, or the name stands for several.
+    """
+    found = gpu_limits(name)
+    if found is None:
+        raise UsageError(
+            f"GPU {name}",
+            why="its limits are not known here, or the name stands for several",
+            hint=f"take one of: {', '.join(known_gpus())}",
+        )
+    return found
 
 
 def known_gpus() -> tuple[str, ...]:

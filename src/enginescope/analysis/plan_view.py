@@ -8,7 +8,7 @@ from typing import Any
 
 from enginescope.analysis import frames
 from enginescope.analysis.attribution import attribute
-from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits, known_gpus
+from enginescope.analysis.gpu_limits import GpuLimits, limits_of
 from enginescope.analysis.layer_bytes import LayerBytes, layer_bytes
 from enginescope.analysis.layer_work import LayerWork, layer_work
 from enginescope.analysis.onnx_map import OnnxMap, map_onnx
@@ -18,7 +18,6 @@ from enginescope.analysis.plan_columns import PlanFacts, layer_facts, plan_colum
 from enginescope.analysis.plan_tensors import PlanTensor, plan_tensors
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
 from enginescope.analysis.roofline import Roofline, roofline
-from enginescope.core.errors import UsageError
 from enginescope.formats.onnx_graph import OnnxGraph
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.timing import Attribution, LayerTiming, Profile
@@ -54,7 +53,7 @@ class PlanView:
     ) -> None:
         self.plan = plan
         self.profile = profile
-        self.gpu = _limits(gpu) if isinstance(gpu, str) else gpu
+        self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
         self.onnx = onnx
 
     def __repr__(self) -> str:
@@ -232,15 +231,4 @@ def _grouped(keys: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for position, key in enumerate(keys):
         found.setdefault(key, []).append(position)
-    return found
-
-
-def _limits(name: str) -> GpuLimits:
-    found = gpu_limits(name)
-    if found is None:
-        raise UsageError(
-            f"GPU {name}",
-            why="its limits are not known here, or the name stands for several",
-            hint=f"take one of: {', '.join(known_gpus())}",
-        )
     return found

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.explore_draw import check_drawing, draw_options, draw_plan, drawn_files
-from enginescope.cli.explore_more import check_more, more_options, more_tables
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.explore_exports import (
+    Explored,
+    check_exports,
+    export_options,
+    exported_files,
+    write_exports,
+)
+from enginescope.cli.explore_more import more_data, more_options, more_tables, read_more
+from enginescope.cli.explore_page import page_option, write_page
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from enginescope.analysis.exploration import Exploration, ExploredLayer
     from enginescope.cli.plan_sources import PlanSource
-    from enginescope.render.build_story_text import RowTable
 
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
@@ -44,11 +50,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--sort", type=click.Choice(_SORTS), default="time", show_default=True, help="Of the layers."
 )
-@click.option(
-    "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Layers to FILE."
-)
 @more_options
+@export_options
 @draw_options
+@page_option
 @store_option
 @json_option
 def command(
@@ -59,7 +64,6 @@ def command(
     plan_profile: int,
     top: int,
     sort: str,
-    csv_file: Path | None,
     store_folder: Path | None,
     as_json: bool,
     **asked: Any,
@@ -70,9 +74,9 @@ def command(
     X.graph.json; what is named like it is read too. A FOLDER holds the files of one engine. A RUN
     is the beginning of an id, a tag, `latest`, or a run's folder.
     """
-    check_more(asked, as_json=as_json)
+    check_exports(asked)
     check_drawing(asked)
-    outputs = (csv_file, *drawn_files(asked))
+    outputs = (*exported_files(asked), asked["html_file"], *drawn_files(asked))
     inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
@@ -89,18 +93,16 @@ def command(
             plan_profile=plan_profile,
             whole=source.whole,
         )
-        layers = ordered(found.layers, sort)
-        if csv_file is not None:
-            _write_csv(csv_file, layers)
+        write_page(source, asked, plan_profile=plan_profile)
+        chosen = source.of_profile(plan_profile)
+        more = read_more(chosen.plan, chosen.profile, asked)
+        explored = Explored(chosen, found, ordered(found.layers, sort), more)
+        write_exports(explored, asked)
+        draw_plan(chosen.plan, chosen.profile, asked)
         if as_json:
-            draw_plan(source.plan, source.profile, asked)
-            _print_json(source, found, layers)
+            _print_json(explored)
         else:
-            width = shutil.get_terminal_size().columns
-            more = tuple(more_tables(source.plan, source.profile, asked, top=top, width=width))
-            draw_plan(source.plan, source.profile, asked)
-            _print_text(source, found, top, sort)
-            _print_more(more)
+            _print_text(explored, top, sort)
 
 
 def explorable(source: PlanSource) -> PlanSource:
@@ -121,39 +123,37 @@ def explorable(source: PlanSource) -> PlanSource:
     return source
 
 
-def _write_csv(path: Path, layers: tuple[ExploredLayer, ...]) -> None:
-    from enginescope.core.errors import UsageError
-    from enginescope.render.explore_data import explore_csv
-
-    try:
-        path.write_bytes(explore_csv(layers))
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
-
-
-def _print_json(source: PlanSource, found: Exploration, layers: tuple[ExploredLayer, ...]) -> None:
+def _print_json(explored: Explored) -> None:
     from enginescope.render.explore_data import explore_json
 
-    made = explore_json(found, layers, device=source.device_names, notices=source.notices)
+    source, found, layers, more = explored
+    made = explore_json(
+        found,
+        layers,
+        device=source.device_names,
+        notices=(*source.notices, *more.notices),
+        more=more_data(more),
+    )
     sys.stdout.buffer.write(made)
     sys.stdout.flush()
 
 
-def _print_text(source: PlanSource, found: Exploration, top: int, sort: str) -> None:
+def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.explore_text import explore_text
-    from enginescope.render.text import show
-
-    width = shutil.get_terminal_size().columns
-    shown = explore_text(
-        found, device=source.device_names, notices=source.notices, top=top, sort=sort, width=width
-    )
-    show(shown)
-
-
-def _print_more(tables: tuple[RowTable, ...]) -> None:
     from enginescope.render.text import show, table
 
+    source, found, _, more = explored
+    width = shutil.get_terminal_size().columns
+    tables = tuple(more_tables(more, top=top, width=width))
+    shown = explore_text(
+        found,
+        device=source.device_names,
+        notices=(*source.notices, *more.notices),
+        top=top,
+        sort=sort,
+        width=width,
+    )
+    show(shown)
     for one in tables:
         print(one.title)
         show(table(one.headers, one.rows, right=one.right))

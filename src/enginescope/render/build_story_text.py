@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
-from enginescope.analysis.build_choices import Choice, ChoicePair, Option, choices
+from enginescope.analysis.build_choices import Choice, ChoicePair, choices
 from enginescope.analysis.build_story import (
     fusion_groups,
     reformat_costs,
@@ -16,20 +15,12 @@ from enginescope.analysis.build_story import (
 )
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_significant
-from enginescope.formats.tensor_format import parse_dtype
-from enginescope.model.build_story import BuildStory, ChosenTensor, OptimisationStep, TimingCacheUse
+from enginescope.model.build_story import BuildStory, OptimisationStep, TimingCacheUse
+from enginescope.render.build_words import EVIDENCE, brief_format, chosen_formats, option_formats
 from enginescope.render.phrases import shorten
 
 _NAME = 44
 _UNKNOWN = "—"
-_FORMAT = re.compile(r"^(\w+)\(([^)]*)\)$")
-_EVIDENCE = {
-    "timed": "timed",
-    "ambiguous": "several times fit",
-    "not timed": "from the timing cache",
-    "none": "not named in tuning",
-    "inert": "does no work",
-}
 
 
 class RowTable(Record, frozen=True, kw_only=True):
@@ -77,6 +68,12 @@ def build_story_rows(
         _memory(story),
         _messages(story, limit),
     )
+    return tuple(one for one in tables if one.rows)
+
+
+def build_fact_rows(story: BuildStory, *, limit: int = 15) -> tuple[RowTable, ...]:
+    """Return the parts of the story that are not about single layers, as `build_story_rows`."""
+    tables = (_overview(story), _steps(story), _memory(story), _messages(story, limit))
     return tuple(one for one in tables if one.rows)
 
 
@@ -181,16 +178,16 @@ def _choices(story: BuildStory, limit: int, name_width: int) -> RowTable:
     rows = tuple(
         (
             shorten(one.layer.name, name_width),
-            _chosen_formats(one),
-            _us(one.chosen_ms) if one.chosen_ms is not None else _EVIDENCE[one.evidence],
+            chosen_formats(one),
+            _us(one.chosen_ms) if one.chosen_ms is not None else EVIDENCE[one.evidence],
             _us(one.fastest.tactic.time_ms) if one.fastest else _UNKNOWN,
             _us(one.gap_ms),
-            _option_formats(one.fastest),
+            option_formats(one.fastest),
             f"{one.trials:,}",
         )
         for one in order[:limit]
     )
-    counts = Counter(_EVIDENCE[one.evidence] for one in found)
+    counts = Counter(EVIDENCE[one.evidence] for one in found)
     counted = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     return RowTable(
         title="Chosen against fastest tried",
@@ -235,8 +232,8 @@ def _reformats(story: BuildStory, limit: int, name_width: int) -> RowTable:
     rows = tuple(
         (
             shorten(one.name.removeprefix("Reformatted "), name_width),
-            _brief(one.source),
-            _brief(one.target),
+            brief_format(one.source),
+            brief_format(one.target),
             "none: a no-op" if one.became == "NoOp" else _us(one.time_ms),
             f"{len(one.tried):,}",
         )
@@ -288,40 +285,7 @@ def _side(choice: Choice | None) -> str:
     if choice is None:
         return "no such layer"
     time = f" {_us(choice.chosen_ms)} µs" if choice.chosen_ms is not None else ""
-    return f"{choice.layer.type} {_chosen_formats(choice)}{time}".strip()
-
-
-def _chosen_formats(choice: Choice) -> str:
-    return _arrow([_of(one) for one in choice.layer.inputs], [_of(o) for o in choice.layer.outputs])
-
-
-def _option_formats(option: Option | None) -> str:
-    if option is None:
-        return _UNKNOWN
-    return _arrow([_brief(one) for one in option.inputs], [_brief(one) for one in option.outputs])
-
-
-def _arrow(inputs: list[str], outputs: list[str]) -> str:
-    """Formats of a layer, each once: its inputs usually share one."""
-    sides = ["+".join(dict.fromkeys(side)) for side in (inputs, outputs)]
-    return sides[0] if sides[0] == sides[1] else " → ".join(one for one in sides if one)
-
-
-def _of(tensor: ChosenTensor) -> str:
-    name = tensor.dtype.value if tensor.dtype else tensor.format
-    wide = tensor.vector_width is not None and tensor.vector_width > 1
-    return f"{name}:{tensor.vector_width}" if wide else name
-
-
-def _brief(text: str) -> str:
-    """``Half(25088,1:8,448,8)`` as ``FP16:8``: type and elements that lie together."""
-    match = _FORMAT.match(text)
-    if match is None:
-        return text
-    dtype = parse_dtype(match[1])
-    widths = [one.partition(":")[2].strip() for one in match[2].split(",") if ":" in one]
-    name = dtype.value if dtype else match[1]
-    return f"{name}:{widths[0]}" if widths else name
+    return f"{choice.layer.type} {chosen_formats(choice)}{time}".strip()
 
 
 def _us(value_ms: float | None, *, signed: bool = False) -> str:

@@ -6,7 +6,7 @@ document. Its first rows are written into the page for readers without JavaScrip
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from enginescope.core.record import Record
@@ -115,6 +115,11 @@ class DataTable(Record, frozen=True, kw_only=True):
             "length": self.length,
             "columns": [one.packed() for one in self.columns],
         }
+
+
+def column(title: str, values: Iterable[Any], places: int | None = None, **more: Any) -> DataColumn:
+    """Return a column; `more` are the other fields of `DataColumn`."""
+    return DataColumn(title=title, values=tuple(values), places=places, **more)
 
 
 def data_table(

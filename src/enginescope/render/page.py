@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 from enginescope._version import __version__
@@ -22,13 +23,20 @@ from enginescope.render.export_csv import (
 )
 from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
+from enginescope.render.findings import Linted, findings_json
 from enginescope.render.headline import Headline, headline
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.page_subject import PageSubject
+from enginescope.render.plan_headline import plan_about, plan_headline, plan_title
 from enginescope.render.sections.every import sections_of
+from enginescope.render.sections.findings import Worst, worst_finding
 from enginescope.render.sections.section import Section
 from enginescope.render.vendored import licences, scripts, style
 
+#: Layers in the picture of a first screen without latencies.
+_FIRST = 14
+#: Above this many layers the page leaves their file out: its table saves the same.
+MAX_CARRIED_LAYERS = 5_000
 #: Above this many samples the page leaves the series to the file beside it.
 MAX_SERIES_SAMPLES = 100_000
 
@@ -39,22 +47,27 @@ class PageRun(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     view : RunView
+    is_measured : bool
+        Whether it is about requests, not about a plan alone.
     prefix : str
         Before every anchor of this run: empty when it is the only one.
-    title, made : str
-    place : str or None
+    title : str
+    about : tuple of str
+        Where, when and from what.
     headline : Headline
+    worst : Worst or None
     picture : Chart or None
         The one picture that matters.
     sections : tuple of Section
     """
 
     view: Any
+    is_measured: bool
     prefix: str
     title: str
-    made: str
-    place: str | None
+    about: tuple[str, ...]
     headline: Headline
+    worst: Worst | None
     picture: Chart | None
     sections: tuple[Section, ...]
 
@@ -64,16 +77,17 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [one.view for one in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
-    files = _files(views, topk)
+    files = _files(subjects, topk)
     parts = scripts()
     anchors = tuple(f"{run.prefix}summary" for run in runs)
     template = page_template("page.html.j2")
     return template.render(
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
+        what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         files={name: len(text) for name, text in files.items()},
-        series_left_out=None if "latency_series.csv" in files else MAX_SERIES_SAMPLES,
+        left_out=_left_out(subjects, files),
         policy=content_policy([one.csp_source for one in parts]),
         style=Markup(style()),  # noqa: S704 - ours
         scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
@@ -83,18 +97,50 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
     ).encode()
 
 
+def _what(subjects: Sequence[PageSubject]) -> str:
+    if len(subjects) > 1:
+        return f"report over {len(subjects)} runs"
+    return "report over 1 run" if subjects[0].is_measured else "what an engine consists of"
+
+
 def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
-    view = subject.view
+    view, run = subject.view, subject.view.run
+    is_measured = subject.is_measured
+    place = place_line(run) or "machine not known"
     return PageRun(
         view=view,
+        is_measured=is_measured,
         prefix="" if count == 1 else f"run-{index}-",
-        title=subject_line(view.run),
-        place=place_line(view.run),
-        made=made_text(view.run),
-        headline=headline(view),
-        picture=latency_distribution(view) or layer_bars(view, topk),
+        title=subject_line(run) if is_measured else plan_title(subject),
+        about=(place, f"run {view.id}", made_text(run), run.origin)
+        if is_measured
+        else plan_about(subject),
+        headline=headline(view) if is_measured else plan_headline(subject),
+        worst=worst_finding(subject),
+        picture=latency_distribution(view) or _slowest(view),
         sections=sections_of(subject, topk),
     )
+
+
+def _slowest(view: RunView) -> Chart | None:
+    """As many layers as the first screen has room for; another section has more."""
+    chart = layer_bars(view, _FIRST)
+    return msgspec.structs.replace(chart, key="slowest_layers") if chart else None
+
+
+def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
+    """Say which files are too long to be carried, and where the same is."""
+    said = []
+    if "latency_series.csv" not in files and any(one.view.run.samples for one in subjects):
+        said.append(
+            f"The samples are more than {MAX_SERIES_SAMPLES:,}: they are in latency_series.csv, "
+            "beside this page."
+        )
+    if "per_layer_times.csv" not in files:
+        said.append(
+            f"The layers are more than {MAX_CARRIED_LAYERS:,}: the table of layers saves them."
+        )
+    return said
 
 
 def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
@@ -110,14 +156,22 @@ def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
     return {"charts": charts, "tables": tables, "files": files, "themes": chart_themes()}
 
 
-def _files(views: Sequence[RunView], topk: int) -> dict[str, str]:
-    made = {
-        "report.json": report_json(views, topk=topk),
-        "summary.json": summary_json(views),
-        "summary.csv": summary_csv(views),
-        "latency_percentiles.csv": latency_percentiles_csv(views),
-        "per_layer_times.csv": per_layer_times_csv(views),
-    }
-    if sum(len(one) for view in views for one in view.run.samples) <= MAX_SERIES_SAMPLES:
-        made["latency_series.csv"] = latency_series_csv(views)
+def _files(subjects: Sequence[PageSubject], topk: int) -> dict[str, str]:
+    views = [one.view for one in subjects]
+    samples = sum(len(one) for view in views for one in view.run.samples)
+    made = {"report.json": report_json(views, topk=topk), "summary.json": summary_json(views)}
+    if samples or any(one.is_measured for one in subjects):
+        made["summary.csv"] = summary_csv(views)
+        made["latency_percentiles.csv"] = latency_percentiles_csv(views)
+        if samples <= MAX_SERIES_SAMPLES:
+            made["latency_series.csv"] = latency_series_csv(views)
+    if sum(len(one.layers) for one in subjects) <= MAX_CARRIED_LAYERS:
+        made["per_layer_times.csv"] = per_layer_times_csv(views)
+    linted = [
+        Linted(source=one.view.id, plan=one.view.run.plan, report=one.findings, is_file=False)
+        for one in subjects
+        if one.findings is not None and one.view.run.plan is not None
+    ]
+    if linted:
+        made["findings.json"] = findings_json(linted)
     return {name: data.decode() for name, data in made.items()}

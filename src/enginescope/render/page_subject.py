@@ -49,6 +49,12 @@ class PageSubject:
         """Name of the GPU: the one given, else the run's."""
         return self._device.name if self._device else None
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is about requests: measured, or meant to be; else about a plan's layers."""
+        run = self.view.run
+        return run.origin == "measured" or bool(run.samples) or not (run.plan or run.profile)
+
     @cached_property
     def plan(self) -> PlanView | None:
         """The plan with its times, work and limits; ``None`` for a run without a plan."""

@@ -1,0 +1,175 @@
+"""How the engine was built: the story in its log, else what its metadata says."""
+
+from __future__ import annotations
+
+from enginescope.analysis.build_choices import choices
+from enginescope.analysis.build_story import fusion_groups, reformat_costs, tuning_costs
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.model.build import BuildReport
+from enginescope.model.build_story import BuildStory
+from enginescope.model.tool_report import ToolReport
+from enginescope.render.build_story_text import RowTable, build_fact_rows
+from enginescope.render.build_words import EVIDENCE, brief_format, chosen_formats, option_formats
+from enginescope.render.charts.build import tuning_bars
+from enginescope.render.data_table import DataTable, column, data_table
+from enginescope.render.facts import Facts
+from enginescope.render.figures import Figures
+from enginescope.render.page_subject import PageSubject
+from enginescope.render.sections.section import Section
+
+KEY = "build"
+_MESSAGES = 100
+_LAYERS = ("layer", "layers")
+_NO_LOG = (
+    "No log of the build: what was fused, tried and chosen cannot be told. Build with a verbose "
+    "log (trtexec --verbose, enginescope build) and name it: enginescope explore … --build-log "
+    "LOG --html FILE."
+)
+
+
+def build(subject: PageSubject) -> Section | None:
+    """Steps, fusions, choices, tuning, memory, messages; ``None`` for a run without a plan."""
+    run, story = subject.view.run, subject.story
+    facts = (*_of_report(run.build), *_of_tool(run.tool))
+    if run.plan is None and not facts and story is None:
+        return None
+    if story is None:
+        empty = None if facts else _NO_LOG
+        return Section(
+            key=KEY,
+            title="Build",
+            empty=empty,
+            facts={"pairs": facts, "figures": (), "no_log": _NO_LOG},
+        )
+    chart = tuning_bars(story)
+    tables = (_choices(story), _fusions(story), _tuning(story), _conversions(story))
+    rows = build_fact_rows(story, limit=_MESSAGES)
+    return Section(
+        key=KEY,
+        title="Build",
+        charts=(chart,) if chart else (),
+        tables=tuple(one for one in tables if one is not None),
+        empty=None if rows else f"{story.source} tells nothing of a build: is the log verbose?",
+        facts={"pairs": facts, "figures": tuple(map(_figures, rows)), "no_log": None},
+    )
+
+
+def _of_report(report: BuildReport | None) -> Facts:
+    if report is None:
+        return ()
+    pairs = (
+        ("Engine", format_bytes(report.engine_bytes)),
+        ("Precision asked for", report.precision),
+        ("Parsing", None if report.parse_ms is None else format_ms(report.parse_ms)),
+        ("Building", None if report.build_ms is None else format_ms(report.build_ms)),
+        ("From the cache of engines", "yes" if report.from_cache else None),
+        ("TensorRT", report.tensorrt),
+        ("Command", report.command),
+        *report.options.items(),
+    )
+    return tuple((name, value) for name, value in pairs if value)
+
+
+def _of_tool(tool: ToolReport | None) -> Facts:
+    if tool is None:
+        return ()
+    options = tool.options.get("Build Options", {})
+    pairs = (
+        ("Built in", None if tool.build_s is None else f"{format_significant(tool.build_s)} s"),
+        ("Parsed in", None if tool.parse_s is None else f"{format_significant(tool.parse_s)} s"),
+        ("Engine", None if tool.engine_bytes is None else format_bytes(tool.engine_bytes)),
+        *options.items(),
+    )
+    return tuple((name, value) for name, value in pairs if value)
+
+
+def _figures(table: RowTable) -> Figures:
+    numbers = tuple(at for at, name in enumerate(table.headers) if name in table.right)
+    caption = f"{table.title}; {table.note}" if table.note else table.title
+    return Figures(caption=caption, headers=table.headers, rows=table.rows, numbers=numbers)
+
+
+def _choices(story: BuildStory) -> DataTable | None:
+    found = [one for one in choices(story) if one.evidence != "inert"] if story.tuned else []
+    order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
+    fastest = [one.fastest.tactic.time_ms if one.fastest else None for one in order]
+    return data_table(
+        "build-choices",
+        "Chosen against fastest tried; the builder minimises the sum, conversions included",
+        _LAYERS,
+        (
+            column("Layer", (one.layer.name for one in order)),
+            column("Chosen ms", (one.chosen_ms for one in order), 5, meaning="in tuning"),
+            column("Fastest ms", fastest, 5),
+            column("Gap ms", (one.gap_ms for one in order), 5),
+            column("Formats", (chosen_formats(one) or None for one in order)),
+            column(
+                "Fastest in",
+                (option_formats(one.fastest) if one.fastest else None for one in order),
+            ),
+            column("Tried", (one.trials for one in order), 0, meaning="tactics timed"),
+            column("Evidence", (EVIDENCE[one.evidence] for one in order), is_choice=True),
+            column("Tactic", (one.kernel for one in order)),
+        ),
+    )
+
+
+def _fusions(story: BuildStory) -> DataTable | None:
+    order = sorted(fusion_groups(story), key=lambda one: (not one.in_engine, -len(one.nodes)))
+    return data_table(
+        "build-fusions",
+        "Fusions, those of most nodes first",
+        ("fusion", "fusions"),
+        (
+            column("Result", (one.name for one in order)),
+            column("Nodes", (len(one.nodes) for one in order), 0),
+            column("By", (", ".join(dict.fromkeys(one.rules)) or None for one in order)),
+            column(
+                "Became",
+                ("a layer" if one.in_engine else "a part of others" for one in order),
+                is_choice=True,
+            ),
+        ),
+    )
+
+
+def _tuning(story: BuildStory) -> DataTable | None:
+    costs = tuning_costs(story)
+    return data_table(
+        "build-tuning",
+        "What tuning cost, the longest first",
+        _LAYERS,
+        (
+            column("Layer", (one.name or f"unnamed: {one.kind}s" for one in costs)),
+            column("s", (one.tuning_s for one in costs), 3),
+            column("Share %", (one.share_pct for one in costs), 2, is_share=True),
+            column("Formats", (one.combinations for one in costs), 0),
+            column("Tactics timed", (one.trials for one in costs), 0),
+            column("Put aside", (one.pruned for one in costs), 0),
+            column("Kind", (one.kind for one in costs), is_choice=True),
+        ),
+    )
+
+
+def _conversions(story: BuildStory) -> DataTable | None:
+    order = sorted(
+        reformat_costs(story), key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0))
+    )
+    return data_table(
+        "build-conversions",
+        "Conversions put in, most time first",
+        ("conversion", "conversions"),
+        (
+            column("Conversion", (one.name for one in order)),
+            column(
+                "ms",
+                (None if one.became == "NoOp" else one.time_ms for one in order),
+                5,
+                meaning="in tuning",
+            ),
+            column("From", (brief_format(one.source) for one in order)),
+            column("To", (brief_format(one.target) for one in order)),
+            column("Became", (one.became for one in order), is_choice=True),
+            column("Tactics timed", (len(one.tried) for one in order), 0),
+        ),
+    )
