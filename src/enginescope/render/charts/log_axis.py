@@ -7,8 +7,16 @@ from collections.abc import Sequence
 
 from enginescope.render.charts.spec import Spec
 
-_MOST_TICKS = 8
-_STEPS = ((1, 2, 5), (1, 3), (1,))
+_MOST_TICKS = 9
+#: Fine to coarse.
+_STEPS = (
+    tuple(1 + at / 20 for at in range(180)),
+    tuple(1 + at / 5 for at in range(45)),
+    (1, 1.5, 2, 3, 4, 5, 6, 8),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
 #: 12k rather than 12,000, but 0.2 rather than 200m.
 _LABEL = "datum.value < 1000 ? format(datum.value, '~r') : format(datum.value, '~s')"
 
@@ -25,10 +33,11 @@ def log_axis(values: Sequence[float]) -> Spec:
 
 
 def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two: as many as can be read."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in _STEPS:
-        every = (float(f"{step}e{power}") for power in powers for step in steps)
+        every = (float(f"{step:.6g}e{power}") for power in powers for step in steps)
         found = [one for one in every if low <= one <= high]
         if len(found) <= _MOST_TICKS:
             break

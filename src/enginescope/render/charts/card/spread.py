@@ -119,7 +119,7 @@ def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
         for rank, one in enumerate(bins)
     ]
     starts = {row["bin"]: _start(one, binary=binary) for row, one in zip(rows, bins, strict=True)}
-    step = max(1, len(bins) // 12)
+    step = -(-len(bins) // 10)
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "width": {"band": 0.94}},

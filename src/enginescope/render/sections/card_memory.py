@@ -1,0 +1,31 @@
+"""Weights, activations and footprints of the layers."""
+
+from __future__ import annotations
+
+from enginescope.render.charts.card.every import charts_of
+from enginescope.render.page_subject import PageSubject
+from enginescope.render.sections.section import Section
+
+_CHARTS = (
+    "footprint-per-layer",
+    "weights-per-layer",
+    "activations-per-layer",
+    "live-activations",
+    "weights-distribution",
+    "activations-distribution",
+    "footprint-distribution",
+)
+_NOTHING = "The plan does not say how large its tensors are."
+
+
+def card_memory(subject: PageSubject) -> Section | None:
+    """What layers keep, read and write, in order and in size; ``None`` without a plan."""
+    if subject.plan is None or subject.plan.plan.source_schema == "names-only":
+        return None
+    charts = charts_of(subject.plan, *_CHARTS)
+    return Section(
+        key="card-memory",
+        title="Memory of the layers",
+        charts=charts,
+        empty=None if charts else _NOTHING,
+    )

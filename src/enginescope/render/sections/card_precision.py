@@ -1,0 +1,32 @@
+"""Precisions of the layers."""
+
+from __future__ import annotations
+
+from enginescope.render.charts.card.every import charts_of
+from enginescope.render.page_subject import PageSubject
+from enginescope.render.sections.section import Section
+
+_CHARTS = (
+    "precision-rollup",
+    "precision-changes",
+    "precision-per-layer",
+    "output-precision-per-layer",
+)
+_NOTHING = (
+    "The plan does not say in which precision its layers compute: it was built or written "
+    "without detailed verbosity."
+)
+
+
+def card_precision(subject: PageSubject) -> Section | None:
+    """What part each precision has, and where precisions change; ``None`` without a plan."""
+    if subject.plan is None or subject.plan.plan.source_schema == "names-only":
+        return None
+    charts = charts_of(subject.plan, *_CHARTS)
+    known = any(one.key == "precision-rollup" for one in charts)
+    return Section(
+        key="card-precision",
+        title="Precisions",
+        charts=charts,
+        empty=None if known else _NOTHING,
+    )
