@@ -12,6 +12,7 @@ from enginescope.render.sections.method import method
 from enginescope.render.sections.onnx_nodes import onnx_nodes
 from enginescope.render.sections.percentiles import percentiles
 from enginescope.render.sections.reformats import reformat_layers
+from enginescope.render.sections.report_card import report_card
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
 from enginescope.render.sections.tactics import tactics
@@ -29,6 +30,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         layers(subject),
         tactics(subject),
         reformat_layers(subject),
+        *report_card(subject),
         roofline_of(subject),
         findings(subject),
         onnx_nodes(subject),
