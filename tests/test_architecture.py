@@ -45,6 +45,7 @@ HEAVY = {
     "pyarrow": {"analysis/frames.py"},
     "sqlalchemy": {"store/index.py", "store/schema.py", "store/migrations"},
     "alembic": {"store/index.py", "store/migrations"},
+    "xlsxwriter": {"render/workbook.py"},
     "vl_convert": {"render/images.py"},
     "pygraphviz": {"render/graph/graphviz_child.py"},
     "jinja2": {"render/page_frame.py"},

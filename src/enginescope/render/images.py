@@ -54,3 +54,21 @@ def _request(chart: Chart) -> dict[str, Any]:
         "vl_version": _VEGA_LITE,
         "config": chart_config(LIGHT),
     }
+
+
+def svg_png(text: str, scale: float) -> bytes:
+    """Return an SVG as PNG, `scale` pixels a unit.
+
+    Raises
+    ------
+    MissingDependencyError
+        vl-convert is not installed.
+    EnginescopeError
+        It refused the SVG: a mistake of ours.
+    """
+    converter = require("vl_convert", purpose="writing PNG", install="enginescope[plots]")
+    try:
+        png: bytes = converter.svg_to_png(text, scale=scale, ppi=72)
+    except ValueError as error:
+        raise EnginescopeError("cannot turn the SVG into a PNG", why=str(error)) from error
+    return recompressed(png, level=6)

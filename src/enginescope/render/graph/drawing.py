@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from enginescope.analysis.layout.edge_labels import LABEL_HEIGHT, place_labels
@@ -19,8 +17,6 @@ from enginescope.render.graph.text_width import text_width
 
 #: Estimated pixels per character beside an edge.
 LABEL_CHARACTER = 6.8
-
-Layout = Callable[[Boxes], LaidOut]
 
 
 class EdgeLabel(Record, frozen=True, kw_only=True, gc=False):
@@ -62,16 +58,17 @@ def draw(graph: PlanGraph, attribution: Attribution | None = None) -> Drawing:
     return drawn(sketch(graph, attribution))
 
 
-def drawn(given: Sketch, layout: Layout = lay_out) -> Drawing:
+def drawn(given: Sketch, laid_out: LaidOut | None = None) -> Drawing:
     """Return `given` with its places.
 
     Parameters
     ----------
     given : Sketch
-    layout : callable
-        From boxes and edges to their places; our own unless given.
+    laid_out : LaidOut, optional
+        Of `boxes_of` the same; our own layout's unless given.
     """
-    laid_out = layout(boxes_of(given))
+    if laid_out is None:
+        laid_out = lay_out(boxes_of(given))
     return Drawing(
         graph=given.graph,
         faces=given.faces,

@@ -11,7 +11,12 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\ufff
 
 def xml_text(text: str) -> str:
     """Return `text` escaped; control characters as their pictures (``␞``), the rest as ``�``."""
-    return html.escape(_FORBIDDEN.sub(_picture, text))
+    return html.escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Return `text` with pictures of control characters (``␞``), and ``�`` for what is no text."""
+    return _FORBIDDEN.sub(_picture, text)
 
 
 def _picture(match: re.Match[str]) -> str:

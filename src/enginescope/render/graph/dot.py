@@ -1,0 +1,105 @@
+"""A drawing as DOT text, for any Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.analysis.plan_graph import GraphEdge, GraphNode
+from enginescope.analysis.plan_graph_part import GraphPart
+from enginescope.render.graph.categories import Category
+from enginescope.render.graph.dot_text import attributes, dot_html, dot_string
+from enginescope.render.graph.edge_words import edge_labels, edge_titles
+from enginescope.render.graph.faces import Face, is_reformat
+from enginescope.render.graph.paint import Paint, paint
+from enginescope.render.graph.sketch import Sketch
+from enginescope.render.theme import LIGHT
+
+_TINT = "33"  # alpha, as our SVG tints boxes
+_FONT = '"Helvetica,Arial,sans-serif"'
+_HEAD = f"""\
+  graph [rankdir=TB ranksep=0.55 nodesep=0.33 labelloc=t labeljust=l fontname={_FONT} \
+fontcolor="{LIGHT.ink}" bgcolor="{LIGHT.background}"]
+  node [shape=box style="rounded,filled" fontname={_FONT} fontsize=11 fontcolor="{LIGHT.ink}" \
+color="{LIGHT.soft}" fillcolor="{LIGHT.background}" margin="0.15,0.06"]
+  edge [fontname={_FONT} fontsize=9 fontcolor="{LIGHT.soft}" color="{LIGHT.soft}" arrowsize=0.7]
+"""
+
+
+def dot(given: Sketch, coloring: str = "type", part: GraphPart | None = None) -> str:
+    """Return DOT text with the words, colours and tooltips of the SVG, and without places.
+
+    Parameters
+    ----------
+    given : Sketch
+    coloring : {"type", "precision", "time", "lint"}
+    part : GraphPart, optional
+        Where `given` is a part: its centres are framed.
+
+    Raises
+    ------
+    UsageError
+        No such colouring, or what it shows is not known.
+    """
+    colors = paint(given, coloring)
+    centres = set(part.centres) if part else set()
+    lines = [f"digraph {dot_string(given.graph.name)} {{\n", _HEAD]
+    lines.append(f"  label=<{_title(given, colors)}>\n")
+    for node, face in zip(given.graph.nodes, given.faces, strict=True):
+        color = colors.nodes[node.id]
+        category = None if color is None else colors.categories[color]
+        pairs = _node(node, face, category, is_centre=node.id in centres)
+        lines.append(f"  n{node.id} {attributes(pairs)}\n")
+    words = zip(edge_labels(given.graph), edge_titles(given.graph), strict=True)
+    shows_labels = given.wording.details != "few"
+    for edge, color, (label, title) in zip(given.graph.edges, colors.edges, words, strict=True):
+        category = None if color is None else colors.categories[color]
+        pairs = _edge(edge, (label if shows_labels else None, title), category)
+        lines.append(f"  n{edge.source} -> n{edge.target} {attributes(pairs)}\n")
+    return "".join([*lines, "}\n"])
+
+
+def _title(given: Sketch, colors: Paint) -> str:
+    rows = [
+        f'<TR><TD COLSPAN="2" ALIGN="LEFT"><B>{dot_html(given.graph.name)}</B></TD></TR>',
+        f'<TR><TD COLSPAN="2" ALIGN="LEFT">coloured by {dot_html(colors.words)}</TD></TR>',
+        *(
+            f'<TR><TD WIDTH="16" BGCOLOR="{one.color}"> </TD>'
+            f'<TD ALIGN="LEFT">{dot_html(one.text)}</TD></TR>'
+            for one in colors.categories
+        ),
+    ]
+    return f'<TABLE BORDER="0" CELLSPACING="3" CELLPADDING="1">{"".join(rows)}</TABLE>'
+
+
+def _node(
+    node: GraphNode, face: Face, category: Category | None, *, is_centre: bool
+) -> Iterator[tuple[str, str]]:
+    yield "label", dot_string("\n".join((face.heading, *face.lines)))
+    yield "tooltip", dot_string(face.title)
+    if category is not None:
+        tint = "" if category.ink else _TINT
+        yield "color", f'"{category.color}"'
+        yield "fillcolor", f'"{category.color}{tint}"'
+        if category.ink:
+            yield "fontcolor", f'"{category.ink}"'
+    if is_reformat(node):
+        yield "style", '"rounded,filled,dashed"'
+    if is_centre or node.layer is None:
+        yield "penwidth", "4" if is_centre else "2"
+
+
+def _edge(
+    edge: GraphEdge, words: tuple[str | None, str], category: Category | None
+) -> Iterator[tuple[str, str]]:
+    label, title = words
+    if label:
+        yield "label", dot_string(label)
+        yield "labeltooltip", dot_string(title)
+    yield "tooltip", dot_string(title)
+    if category is not None:
+        yield "color", f'"{category.color}"'
+    if edge.is_carried:
+        yield "style", '"dashed,bold"'
+        yield "constraint", "false"
+    elif edge.kind != "data":
+        yield "style", '"dashed"' if edge.kind == "reuse" else '"dotted"'
