@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_view import PlanView
+    from enginescope.formats.onnx_graph import OnnxGraph
+    from enginescope.model.build_story import BuildStory
+    from enginescope.model.notice import Notice
     from enginescope.model.plan import Plan
     from enginescope.model.timing import Profile
     from enginescope.render.build_story_text import RowTable
@@ -29,6 +31,22 @@ _OPTIONS = (
 )
 
 
+class More(NamedTuple):
+    """What was read of what was asked for beside the plan.
+
+    Attributes
+    ----------
+    view : PlanView or None
+        Where a GPU or a model was named, with these.
+    story : BuildStory or None
+    notices : tuple of Notice
+    """
+
+    view: PlanView | None = None
+    story: BuildStory | None = None
+    notices: tuple[Notice, ...] = ()
+
+
 def more_options(function: F) -> F:
     """Add what can be asked for beside the plan's own tables."""
     for option in reversed(_OPTIONS):
@@ -36,24 +54,8 @@ def more_options(function: F) -> F:
     return function
 
 
-def check_more(asked: dict[str, Any], *, as_json: bool) -> None:
-    """Raise where options do not go together.
-
-    Raises
-    ------
-    UsageError
-        Tables for the terminal beside ``--json``.
-    """
-    extra = next((key for key in ("gpu", "onnx", "build_log") if asked[key]), None)
-    if as_json and extra:
-        option = f"--{extra.replace('_', '-')}"
-        raise UsageError(f"--json with {option}", why="its tables are for the terminal only")
-
-
-def more_tables(
-    plan: Plan | None, profile: Profile | None, asked: dict[str, Any], *, top: int, width: int
-) -> Iterator[RowTable]:
-    """Yield the tables that were asked for.
+def read_more(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> More:
+    """Read what was asked for beside the plan.
 
     Raises
     ------
@@ -62,40 +64,75 @@ def more_tables(
     FormatError
         The model or the log cannot be read.
     """
-    names = max(24, width - _FIGURES)
+    view, story = None, None
+    notices: tuple[Notice, ...] = ()
     if asked["gpu"] or asked["onnx"]:
+        view = _view(plan, profile, asked)
+        notices += _match_notices(view, asked["onnx"])
+    if asked["build_log"]:
+        from enginescope.formats.build_log import build_story_of
+
+        path = asked["build_log"]
+        story, said = build_story_of(path.read_bytes(), path.name)
+        notices += said
+    return More(view, story, notices)
+
+
+def more_tables(more: More, *, top: int, width: int) -> Iterator[RowTable]:
+    """Yield the tables of what was read, for the terminal."""
+    names = max(24, width - _FIGURES)
+    if more.view is not None:
         from enginescope.render.limit_rows import node_rows, roofline_rows
 
-        view = _view(plan, profile, asked)
         for table in (
-            roofline_rows(view, limit=top, name_width=names),
-            node_rows(view, limit=top, name_width=names),
+            roofline_rows(more.view, limit=top, name_width=names),
+            node_rows(more.view, limit=top, name_width=names),
         ):
             if table is not None:
                 yield table
-    if asked["build_log"]:
-        from enginescope.formats.build_log import build_story_of
+    if more.story is not None:
         from enginescope.render.build_story_text import build_story_rows
 
-        path = asked["build_log"]
-        story, notices = build_story_of(path.read_bytes(), path.name)
-        yield from build_story_rows(story, limit=top, name_width=max(24, names // 2))
-        for one in notices:
-            note(f"{one.message} ({one.code})")
+        yield from build_story_rows(more.story, limit=top, name_width=max(24, names // 2))
+
+
+def more_data(more: More) -> dict[str, Any]:
+    """Return what was read, for the JSON document: ``roofline``, ``onnx``, ``build``."""
+    from enginescope.render.explore_more_data import build_data, onnx_data, roofline_data
+
+    made: dict[str, Any] = {}
+    if more.view is not None and more.view.gpu is not None:
+        made["roofline"] = roofline_data(more.view)
+    if more.view is not None and more.view.onnx is not None:
+        made["onnx"] = onnx_data(more.view)
+    if more.story is not None:
+        made["build"] = build_data(more.story)
+    return made
 
 
 def _view(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> PlanView:
     from enginescope.analysis.plan_view import PlanView
 
     needed = needed_plan(plan, "--gpu" if asked["gpu"] else "--onnx")
-    graph = None
-    if asked["onnx"]:
-        from enginescope.formats.onnx_graph import read_onnx_graph
-
-        inputs = (one.tensor for one in needed.inputs)
-        shapes = {one.name: one.shape for one in inputs if one.shape is not None}
-        graph = read_onnx_graph(asked["onnx"], shapes)
+    graph = onnx_graph(needed, asked["onnx"]) if asked["onnx"] else None
     return PlanView(needed, profile, gpu=asked["gpu"], onnx=graph)
+
+
+def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
+    from enginescope.analysis.onnx_match import onnx_match_notice
+
+    if model is None or view.onnx_map is None:
+        return ()
+    found = onnx_match_notice(view.plan, view.onnx_map, model.name)
+    return (found,) if found else ()
+
+
+def onnx_graph(plan: Plan, path: Path) -> OnnxGraph:
+    """Return the model with its inputs in the shapes that the engine was built for."""
+    from enginescope.formats.onnx_graph import read_onnx_graph
+
+    inputs = (one.tensor for one in plan.inputs)
+    return read_onnx_graph(path, {one.name: one.shape for one in inputs if one.shape is not None})
 
 
 def needed_plan(plan: Plan | None, option: str) -> Plan:

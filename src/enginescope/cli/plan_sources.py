@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
 
 from enginescope.core.errors import UsageError
 
@@ -87,6 +89,27 @@ class PlanSource:
         means = {one.metric: one.mean_ms for one in self.report.summaries} if self.report else {}
         mean_ms = means.get("gpu_compute")
         return ("gpu_compute", mean_ms) if mean_ms is not None else None
+
+    def of_profile(self, index: int) -> PlanSource:
+        """Return the same with the layers and times of one optimisation profile, of several.
+
+        Raises
+        ------
+        UsageError
+            The plan has no such profile.
+        """
+        from enginescope.analysis.plan_profile import (
+            of_plan_profile,
+            plan_profiles,
+            times_of_plan_profile,
+        )
+
+        if self.plan is None or not plan_profiles(self.plan):
+            return self
+        plan = of_plan_profile(self.plan, index)
+        profile = times_of_plan_profile(self.profile, index) if self.profile else None
+        run = self.run and msgspec.structs.replace(self.run, plan=plan, profile=profile)
+        return replace(self, plan=plan, profile=profile, run=run)
 
     def as_run(self) -> Run:
         """Return the run; of a plan file an imported one, with the files it was read from."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,7 +35,7 @@ COLUMNS = (
 
 def explore_csv(layers: Sequence[ExploredLayer]) -> bytes:
     """Return layers as CSV in the order they are given, with `COLUMNS`."""
-    return csv_bytes(COLUMNS, (_cells(one) for one in layers))
+    return csv_bytes(COLUMNS, (explore_cells(one) for one in layers))
 
 
 def explore_json(
@@ -44,6 +44,7 @@ def explore_json(
     *,
     device: str | None = None,
     notices: Sequence[Notice] = (),
+    more: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return everything that is known as strict JSON; times in ms, sizes in bytes.
 
@@ -55,6 +56,8 @@ def explore_json(
     device : str, optional
     notices : sequence of Notice
         Of reading the files; those of `found` follow.
+    more : mapping, optional
+        Further parts of the document.
     """
     rest = {
         name: getattr(found, name)
@@ -71,6 +74,7 @@ def explore_json(
             "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
             "notices": [*notices, *found.notices],
             "layers": [_layer(one) for one in layers],
+            **(more or {}),
         }
     )
 
@@ -82,7 +86,8 @@ def _layer(one: ExploredLayer) -> dict[str, Any]:
     return {**made, **dict(zip(_SIZES, _sizes(one), strict=True))}
 
 
-def _cells(one: ExploredLayer) -> list[Any]:
+def explore_cells(one: ExploredLayer) -> list[Any]:
+    """Return a layer as cells below `COLUMNS`."""
     row = one.row
     return [
         *(getattr(row, name) for name in _ROW),

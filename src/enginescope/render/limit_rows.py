@@ -53,7 +53,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | 
 def node_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | None:
     """Return the ONNX nodes that cost most; ``None`` without a model."""
     found, graph = view.onnx_map, view.onnx
-    if found is None or graph is None:
+    if found is None or graph is None or not found.costs:
         return None
     known = [one for one in found.costs if one.mean_ms is not None]
     ranked = sorted(known, key=lambda one: -(one.mean_ms or 0.0))[:limit]

@@ -1,0 +1,173 @@
+"""A plan looked into, as an Excel workbook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from enginescope._version import __version__
+from enginescope.analysis.exploration import Exploration, ExploredLayer
+from enginescope.analysis.reformats import ReformatShare
+from enginescope.analysis.time_shares import TimeShare
+from enginescope.model.notice import Notice
+from enginescope.render.explore_data import COLUMNS, explore_cells
+from enginescope.render.facts import tensor_text
+from enginescope.render.workbook import Sheet, SheetColumn, workbook_bytes
+from enginescope.rules.base import Finding
+
+_MS, _PCT, _WHOLE = "0.0000", "0.0", "#,##0"
+#: Endings of our names -> the unit as it is written in a header, and how its numbers look.
+_UNITS = {"_ms": ("ms", _MS), "_pct": ("%", _PCT), "_bytes": ("bytes", _WHOLE)}
+_SHARE_COLUMNS = ("mean_ms", "share_pct", "layers")
+
+
+def explore_workbook(
+    found: Exploration,
+    layers: Sequence[ExploredLayer],
+    *,
+    device: str | None = None,
+    notices: Sequence[Notice] = (),
+    findings: Sequence[Finding] | None = None,
+) -> bytes:
+    """Return the summary, every layer, and where the time goes, a sheet each.
+
+    Parameters
+    ----------
+    found : Exploration
+    layers : sequence of ExploredLayer
+        Its layers, in the order they are to have.
+    device : str, optional
+    notices : sequence of Notice
+        Of reading the files; those of `found` follow.
+    findings : sequence of Finding, optional
+        ``None``: there is no plan to look for some in.
+
+    Raises
+    ------
+    MissingDependencyError
+        XlsxWriter is not installed.
+    """
+    sheets = [_summary(found, device, notices), _layers(layers)]
+    sheets += [
+        _shares("By type", "type", found.by_type),
+        _shares("By precision", "precision of the first input", found.by_precision),
+        _tactics(found),
+        _reformats(found),
+        _shares("Reformats by origin", "origin", found.reformats_by_origin),
+        _shares("Reformats by conversion", "from → to", found.reformats_by_conversion),
+    ]
+    if findings is not None:
+        sheets.append(_findings(findings))
+    return workbook_bytes(sheets, title=found.name)
+
+
+def _column(name: str) -> SheetColumn:
+    """Return the column for a field: ``mean_ms`` is headed ``mean, ms``."""
+    for ending, (unit, number_format) in _UNITS.items():
+        if name.endswith(ending):
+            words = name.removesuffix(ending).replace("_", " ")
+            return SheetColumn(header=f"{words}, {unit}", number_format=number_format)
+    return SheetColumn(header=name.replace("_", " "), number_format=_WHOLE)
+
+
+def _columns(*names: str) -> tuple[SheetColumn, ...]:
+    return tuple(_column(name) for name in names)
+
+
+def _summary(found: Exploration, device: str | None, notices: Sequence[Notice]) -> Sheet:
+    rows = [(what, value, unit) for what, value, unit in _facts(found, device) if value is not None]
+    rows += [(one.code, one.message, None) for one in (*notices, *found.notices)]
+    columns = (
+        SheetColumn(header="what"),
+        SheetColumn(header="value", number_format="#,##0.####"),
+        SheetColumn(header="unit"),
+    )
+    return Sheet(title="Summary", columns=columns, rows=tuple(rows))
+
+
+def _facts(found: Exploration, device: str | None) -> Iterator[tuple[str, Any, str | None]]:
+    yield "plan", found.name, None
+    yield "form of the plan", found.plan_schema, None
+    yield "optimisation profile", found.plan_profile, None
+    yield "GPU", device, None
+    time, totals = found.time, found.totals
+    if time is not None:
+        yield "sum of the layers' means", time.sum_ms, "ms"
+        yield "whole request, mean", time.whole_ms, "ms"
+        yield "metric of the whole", time.whole_metric, None
+        yield "sum ÷ whole", time.ratio, None
+    yield "iterations of the profile", found.iterations, None
+    if totals is not None:
+        yield "layers", totals.layers, None
+        yield "layers that launch work", totals.active_layers, None
+        yield "weights", totals.weights_bytes, "bytes"
+        yield "biases", totals.bias_bytes, "bytes"
+        yield "activations read and written", totals.activation_bytes, "bytes"
+        yield "the same with padding", totals.padded_activation_bytes, "bytes"
+        yield "uses of tensors of unknown size", totals.unknown_tensors, None
+    for what, tensors in (("input", found.inputs), ("output", found.outputs)):
+        for one in tensors:
+            yield what, tensor_text(one), None
+    yield "written by", f"enginescope {__version__}", None
+
+
+def _layers(layers: Sequence[ExploredLayer]) -> Sheet:
+    rows = tuple(tuple(explore_cells(one)) for one in layers)
+    return Sheet(title="Layers", columns=_columns(*COLUMNS), rows=rows)
+
+
+def _shares(title: str, key: str, shares: Sequence[TimeShare | ReformatShare]) -> Sheet:
+    rows = tuple((one.key or "not known", one.mean_ms, one.share_pct, one.layers) for one in shares)
+    return Sheet(title=title, columns=_columns(key, *_SHARE_COLUMNS), rows=rows)
+
+
+def _tactics(found: Exploration) -> Sheet:
+    columns = _columns("tactic, without hash", *_SHARE_COLUMNS, "names with hashes", "types")
+    rows = tuple(
+        (
+            one.tactic or "none named",
+            one.mean_ms,
+            one.share_pct,
+            one.layers,
+            one.variants,
+            ", ".join(one.types),
+        )
+        for one in found.tactics
+    )
+    return Sheet(title="Tactics", columns=columns, rows=rows)
+
+
+def _reformats(found: Exploration) -> Sheet:
+    names = ("index", "name", "origin", "from", "to", "changes type", "changes layout", "mean_ms")
+    rows = tuple(
+        (
+            one.index,
+            one.name,
+            one.origin,
+            one.source,
+            one.target,
+            one.changes_type,
+            one.changes_layout,
+            one.mean_ms,
+        )
+        for one in found.reformats
+    )
+    return Sheet(title="Reformats", columns=_columns(*names), rows=rows)
+
+
+def _findings(findings: Sequence[Finding]) -> Sheet:
+    names = ("stake_ms", "share_pct", "code", "rule", "severity", "layer", "finding", "what to do")
+    rows = tuple(
+        (
+            one.stake_ms,
+            one.share_pct,
+            one.code,
+            one.rule,
+            one.severity.value,
+            one.subject,
+            one.message,
+            one.advice,
+        )
+        for one in findings
+    )
+    return Sheet(title="Findings", columns=_columns(*names), rows=rows)
