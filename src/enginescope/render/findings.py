@@ -93,18 +93,7 @@ def rule_rows(findings: Sequence[Finding]) -> tuple[tuple[str, ...], ...]:
 
 def findings_json(linted: Sequence[Linted]) -> bytes:
     """Return every finding of every plan as strict JSON; layers with their names."""
-    plans = [
-        {
-            "source": one.source,
-            "plan": one.report.plan,
-            "layers": one.report.layers,
-            "sum_ms": one.report.sum_ms,
-            "rules": one.report.rules,
-            "suppressed": one.report.suppressed,
-            "findings": [_finding(found, _names(one.plan)) for found in one.report.findings],
-        }
-        for one in linted
-    ]
+    plans = [_plan_findings(one) for one in linted]
     return encode({"schema": LINT_SCHEMA, "enginescope": __version__, "plans": plans})
 
 
@@ -128,6 +117,19 @@ def findings_sarif(linted: Sequence[Linted], rules: Sequence[Rule] = RULES) -> b
         for one in linted
     ]
     return encode({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs})
+
+
+def _plan_findings(linted: Linted) -> dict[str, Any]:
+    report, names = linted.report, _names(linted.plan)
+    return {
+        "source": linted.source,
+        "plan": report.plan,
+        "layers": report.layers,
+        "sum_ms": report.sum_ms,
+        "rules": report.rules,
+        "suppressed": report.suppressed,
+        "findings": [_finding(one, names) for one in report.findings],
+    }
 
 
 def _number(time_ms: float | None) -> str:
