@@ -36,6 +36,8 @@ class Chart(Record, frozen=True, kw_only=True):
         ``None`` where the page has the same figures in a table anyway.
     height : int
         Pixels of the plotting area.
+    is_wide : bool
+        Whether it takes the page's whole width; else two of them may stand beside each other.
     """
 
     key: str
@@ -44,6 +46,7 @@ class Chart(Record, frozen=True, kw_only=True):
     subtitle: tuple[str, ...] = ()
     table: ChartTable | None = None
     height: int = 260
+    is_wide: bool = False
 
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
         """Return the specification with its size, and its title unless `titled` is false."""

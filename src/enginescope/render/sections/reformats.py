@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.reformats import ReformatLayer, ReformatShare, reformats, reformats_by
 from enginescope.core.units import format_ms, format_significant
+from enginescope.render.charts.card.every import charts_of
 from enginescope.render.data_table import DataTable, column, data_table
 from enginescope.render.figures import Figures, figure
 from enginescope.render.page_subject import PageSubject
@@ -33,6 +34,7 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Reformats",
+        charts=charts_of(subject.plan, "reformats-by-origin") if subject.plan else (),
         tables=_table(subject, found),
         empty=None if found else "No layer of this plan only rewrites a tensor.",
         facts={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.analysis.tactics import tactic_shares
+from enginescope.render.charts.card.every import charts_of
 from enginescope.render.data_table import column, data_table
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
@@ -30,4 +31,9 @@ def tactics(subject: PageSubject) -> Section | None:
         column("Types", (", ".join(one.types) or None for one in shares)),
     )
     table = data_table(KEY, "Tactics, most time first", ("tactic", "tactics"), columns)
-    return Section(key=KEY, title="Tactics", tables=(table,) if table else ())
+    return Section(
+        key=KEY,
+        title="Tactics",
+        charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
+        tables=(table,) if table else (),
+    )

@@ -150,6 +150,7 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
             ],
         ),
         height=height_of(rows),
+        is_wide=True,
     )
 
 

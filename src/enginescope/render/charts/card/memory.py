@@ -74,6 +74,7 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
             ],
         ),
         height=height_of(rows),
+        is_wide=True,
     )
 
 
@@ -112,7 +113,7 @@ def live_activations(view: PlanView) -> Chart | None:
                     "x",
                     "position among the layers that do work",
                     scale={"zero": False, "nice": False},
-                    axis={"grid": False, "tickMinStep": 1, "format": ",.0f"},
+                    axis={"grid": False, "tickCount": 8, "tickMinStep": 1, "format": ",.0f"},
                 ),
                 "y": quantity("y", "alive, MiB", axis={"tickCount": 5}),
                 "tooltip": tooltip(x="position#", name="layer", y="alive, MiB#"),
@@ -123,6 +124,7 @@ def live_activations(view: PlanView) -> Chart | None:
             [(f"{one['x']:,}", one["name"], figure(one["y"])) for one in rows],
         ),
         height=180,
+        is_wide=True,
     )
 
 
@@ -143,6 +145,7 @@ def _in_order(view: PlanView, name: str, value: Callable[[LayerFacts], int | Non
         spec=stretch_bars(found, f"{name}, MiB", "MiB", color),
         table=stretch_table(found, "MiB"),
         height=160,
+        is_wide=True,
     )
 
 

@@ -77,7 +77,7 @@ def cumulative(view: PlanView) -> Chart | None:
             "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2, "interpolate": "linear"},
             "encoding": {
-                "x": quantity("x", "layers", scale={"nice": False}),
+                "x": quantity("x", "layers", scale={"nice": False}, axis={"tickCount": 8}),
                 "y": quantity("y", "share of the layers' time, %", scale={"domain": [0, 100]}),
                 "color": _line_colors(),
                 "strokeDash": {
@@ -131,6 +131,7 @@ def _in_order(
         spec=stretch_bars(found, "mean time, ms", "ms", group_color(name, _order(found), color)),
         table=stretch_table(found, "Mean, ms"),
         height=180,
+        is_wide=True,
     )
 
 

@@ -81,6 +81,7 @@ def slowest_layers(
         spec=bars(rows, "mean time per iteration, ms", _TIPS, color_channel(color, groups)),
         table=_table(shown, others),
         height=height_of(rows),
+        is_wide=True,
     )
 
 
