@@ -93,12 +93,12 @@ def command(
             plan_profile=plan_profile,
             whole=source.whole,
         )
-        write_page(source, asked, plan_profile=plan_profile)
         chosen = source.of_profile(plan_profile)
         more = read_more(chosen.plan, chosen.profile, asked)
         explored = Explored(chosen, found, ordered(found.layers, sort), more)
         write_exports(explored, asked)
-        draw_plan(chosen.plan, chosen.profile, asked)
+        write_page(chosen, more, asked)
+        draw_plan(chosen, asked)
         if as_json:
             _print_json(explored)
         else:
