@@ -79,16 +79,10 @@ class PlanSource:
     @property
     def whole(self) -> tuple[str, float] | None:
         """Metric and mean in ms of whole requests: of the samples, else as the tool printed it."""
-        if self.run is not None:
-            from enginescope.analysis.run_view import RunView
+        from enginescope.analysis.run_view import RunView
+        from enginescope.analysis.whole_request import whole_request
 
-            view = RunView(self.run)
-            summary = view.summary("gpu_compute") or view.latency
-            if summary is not None:
-                return summary.metric, summary.mean_ms
-        means = {one.metric: one.mean_ms for one in self.report.summaries} if self.report else {}
-        mean_ms = means.get("gpu_compute")
-        return ("gpu_compute", mean_ms) if mean_ms is not None else None
+        return whole_request(RunView(self.as_run()))
 
     def of_profile(self, index: int) -> PlanSource:
         """Return the same with the layers and times of one optimisation profile, of several.
