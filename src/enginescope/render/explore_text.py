@@ -57,7 +57,7 @@ def explore_text(
         Columns.
     """
     lines: list[RenderableType] = [_title(found, device, width), Text()]
-    lines += [label_row(name, text) for name, text in _summary(found)]
+    lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())
     for one in explore_tables(found, top=top, sort=sort, sized=width >= _WIDE):
         lines += _table(one, width)
@@ -73,7 +73,8 @@ def _title(found: Exploration, device: str | None, width: int) -> Text:
     return title
 
 
-def _summary(found: Exploration) -> list[tuple[str, str]]:
+def summary_rows(found: Exploration) -> list[tuple[str, str]]:
+    """Return what is said above the tables: labels and texts."""
     rows = [("plan", _plan_text(found))] if found.plan_schema else []
     if found.plan_profiles:
         others = ", ".join(str(one) for one in found.plan_profiles)
@@ -111,7 +112,7 @@ def _time_text(found: Exploration) -> str:
         return (
             "not known: no layer times; give those of trtexec --exportProfile with --profile FILE"
         )
-    passes = f" Timed over {found.iterations:,} iterations." if found.iterations else ""
+    passes = f" Timed over {_counted(found.iterations, 'iteration')}." if found.iterations else ""
     return layer_sum_sentence(found.time) + passes
 
 

@@ -1,0 +1,51 @@
+"""A plan in a notebook: what it consists of, and where its time goes."""
+
+from __future__ import annotations
+
+from enginescope.analysis.exploration import explore
+from enginescope.analysis.plan_view import PlanView
+from enginescope.render.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
+from enginescope.render.explore_text import summary_rows
+from enginescope.render.notebook.fragment import data_table, fact_list, fragment, notice_list
+from enginescope.render.number_column import number_column
+
+_TOP = 5
+
+
+def plan_html(view: PlanView, whole: tuple[str, float] | None = None) -> str:
+    """Return the summary and the tables that `explore` prints.
+
+    Parameters
+    ----------
+    view : PlanView
+    whole : tuple of (str, float), optional
+        Metric and mean in ms of whole requests, timed without a profiler.
+    """
+    found = explore(view.plan.name, view.plan, view.profile, whole=whole)
+    tables = explore_tables(found, top=_TOP, sort="time", sized=True)
+    return fragment(
+        found.name,
+        fact_list(summary_rows(found)),
+        *(_table(one) for one in tables),
+        notice_list(found.notices),
+    )
+
+
+def _table(found: PlanTable) -> str:
+    columns = []
+    for at, _ in enumerate(found.headers):
+        cells = [row[at] for row in found.rows]
+        numbers = number_column([one if isinstance(one, float) else None for one in cells])
+        columns.append(
+            [
+                one if isinstance(one, str) else UNKNOWN if one is None else number
+                for one, number in zip(cells, numbers, strict=True)
+            ]
+        )
+    return data_table(
+        found.title,
+        found.headers,
+        zip(*columns, strict=True),
+        numbers=NUMBERS,
+        note=f"and {found.left_out:,} more" if found.left_out else None,
+    )
