@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         load_run,
         write_report,
     )
+    from enginescope.linted_plan import lint
     from enginescope.opened_plan import plan
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "build",
     "compare_plans",
     "import_artifacts",
+    "lint",
     "load_run",
     "plan",
     "write_report",
@@ -45,6 +47,7 @@ _HOMES = {
     "build": "enginescope.facade",
     "compare_plans": "enginescope.facade",
     "import_artifacts": "enginescope.facade",
+    "lint": "enginescope.linted_plan",
     "load_run": "enginescope.facade",
     "plan": "enginescope.opened_plan",
     "write_report": "enginescope.facade",

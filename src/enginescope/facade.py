@@ -17,6 +17,7 @@ from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.model.build import BuildReport
 from enginescope.model.job import Limits, Workload
 from enginescope.model.run import OutcomeKind, Run
+from enginescope.shown_run import ShownRun
 
 if TYPE_CHECKING:
     from enginescope.analysis.comparison import Comparison
@@ -91,7 +92,7 @@ def bench(
     # the program's own command line: what repeats a call from Python
     (run,) = run_jobs(jobs, keep, command=shlex.join(sys.orig_argv))
     _raise_unless_ok(run)
-    return RunView(run)
+    return ShownRun(run)
 
 
 def build(
@@ -165,7 +166,7 @@ def load_run(path: str | PathLike[str]) -> RunView:
     """
     from enginescope.store.archive import load_path
 
-    return RunView(load_path(Path(path)))
+    return ShownRun(load_path(Path(path)))
 
 
 def import_artifacts(*paths: str | PathLike[str]) -> tuple[RunView, ...]:
@@ -184,7 +185,7 @@ def import_artifacts(*paths: str | PathLike[str]) -> tuple[RunView, ...]:
     """
     from enginescope.formats.importer import import_artifacts as read
 
-    return tuple(RunView(run) for run in read([Path(path) for path in paths]).runs)
+    return tuple(ShownRun(run) for run in read([Path(path) for path in paths]).runs)
 
 
 def write_report(
@@ -235,8 +236,10 @@ def compare_plans(
         A file cannot be used.
     """
     from enginescope.analysis.comparison import compare
+    from enginescope.shown_comparison import ShownComparison
 
-    return compare([planned_run(one) for one in plans], names=names, plan_profile=plan_profile)
+    runs = [planned_run(one) for one in plans]
+    return ShownComparison.of(compare(runs, names=names, plan_profile=plan_profile))
 
 
 def planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:

@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 class OpenedPlan(PlanView):
     """A plan with its times, work and limits, and the charts of the report card.
 
-    Everything of `PlanView`, and `chart`.
+    Everything of `PlanView`, and `chart`. In notebooks it is shown as tables, plain HTML.
+
+    Attributes
+    ----------
+    whole : tuple of (str, float) or None
+        Metric and mean in ms of whole requests, to hold the sum of the layers against.
     """
+
+    whole: tuple[str, float] | None = None
 
     @property
     def chart_names(self) -> Mapping[str, str]:
@@ -70,6 +77,11 @@ class OpenedPlan(PlanView):
 
         made = {name: self._make(name, {}) for name in self.chart_names}
         return {name: ChartDisplay(one) for name, one in made.items() if one is not None}
+
+    def _repr_html_(self) -> str:
+        from enginescope.render.notebook.plan import plan_html
+
+        return plan_html(self, self.whole)
 
     def _make(self, name: str, options: Mapping[str, Any]) -> Any:
         from enginescope.render.charts.card.every import PLAN_CHARTS
@@ -121,6 +133,8 @@ def plan(
     >>> view.chart("latency-per-type")                         # doctest: +SKIP
     >>> view.to_pandas("Convolution")["attr.macs"].sum()       # doctest: +SKIP
     """
+    from enginescope.analysis.run_view import RunView
+    from enginescope.analysis.whole_request import whole_request
     from enginescope.formats.onnx_graph import read_onnx_graph
 
     run = _run_of(what, profile)
@@ -134,7 +148,9 @@ def plan(
         times = times_of_plan_profile(times, plan_profile)
     shown: Plan = of_plan_profile(run.plan, plan_profile)
     graph = read_onnx_graph(Path(onnx)) if onnx is not None else None
-    return OpenedPlan(shown, times, gpu=gpu, onnx=graph)
+    view = OpenedPlan(shown, times, gpu=gpu, onnx=graph)
+    view.whole = whole_request(RunView(run))
+    return view
 
 
 def _run_of(
