@@ -40,19 +40,30 @@ def neighbourhood(graph: PlanGraph, centres: Iterable[int], radius: int) -> Grap
     UsageError
         `radius` is negative.
     """
+    chosen = set(centres)
+    return part_of(graph, within(graph, chosen, radius), chosen)
+
+
+def within(graph: PlanGraph, centres: Iterable[int], radius: int) -> set[int]:
+    """Return the ids of what is at most `radius` edges away from `centres`, and theirs.
+
+    Raises
+    ------
+    UsageError
+        `radius` is negative.
+    """
     if radius < 0:
         raise UsageError(f"a radius of {radius} is not possible", hint="0 shows the nodes alone")
     near: dict[int, list[int]] = {}
     for edge in graph.edges:
         near.setdefault(edge.source, []).append(edge.target)
         near.setdefault(edge.target, []).append(edge.source)
-    chosen = set(centres)
-    border = sorted(chosen)
+    border = sorted(set(centres))
     kept = set(border)
     for _ in range(radius):
         border = sorted({one for node in border for one in near.get(node, ())} - kept)
         kept.update(border)
-    return _part(graph, kept, chosen)
+    return kept
 
 
 def matching(graph: PlanGraph, pattern: str) -> tuple[int, ...]:
@@ -108,7 +119,8 @@ def parse_beam(text: str) -> tuple[str, int]:
     return name, int(radius)
 
 
-def _part(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
+def part_of(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
+    """Return the nodes of these ids, with all edges among them; `centres` are some of them."""
     new_id = {old: new for new, old in enumerate(sorted(kept))}
     nodes = tuple(
         GraphNode(

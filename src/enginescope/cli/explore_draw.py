@@ -7,34 +7,76 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from enginescope.cli.explore_more import needed_plan
 from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.model.plan import Plan
-    from enginescope.model.timing import Profile
+    from enginescope.cli.plan_sources import PlanSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_TO_FILE = click.Path(dir_okay=False, path_type=Path)
+
 _OPTIONS = (
+    click.option("--svg", "svg_file", type=_TO_FILE, help="The plan as a graph to FILE."),
+    click.option("--png", "png_file", type=_TO_FILE, help="The same as PNG."),
+    click.option("--dot", "dot_file", type=_TO_FILE, help="The same as DOT, for any Graphviz."),
     click.option(
-        "--svg",
-        "svg_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="The plan as a graph to FILE.",
+        "--png-scale",
+        type=click.FloatRange(0, 8, min_open=True),
+        help="Pixels a unit.  [default: 2, or 1 where that is too large]",
     ),
-    click.option("--beam", metavar="LAYER,N", help="Draw what is within N steps of a layer."),
     click.option(
         "--color",
         "coloring",
-        type=click.Choice(["type", "precision"]),
+        type=click.Choice(["type", "precision", "time", "lint"]),
         default="type",
         show_default=True,
         help="Of the graph.",
     ),
+    click.option(
+        "--layout",
+        type=click.Choice(["auto", "own", "dot"]),
+        default="auto",
+        show_default=True,
+        help="enginescope's own, or Graphviz's; auto: Graphviz's for small plans, if installed.",
+    ),
+    click.option(
+        "--details",
+        type=click.Choice(["few", "usual", "all"]),
+        default="usual",
+        show_default=True,
+        help="How much is written on layers and edges.",
+    ),
+    click.option("--beam", metavar="LAYER,N", help="Draw what is within N steps of a layer."),
+    click.option(
+        "--filter",
+        "filters",
+        multiple=True,
+        metavar="WHAT",
+        help="Draw what this means, and what is next to it: type:T, precision:P, or words.",
+    ),
+    click.option(
+        "--highlight", "highlights", multiple=True, metavar="WHAT", help="Frame what this means."
+    ),
+    click.option(
+        "--regions",
+        type=click.Choice(["io", "forks", "all"]),
+        default="io",
+        show_default=True,
+        help="Tensors drawn as boxes: inputs, outputs and memory used again; also forks; all.",
+    ),
+    click.option("--constants", is_flag=True, help="Draw constants too."),
 )
+#: Options that need a file to draw to, by the name of their value.
+_OF_DRAWING = (
+    *("png_scale", "coloring", "layout", "details", "beam", "filters", "highlights", "regions"),
+    "constants",
+)
+_FILES = {"svg_file": "--svg", "png_file": "--png", "dot_file": "--dot"}
 
 
 def draw_options(function: F) -> F:
@@ -46,7 +88,7 @@ def draw_options(function: F) -> F:
 
 def drawn_files(asked: dict[str, Any]) -> tuple[Path | None, ...]:
     """Return the files that the drawing goes to, to be checked before anything is read."""
-    return (asked["svg_file"],)
+    return tuple(asked[key] for key in _FILES)
 
 
 def check_drawing(asked: dict[str, Any]) -> None:
@@ -57,36 +99,57 @@ def check_drawing(asked: dict[str, Any]) -> None:
     UsageError
         Names the option.
     """
-    if asked["beam"] and asked["svg_file"] is None:
-        raise UsageError("--beam", why="it is of the drawing", hint="--svg FILE")
+    if any(drawn_files(asked)):
+        if asked["png_scale"] is not None and asked["png_file"] is None:
+            raise UsageError("--png-scale", why="it is of the PNG", hint="--png FILE")
+        return
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if (
+            name in _OF_DRAWING
+            and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        ):
+            raise UsageError(
+                option.opts[0],
+                why="it is of the drawing",
+                hint="--svg FILE, --png FILE or --dot FILE",
+            )
 
 
-def draw_plan(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> None:
+def draw_plan(source: PlanSource, asked: dict[str, Any]) -> None:
     """Write the graph where it was asked for.
 
     Raises
     ------
     UsageError
-        There is no plan, the beam names no layer, or the file cannot be written.
+        There is no plan, what is sought in it is not there, or a file cannot be written.
+    MissingDependencyError
+        A PNG or Graphviz is asked for and not installed.
     """
-    if asked["svg_file"] is None:
+    first = next((option for key, option in _FILES.items() if asked[key] is not None), None)
+    if first is None:
         return
-    from enginescope.analysis.attribution import attribute
-    from enginescope.analysis.plan_graph import plan_graph
-    from enginescope.analysis.plan_graph_part import named, neighbourhood, parse_beam
-    from enginescope.render.graph.drawing import draw
-    from enginescope.render.graph.svg import SvgLook, svg
+    plan = needed_plan(source.plan, first)
+    from enginescope.render.graph.picture import Picture, Wish
 
-    whole = plan_graph(needed_plan(plan, "--svg"))
-    part = None
-    if asked["beam"]:
-        name, radius = parse_beam(asked["beam"])
-        part = neighbourhood(whole, named(whole, name), radius)
-    attribution = attribute(plan, profile) if plan is not None and profile is not None else None
-    drawing = draw(part.graph if part is not None else whole, attribution)
-    path = asked["svg_file"]
+    wish = Wish(**{key: asked[key] for key in Wish.__struct_fields__})
+    picture = Picture(plan, source.profile, wish, device=next(iter(source.devices), None))
+    makers: dict[str, Callable[[], bytes]] = {
+        "svg_file": lambda: picture.svg().encode(),
+        "png_file": lambda: picture.png(asked["png_scale"]),
+        "dot_file": lambda: picture.dot().encode(),
+    }
+    for key, make in makers.items():
+        if asked[key] is not None:
+            _write(asked[key], make())
+    for notice in picture.notices:
+        note(f"{notice.message} ({notice.code})")
+
+
+def _write(path: Path, made: bytes) -> None:
     try:
-        path.write_text(svg(drawing, SvgLook(coloring=asked["coloring"]), part), encoding="utf-8")
+        path.write_bytes(made)
     except OSError as error:
         raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
     note(f"written: {path}")

@@ -1,0 +1,149 @@
+"""From a plan to pictures of it: which part, which words, which colours, whose layout."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from enginescope.analysis.attribution import attribute
+from enginescope.analysis.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.plan_graph_part import (
+    GraphPart,
+    named,
+    parse_beam,
+    part_of,
+    within,
+)
+from enginescope.analysis.plan_graph_query import queried
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.model.environment import Device
+from enginescope.model.notice import Notice
+from enginescope.model.plan import Plan
+from enginescope.model.timing import Attribution, Profile
+from enginescope.render.graph.dot import dot
+from enginescope.render.graph.drawing import Drawing, boxes_of, drawn
+from enginescope.render.graph.faces import Wording
+from enginescope.render.graph.layouts import laid_out_by
+from enginescope.render.graph.raster import graph_png
+from enginescope.render.graph.sketch import Sketch, findings_by_layer, sketch
+from enginescope.render.graph.svg import SvgLook, svg
+
+#: Steps from what a filter means that are drawn with it.
+FILTER_STEPS = 1
+
+
+class Wish(Record, frozen=True, kw_only=True):
+    """What is to be seen, and how.
+
+    Attributes
+    ----------
+    coloring : {"type", "precision", "time", "lint"}
+    layout : {"auto", "own", "dot"}
+    details : {"few", "usual", "all"}
+    regions : {"io", "forks", "all"}
+        Which tensors are boxes.
+    constants : bool
+    beam : str or None
+        ``LAYER,N``: only what is within N steps of a layer.
+    filters, highlights : tuple of str
+        As `queried` reads them: what is drawn, with its neighbours; what is framed.
+    """
+
+    coloring: str = "type"
+    layout: str = "auto"
+    details: str = "usual"
+    regions: str = "io"
+    constants: bool = False
+    beam: str | None = None
+    filters: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
+
+
+class Picture:
+    """Pictures of one plan; what they have in common is made once.
+
+    Parameters
+    ----------
+    plan : Plan
+    profile : Profile, optional
+    wish : Wish, optional
+    device : Device, optional
+        The GPU, which some findings depend on.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile | None = None,
+        wish: Wish | None = None,
+        *,
+        device: Device | None = None,
+    ) -> None:
+        self._plan, self._profile, self._device = plan, profile, device
+        self.wish = wish or Wish()
+        self.notices: tuple[Notice, ...] = ()
+
+    def svg(self, theme: str = "auto") -> str:
+        """Return the picture as SVG."""
+        return svg(self._drawing, SvgLook(coloring=self.wish.coloring, theme=theme), self._part)
+
+    def png(self, scale: float | None = None) -> bytes:
+        """Return the picture as PNG, on white."""
+        return graph_png(self.svg(theme="light"), scale)
+
+    def dot(self) -> str:
+        """Return it as DOT text."""
+        return dot(self._sketch, self.wish.coloring, self._part)
+
+    @cached_property
+    def _whole(self) -> PlanGraph:
+        return plan_graph(self._plan, tensors=self.wish.regions, constants=self.wish.constants)
+
+    @cached_property
+    def _part(self) -> GraphPart | None:
+        wish, graph = self.wish, self._whole
+        kept, framed = {node.id for node in graph.nodes}, set[int]()
+        if wish.filters:
+            meant = queried(graph, wish.filters)
+            kept &= within(graph, meant, FILTER_STEPS)
+            framed.update(meant)
+        if wish.beam:
+            name, radius = parse_beam(wish.beam)
+            centres = named(graph, name)
+            kept &= within(graph, centres, radius)
+            framed.update(centres)
+        if wish.highlights:
+            framed = set(queried(graph, wish.highlights))
+        if not kept:
+            raise UsageError(
+                "nothing is left to draw", why="--beam and --filter have nothing alike"
+            )
+        if not framed:
+            return None
+        return part_of(graph, kept, framed & kept)
+
+    @cached_property
+    def _sketch(self) -> Sketch:
+        graph = self._part.graph if self._part is not None else self._whole
+        return sketch(graph, self._attribution, self._wording)
+
+    @property
+    def _attribution(self) -> Attribution | None:
+        return attribute(self._plan, self._profile) if self._profile is not None else None
+
+    @property
+    def _wording(self) -> Wording:
+        if self.wish.coloring != "lint":
+            return Wording(details=self.wish.details)
+        from enginescope.rules.base import LintInput
+        from enginescope.rules.engine import lint
+
+        given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
+        found = findings_by_layer(lint(given).findings)
+        return Wording(details=self.wish.details, findings=found)
+
+    @cached_property
+    def _drawing(self) -> Drawing:
+        laid_out, notice = laid_out_by(self.wish.layout, boxes_of(self._sketch))
+        self.notices = (notice,) if notice else ()
+        return drawn(self._sketch, laid_out)
