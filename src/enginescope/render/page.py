@@ -35,7 +35,7 @@ from enginescope.render.vendored import licences, scripts, style
 
 #: Layers in the picture of a first screen without latencies.
 _FIRST = 14
-#: Above this many layers the page leaves their file out: its table saves the same.
+#: Above this many layers the page leaves their files out: its tables save the same.
 MAX_CARRIED_LAYERS = 5_000
 #: Above this many samples the page leaves the series to the file beside it.
 MAX_SERIES_SAMPLES = 100_000
@@ -138,7 +138,8 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
         )
     if "per_layer_times.csv" not in files:
         said.append(
-            f"The layers are more than {MAX_CARRIED_LAYERS:,}: the table of layers saves them."
+            f"The layers are more than {MAX_CARRIED_LAYERS:,}: the tables of layers and findings "
+            "save what they show."
         )
     return said
 
@@ -165,8 +166,9 @@ def _files(subjects: Sequence[PageSubject], topk: int) -> dict[str, str]:
         made["latency_percentiles.csv"] = latency_percentiles_csv(views)
         if samples <= MAX_SERIES_SAMPLES:
             made["latency_series.csv"] = latency_series_csv(views)
-    if sum(len(one.layers) for one in subjects) <= MAX_CARRIED_LAYERS:
-        made["per_layer_times.csv"] = per_layer_times_csv(views)
+    if sum(len(one.layers) for one in subjects) > MAX_CARRIED_LAYERS:
+        return {name: data.decode() for name, data in made.items()}
+    made["per_layer_times.csv"] = per_layer_times_csv(views)
     linted = [
         Linted(source=one.view.id, plan=one.view.run.plan, report=one.findings, is_file=False)
         for one in subjects
