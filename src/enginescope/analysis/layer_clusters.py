@@ -10,9 +10,9 @@ from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.core.record import Record
 
 #: More points than this are put together.
-MOST_POINTS = 1_000
+MOST_POINTS = 600
 #: Cells in a decade, fine to coarse.
-_CELLS = (40, 20, 10, 5, 2, 1)
+_CELLS = (24, 12, 6, 3, 1)
 
 Value = Callable[[LayerFacts], "float | None"]
 
@@ -49,8 +49,8 @@ class Clusters(Record, frozen=True, kw_only=True):
 
 class _Point(NamedTuple):
     key: str
-    x: float
-    y: float
+    log_x: float
+    log_y: float
     row: LayerFacts
 
 
@@ -60,41 +60,39 @@ def clusters(
     """Return layers by two positive values; those of a key within a cell put together if many."""
     points, left_out = [], 0
     for row in rows:
-        at, up = x(row), y(row)
-        if at and up and at > 0 and up > 0:
-            points.append(_Point(key(row), at, up, row))
+        across, up = x(row), y(row)
+        if across and up and across > 0 and up > 0:
+            points.append(_Point(key(row), math.log10(across), math.log10(up), row))
         else:
             left_out += 1
     if len(points) <= MOST_POINTS:
-        return Clusters(points=tuple(_cluster([one]) for one in points), left_out=left_out)
+        alone = (_cluster([one], x, y) for one in points)
+        return Clusters(points=tuple(alone), left_out=left_out)
     cells: dict[tuple[str, int, int], list[_Point]] = {}
     for fineness in _CELLS:
         cells = {}
         for one in points:
-            cells.setdefault(_cell(one, fineness), []).append(one)
+            place = (one.key, int(one.log_x * fineness // 1), int(one.log_y * fineness // 1))
+            cells.setdefault(place, []).append(one)
         if len(cells) <= MOST_POINTS:
             break
-    return Clusters(points=tuple(_cluster(one) for one in cells.values()), left_out=left_out)
+    return Clusters(points=tuple(_cluster(one, x, y) for one in cells.values()), left_out=left_out)
 
 
-def _cell(one: _Point, fineness: int) -> tuple[str, int, int]:
-    across, up = math.log10(one.x), math.log10(one.y)
-    return one.key, math.floor(across * fineness), math.floor(up * fineness)
-
-
-def _cluster(points: list[_Point]) -> Cluster:
+def _cluster(points: list[_Point], x: Value, y: Value) -> Cluster:
     times = [one.row.mean_ms for one in points if one.row.mean_ms is not None]
     return Cluster(
         key=points[0].key,
-        x=_middle([one.x for one in points]),
-        y=_middle([one.y for one in points]),
+        x=_middle(points, x, [one.log_x for one in points]),
+        y=_middle(points, y, [one.log_y for one in points]),
         layers=len(points),
         mean_ms=sum(times) if times else None,
-        example=max(points, key=lambda one: one.y).row,
+        example=max(points, key=lambda one: one.log_y).row,
     )
 
 
-def _middle(values: list[float]) -> float:
-    if len(values) == 1:
-        return values[0]
-    return math.exp(sum(math.log(one) for one in values) / len(values))
+def _middle(points: list[_Point], value: Value, logs: list[float]) -> float:
+    """The value itself of one layer, else the geometric mean."""
+    if len(points) == 1:
+        return value(points[0].row) or 0.0
+    return float(10 ** (sum(logs) / len(logs)))

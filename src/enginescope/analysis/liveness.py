@@ -10,7 +10,6 @@ from enginescope.analysis.layer_bytes import constant_names
 from enginescope.analysis.no_op_chains import no_op_sources
 from enginescope.core.record import Record
 from enginescope.model.plan import Plan
-from enginescope.model.tensor import Tensor
 
 
 class Liveness(Record, frozen=True, kw_only=True):
@@ -47,7 +46,7 @@ class Liveness(Record, frozen=True, kw_only=True):
 class _Use(NamedTuple):
     step: int
     is_write: bool
-    tensor: Tensor
+    nbytes: int | None
 
 
 class _Life(NamedTuple):
@@ -69,11 +68,12 @@ def liveness(plan: Plan) -> Liveness | None:
     """
     if not plan.io or plan.source_schema == "names-only" or not plan.active_layers:
         return None
-    lives = [life for uses in _uses(plan).values() for life in _lives(uses)]
+    uses = tuple(_uses(plan).values())
+    lives = [life for some in uses for life in _lives(some)]
     count = len(plan.active_layers)
     return Liveness(
         live_bytes=_added_up(lives, count),
-        largest_bytes=_own(plan, count),
+        largest_bytes=_own(uses, count),
         unknown=sum(one.nbytes is None for one in lives),
     )
 
@@ -88,8 +88,10 @@ def _uses(plan: Plan) -> dict[str, list[_Use]]:
         for is_write, tensors in ((False, layer.inputs), (True, layer.outputs)):
             for one in tensors:
                 name = sources[one.name].name if one.name in sources else one.name
-                if name not in outside:
-                    found.setdefault(name, []).append(_Use(step, is_write, one))
+                if name in outside:
+                    continue
+                use = _Use(step, is_write, one.padded_nbytes)
+                found.setdefault(name, []).append(use)
     return found
 
 
@@ -109,8 +111,7 @@ def _lives(uses: list[_Use]) -> Iterator[_Life]:
 
 
 def _life(uses: list[_Use]) -> _Life:
-    sizes = [one.tensor.padded_nbytes for one in uses]
-    known = [one for one in sizes if one is not None]
+    known = [one.nbytes for one in uses if one.nbytes is not None]
     return _Life(uses[0].step, uses[-1].step, max(known) if known else None)
 
 
@@ -122,12 +123,12 @@ def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:
     return tuple(accumulate(changes[:count]))
 
 
-def _own(plan: Plan, count: int) -> tuple[int, ...]:
+def _own(every: Iterable[list[_Use]], count: int) -> tuple[int, ...]:
     own = [0] * count
-    for uses in _uses(plan).values():
+    for uses in every:
         at_step: dict[int, int] = {}
         for one in uses:
-            at_step[one.step] = max(at_step.get(one.step, 0), one.tensor.padded_nbytes or 0)
+            at_step[one.step] = max(at_step.get(one.step, 0), one.nbytes or 0)
         for step, nbytes in at_step.items():
             own[step] += nbytes
     return tuple(own)

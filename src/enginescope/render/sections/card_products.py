@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from enginescope.analysis.kernels import CONVOLUTION_TYPES
-from enginescope.render.charts.card.every import PRODUCT_TYPES, charts_of
+from enginescope.analysis.plan_view import PlanView
+from enginescope.render.charts.card.every import PLAN_CHARTS, PRODUCT_TYPES, charts_of
+from enginescope.render.charts.spec import Chart
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -35,13 +37,20 @@ def card_matrix_products(subject: PageSubject) -> Section | None:
     return _section(subject, "card-products", "Matrix products", PRODUCT_TYPES, _PRODUCTS)
 
 
+def _slowest(view: PlanView, name: str, types: Collection[str]) -> tuple[Chart, ...]:
+    """The slowest, coloured by what tells them apart."""
+    several = len({row.precision for row in view.facts if row.layer.type in types}) > 1
+    chart = PLAN_CHARTS[name].make(view, top=20, color="precision" if several else "intensity")
+    return (chart,) if chart else ()
+
+
 def _section(
     subject: PageSubject, key: str, title: str, types: Collection[str], names: tuple[str, ...]
 ) -> Section | None:
     view = subject.plan
     if view is None or not any(one.type in types for one in view.layers):
         return None
-    charts = charts_of(view, *names)
+    charts = (*_slowest(view, names[0], types), *charts_of(view, *names[1:]))
     return Section(
         key=key,
         title=title,

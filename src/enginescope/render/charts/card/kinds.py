@@ -57,7 +57,7 @@ def by_origin(view: PlanView) -> Chart | None:
 def operations(view: PlanView) -> Chart | None:
     """Operations in pointwise layers and generated kernels."""
     found = pointwise_operations(view.facts)
-    if not found:
+    if not any(one.operation for one in found):
         return None
     timed = any(one.mean_ms for one in found)
     shown = found[:_MOST_ROWS]
