@@ -1,0 +1,212 @@
+"""Files that ``explore`` writes for other programs, and what ``--json`` adds when asked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+from enginescope.cli.main import main
+from tests.formats import plans
+from tests.render.workbooks import sheets, values
+
+NAME = "small_convnet.onnx.engine"
+
+
+@pytest.fixture
+def plan(data: Path, tmp_path, monkeypatch) -> str:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    return str(data / "trt86-h200-process" / f"{NAME}.graph.json")
+
+
+@pytest.fixture
+def log(data: Path, tmp_path) -> Path:
+    made = tmp_path / "build.log"
+    packed = data / "trt86-h200-process" / f"{NAME}.build.log.gz"
+    made.write_bytes(gzip.decompress(packed.read_bytes()))
+    return made
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
+    pytest.importorskip("xlsxwriter")
+    assert main(["explore", plan, "--xlsx", "net.xlsx", "--json", "--sort", "plan"]) == 0
+    told = document(capsys)
+    book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
+    assert list(book) == [
+        "Summary",
+        "Layers",
+        "By type",
+        "By precision",
+        "Tactics",
+        "Reformats",
+        "Reformats by origin",
+        "Reformats by conversion",
+        "Findings",
+    ]
+    summary = {row[0]: row[1:] for row in book["Summary"]}
+    assert summary["sum of the layers' means"] == [pytest.approx(told["time"]["sum_ms"]), "ms"]
+    assert summary["weights"] == [told["totals"]["weights_bytes"], "bytes"]
+    assert summary["GPU"] == ["NVIDIA H200"]
+    headers, *layers = book["Layers"]
+    column = headers.index("mean, ms")
+    assert [row[headers.index("name")] for row in layers] == [one["name"] for one in told["layers"]]
+    times = [row[column] if len(row) > column else None for row in layers]
+    assert times == [one["mean_ms"] and pytest.approx(one["mean_ms"]) for one in told["layers"]]
+    for title, key in (
+        ("By type", "by_type"),
+        ("By precision", "by_precision"),
+        ("Reformats by origin", "reformats_by_origin"),
+        ("Reformats by conversion", "reformats_by_conversion"),
+    ):
+        assert [row[0] for row in book[title][1:]] == [one["key"] for one in told[key]]
+        figures = [[one["mean_ms"], one["share_pct"], one["layers"]] for one in told[key]]
+        assert [row[1:] for row in book[title][1:]] == [pytest.approx(one) for one in figures]
+    assert len(book["Tactics"]) == 1 + len(told["tactics"])
+    assert len(book["Reformats"]) == 1 + len(told["reformats"])
+    assert {row[2] for row in book["Findings"][1:]} >= {"PLAN102", "PLAN104"}
+
+
+def test_a_workbook_of_times_without_a_plan(data, plan, capsys) -> None:
+    pytest.importorskip("xlsxwriter")
+    assert main(["import", plan.replace(".graph.", ".profile.")]) == 0
+    assert main(["explore", "latest", "--xlsx", "t.xlsx"]) == 0
+    book = sheets(Path("t.xlsx").read_bytes())
+    assert "Findings" not in book
+    assert len(book["Layers"]) > 10
+
+
+def test_without_the_package_the_extra_is_named(plan, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    assert main(["explore", plan, "--xlsx", "net.xlsx"]) == 2
+    shown = capsys.readouterr()
+    assert "enginescope[xlsx]" in shown.err
+    assert shown.out == ""
+    assert not Path("net.xlsx").exists()
+
+
+def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
+    assert main(["explore", plan, "--onnx", str(convnet), "--netron", "timed.onnx"]) == 0
+    assert "written: timed.onnx" in capsys.readouterr().err
+    made = onnx.load("timed.onnx")
+    notes = {
+        node.name: {one.key: one.value for one in node.metadata_props} for node in made.graph.node
+    }
+    whole = sum(float(one.get("enginescope.mean_ms", 0)) for one in notes.values())
+    assert whole == pytest.approx(0.1233, abs=0.0005)  # the layers' sum without the two reformats
+    assert notes["head/pool"]["enginescope.layers"] == "head/pool"
+    original = onnx.load(str(convnet))
+    assert [one.op_type for one in made.graph.node] == [one.op_type for one in original.graph.node]
+
+
+def test_times_of_nodes_for_model_explorer(plan, convnet) -> None:
+    arguments = ["explore", plan, "--onnx", str(convnet), "--model-explorer", "times.json"]
+    assert main(arguments) == 0
+    (made,) = json.loads(Path("times.json").read_bytes()).values()
+    assert made["results"]["head/pool"]["value"] > 0
+
+
+@pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
+def test_files_of_nodes_need_the_model(plan, option, capsys) -> None:
+    assert main(["explore", plan, option, "out"]) == 2
+    assert "--onnx MODEL" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
+def test_another_model_has_nothing_to_write(plan, transformer, option, capsys) -> None:
+    assert main(["explore", plan, "--onnx", str(transformer), option, "out"]) == 2
+    assert "no layer of" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_nodes_without_times_are_nothing_for_model_explorer(convnet, plan, capsys) -> None:
+    Path("alone.graph.json").write_bytes(Path(plan).read_bytes())
+    arguments = ["explore", "alone.graph.json", "--onnx", str(convnet)]
+    assert main([*arguments, "--model-explorer", "out"]) == 2
+    assert "no node has a time" in capsys.readouterr().err
+    assert main([*arguments, "--netron", "out.onnx"]) == 0  # layers are worth showing too
+
+
+@pytest.mark.parametrize("option", ["--csv", "--xlsx", "--netron"])
+def test_a_file_that_cannot_be_written(plan, convnet, option, capsys) -> None:
+    pytest.importorskip("xlsxwriter")
+    arguments = ["explore", plan, "--onnx", str(convnet), option, "no/such/folder"]
+    assert main(arguments) == 2
+    assert "cannot write no/such/folder" in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_what_is_read(plan, convnet, capsys) -> None:
+    before = convnet.read_bytes()
+    assert main(["explore", plan, "--onnx", str(convnet), "--netron", str(convnet)]) == 2
+    assert "a file that is read" in capsys.readouterr().err
+    assert convnet.read_bytes() == before
+
+
+def test_another_model_is_said_loudly(plan, transformer, capsys) -> None:
+    assert main(["explore", plan, "--onnx", str(transformer)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "! no layer of small_convnet.onnx.engine was made from a node of" in shown
+    assert "W-ONNX-NO-MATCH" in shown
+    assert "ONNX nodes that cost most" not in shown
+
+
+def test_json_has_what_was_asked_for(plan, convnet, log, capsys) -> None:
+    asked = ["--gpu", "H200", "--onnx", str(convnet), "--build-log", str(log)]
+    assert main(["explore", plan, "--json", *asked]) == 0
+    found = document(capsys)
+    roof, nodes, build = found["roofline"], found["onnx"], found["build"]
+    assert roof["gpu"]["name"] == "H200"
+    excess = [one["excess_ms"] for one in roof["layers"]]
+    assert excess == sorted(excess, reverse=True)
+    assert roof["saving_ms"] == pytest.approx(sum(excess[:10]))
+    by_name = {one["name"]: one for one in nodes["nodes"]}
+    assert [one["name"] for one in by_name["head/pool"]["layers"]] == ["head/pool"]
+    assert sum(one["mean_ms"] for one in nodes["nodes"]) == pytest.approx(0.1233, abs=0.0005)
+    assert [one["name"] for one in nodes["unmatched_layers"]] == [
+        one["name"] for one in found["reformats"]
+    ]
+    assert build["tuning_total_s"] > 0
+    assert {one["layer"] for one in build["choices"]} >= {"scores"}
+    assert build["steps"]
+
+
+def test_json_has_nothing_that_was_not_asked_for(plan, capsys) -> None:
+    assert main(["explore", plan, "--json"]) == 0
+    assert not {"roofline", "onnx", "build"} & document(capsys).keys()
+
+
+def test_json_tells_of_another_model(plan, transformer, capsys) -> None:
+    assert main(["explore", plan, "--json", "--onnx", str(transformer)]) == 0
+    found = document(capsys)
+    assert "W-ONNX-NO-MATCH" in [one["code"] for one in found["notices"]]
+    assert found["onnx"]["nodes"] == []
+
+
+def test_exports_are_of_the_optimisation_profile(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    layers = [
+        {"Name": name, "LayerType": "X", "Inputs": [], "Outputs": []}
+        for name in ("a", "b", "a [profile 1]")
+    ]
+    Path("net.json").write_bytes(plans.encoded({"Layers": layers}))
+    arguments = ["explore", "net.json", "--plan-profile", "1", "--gpu", "H200", "--json"]
+    assert main(arguments) == 0
+    found = document(capsys)
+    assert [one["name"] for one in found["layers"]] == ["a [profile 1]"]
+    assert [one["name"] for one in found["roofline"]["layers"]] == ["a [profile 1]"]
+
+
+def test_the_words_of_the_help_fit(capsys) -> None:
+    assert main(["explore", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in ("--csv", "--xlsx", "--netron", "--model-explorer", "--gpu", "--svg"):
+        assert option in shown
