@@ -55,6 +55,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     help="Verbose log of a build; twice, A's and B's: what the builds chose.",
 )
 @click.option("--csv", "csv_file", type=_OUT, help="Pairs, else plans, to FILE.")
+@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
 @store_option
 @json_option
 def command(
@@ -65,6 +66,7 @@ def command(
     plan_profile: int,
     build_logs: tuple[Path, ...],
     csv_file: Path | None,
+    html_file: Path | None,
     store_folder: Path | None,
     as_json: bool,
 ) -> None:
@@ -73,8 +75,8 @@ def command(
     Two plans are compared layer by layer, more are set side by side; the first is the base. Each
     is a plan's JSON, a folder with the files of one engine, or a run.
     """
-    check_outputs((csv_file,), (*what, *build_logs))
-    _check(what, build_logs, csv_file)
+    check_outputs((csv_file, html_file), (*what, *build_logs))
+    _check(what, build_logs, csv_file or html_file)
     from enginescope.formats.paused_collection import paused_collection
     from enginescope.render.compare_tables import Chosen
 
@@ -83,7 +85,8 @@ def command(
         choices = _choices(build_logs) if build_logs else None
         chosen = Chosen(only=_known(only, found), top=top, threshold_pct=threshold_pct)
         if found is not None:
-            _write(found, chosen, csv_file)
+            _write_csv(found, chosen, csv_file)
+            _write_page(found, chosen, choices, html_file)
         _print(found, chosen, choices, as_json=as_json)
 
 
@@ -145,11 +148,23 @@ def _choices(build_logs: Sequence[Path]) -> tuple[ChoicePair, ...]:
     return compare_choices(*stories)
 
 
-def _write(found: Comparison, chosen: Chosen, csv_file: Path | None) -> None:
-    if csv_file is not None:
+def _write_csv(found: Comparison, chosen: Chosen, path: Path | None) -> None:
+    if path is not None:
         from enginescope.render.compare_data import compare_csv
 
-        _write_file(csv_file, compare_csv(found, chosen))
+        _write_file(path, compare_csv(found, chosen))
+
+
+def _write_page(
+    found: Comparison,
+    chosen: Chosen,
+    choices: tuple[ChoicePair, ...] | None,
+    path: Path | None,
+) -> None:
+    if path is not None:
+        from enginescope.render.compare_page import compare_page
+
+        _write_file(path, compare_page(found, chosen, choices))
 
 
 def _write_file(path: Path, data: bytes) -> None:

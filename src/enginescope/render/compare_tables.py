@@ -74,12 +74,17 @@ def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[Co
     if layers.explanations:
         yield explanation_table(layers, chosen.top)
     yield layer_table(layers, chosen, wide=wide)
+    yield from reformat_tables(layers, chosen.top)
+
+
+def reformat_tables(layers: LayerComparison, top: int) -> Iterator[CompareTable]:
+    """Yield the reformats that were lost and that were added, the longest first."""
     for title, some in (
         ("Reformats that only A has", layers.reformats_lost),
         ("Reformats that only B has", layers.reformats_added),
     ):
         if some:
-            yield _reformat_table(title, some, chosen.top)
+            yield _reformat_table(title, some, top)
 
 
 def explanation_table(layers: LayerComparison, top: int) -> CompareTable:

@@ -27,17 +27,17 @@ class Script(Record, frozen=True, kw_only=True):
         return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def scripts() -> tuple[Script, ...]:
-    """Return the libraries and our own scripts, in the order they must run."""
+def scripts(*more: str) -> tuple[Script, ...]:
+    """Return the libraries, our own scripts and those of one page, in the order they must run."""
     libraries = (_read(f"vendor/{name}") for name in _LIBRARIES)
     # A source map would be looked for beside the page, where there is none.
     stripped = (_SOURCE_MAP.sub("\n", text) for text in libraries)
-    return tuple(Script(text=text) for text in (*stripped, *map(_read, _OWN)))
+    return tuple(Script(text=text) for text in (*stripped, *map(_read, (*_OWN, *more))))
 
 
-def style() -> str:
-    """Return the page's style sheet."""
-    return _read("page.css")
+def style(*more: str) -> str:
+    """Return the style sheet of every page, and those of one."""
+    return "".join(map(_read, ("page.css", *more)))
 
 
 def licences() -> str:

@@ -1,0 +1,227 @@
+"""A comparison of plans as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from enginescope._version import __version__
+from enginescope.analysis.build_choices import ChoicePair
+from enginescope.analysis.comparison import Comparison
+from enginescope.analysis.comparison_columns import layer_columns
+from enginescope.analysis.paired_layers import ComparedLayers
+from enginescope.analysis.plan_summary import PlanSummary
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms
+from enginescope.render.build_story_text import comparison_rows
+from enginescope.render.charts.difference import speedups, waterfall
+from enginescope.render.charts.plans_stacked import (
+    layers_by_type,
+    time_by_precision,
+    time_by_type,
+)
+from enginescope.render.charts.spec import Chart
+from enginescope.render.compare_data import compare_csv, compare_json
+from enginescope.render.compare_phrases import (
+    answer,
+    changes_text,
+    evidence_text,
+    pairing_sentence,
+    plan_facts,
+    ratio_sentence,
+    requests_sentence,
+)
+from enginescope.render.compare_tables import (
+    Chosen,
+    CompareTable,
+    explanation_table,
+    facts_table,
+    layer_table,
+    reformat_tables,
+    share_tables,
+)
+from enginescope.render.data_table import column
+from enginescope.render.figures import Figures
+from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.vendored import licences, scripts, style
+
+#: Rows of the page's tables; those of pairs are all in its data.
+_ROWS = 200
+#: Above this many pairs the page does not carry its files too.
+MAX_CARRIED_PAIRS = 5_000
+
+
+class PlanCard(Record, frozen=True, kw_only=True):
+    """One plan on the first screen; `part_pct`: its time as a part of the longest of all."""
+
+    label: str
+    name: str
+    time: str
+    part_pct: float | None
+    facts: tuple[tuple[str, str], ...]
+
+
+def compare_page(
+    found: Comparison, chosen: Chosen, choices: Sequence[ChoicePair] | None = None
+) -> bytes:
+    """Return the page over two or more plans.
+
+    Parameters
+    ----------
+    found : Comparison
+    chosen : Chosen
+        What the list of layers shows at first; all of them are in the page.
+    choices : sequence of ChoicePair, optional
+        What two builds chose.
+    """
+    whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
+    files = _files(found, whole, choices)
+    charts = list(_charts(found, chosen.threshold_pct))
+    parts = scripts("compare.js")
+    template = page_template("compare.html.j2")
+    return template.render(
+        title=" and ".join(one.name for one in found.overview.plans[:2])
+        if len(found.overview.plans) == 2
+        else f"{len(found.overview.plans)} plans",
+        answer=answer(found, chosen.threshold_pct),
+        sentences=_sentences(found),
+        cards=_cards(found.overview.plans),
+        notices=sorted(found.notices, key=lambda one: one.level != "warning"),
+        charts={one.key: one for one in charts},
+        tables=_tables(found, whole),
+        choices=_choice_table(choices),
+        two=found.layers is not None,
+        files={name: len(text) for name, text in files.items()},
+        left_out=[] if files else [_TOO_LONG],
+        policy=content_policy([one.csp_source for one in parts]),
+        style=Markup(style("compare.css")),  # noqa: S704 - ours
+        scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
+        data=script_json(_data(found, chosen, charts, files)),
+        licences=licences(),
+        version=__version__,
+    ).encode()
+
+
+_TOO_LONG = (
+    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
+    "and --json."
+)
+
+
+def _files(
+    found: Comparison, whole: Chosen, choices: Sequence[ChoicePair] | None
+) -> dict[str, str]:
+    if found.layers is not None and len(found.layers.layers) > MAX_CARRIED_PAIRS:
+        return {}
+    return {
+        "comparison.json": compare_json(found, whole, choices).decode(),
+        "pairs.csv" if found.layers else "plans.csv": compare_csv(found, whole).decode(),
+    }
+
+
+def _charts(found: Comparison, threshold_pct: float) -> Iterator[Chart]:
+    overview = found.overview
+    batches = {one.batch for one in overview.plans}
+    made = [time_by_type(overview), time_by_precision(overview)]
+    if len(batches) > 1 and None not in batches:
+        made.append(time_by_type(overview, per_item=True))
+    if any(one.sum_ms is None for one in overview.plans):
+        made.append(layers_by_type(overview))
+    if found.layers is not None:
+        made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
+    yield from (one for one in made if one is not None)
+
+
+def _sentences(found: Comparison) -> list[str]:
+    plans, layers = found.overview.plans, found.layers
+    requests = requests_sentence(plans)
+    made = [f"Whole requests, {requests}." if requests else None]
+    if layers is not None:
+        made += [ratio_sentence(layers, plans), f"{pairing_sentence(layers, plans)}."]
+    return [one for one in made if one]
+
+
+def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
+    facts = plan_facts(plans)
+    most = max((one.sum_ms or 0.0 for one in plans), default=0.0)
+    return [
+        PlanCard(
+            label=plan.label,
+            name=plan.name,
+            time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
+            part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
+            facts=tuple((name, cells[at]) for name, cells in facts if name != "sum of layers"),
+        )
+        for at, plan in enumerate(plans)
+    ]
+
+
+def _tables(found: Comparison, whole: Chosen) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "facts": figures_of(facts_table(found.overview)),
+        "shares": [figures_of(one) for one in share_tables(found, _ROWS)],
+    }
+    if found.layers is not None:
+        made["explained"] = figures_of(explanation_table(found.layers, _ROWS))
+        made["layers"] = figures_of(layer_table(found.layers, whole, wide=True))
+        made["reformats"] = [figures_of(one) for one in reformat_tables(found.layers, _ROWS)]
+    return made
+
+
+def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
+    if choices is None:
+        return None
+    rows = comparison_rows(choices, limit=_ROWS, name_width=60)
+    return Figures(
+        caption=f"{rows.title}{f'; {rows.note}' if rows.note else ''}",
+        headers=rows.headers,
+        rows=rows.rows,
+        numbers=tuple(at for at, one in enumerate(rows.headers) if one in rows.right),
+    )
+
+
+def figures_of(table: CompareTable) -> Figures:
+    """Return a table as the page sets it."""
+    return Figures(
+        caption=f"{table.title}{f'; {table.note}' if table.note else ''}",
+        headers=table.headers,
+        rows=table.rows,
+        numbers=tuple(at for at, one in enumerate(table.headers) if one in table.numbers),
+    )
+
+
+def _data(
+    found: Comparison, chosen: Chosen, charts: Sequence[Chart], files: dict[str, str]
+) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
+        "tables": {},
+        "files": files,
+        "themes": chart_themes(),
+    }
+    if found.layers is not None:
+        rows = sorted(found.layers.layers, key=lambda one: -abs(one.difference_ms or 0.0))
+        data["pairs"] = {
+            "length": len(rows),
+            "threshold_pct": chosen.threshold_pct,
+            "only": chosen.only,
+            "columns": pair_columns(rows, chosen),
+        }
+    return data
+
+
+def pair_columns(rows: Sequence[ComparedLayers], chosen: Chosen) -> dict[str, Any]:
+    """Return every pair for the page's list, by columns; repeated texts are written once."""
+    columns = layer_columns(rows)
+    columns["differs"] = [changes_text(one) for one in rows]
+    columns["why"] = [evidence_text(one) if one.evidence else None for one in rows]
+    columns["is_shown"] = [int(chosen.is_shown(one)) for one in rows]
+    columns["a_layer"] = [one.a.layers[0] if one.a else None for one in rows]
+    columns["b_layer"] = [one.b.layers[0] if one.b else None for one in rows]
+    numbers = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown")
+    return {
+        name: column(name, values, 0 if name in (*numbers, "a_layer", "b_layer") else None).packed()
+        for name, values in columns.items()
+    }
