@@ -89,15 +89,19 @@ def _limits(gpu: GpuLimits, points: Sequence[Spec]) -> list[Spec]:
         peak = 2 * macs / 1e9
         ridge = peak / per_byte
         xs = sorted({low, min(max(ridge, low), max(high, ridge * 2)), max(high, ridge * 2)})
-        name = f"{precision} {format_significant(peak)} × 10¹² operations/s"
+        name = f"{precision}: {format_significant(peak)} × 10¹² operations/s"
         lines += [{"limit_of": name, "intensity": x, "rate": min(peak, x * per_byte)} for x in xs]
     return lines
 
 
+def _log(domain: list[float] | None = None) -> Spec:
+    return {"scale": {"type": "log", "nice": False, **({"domain": domain} if domain else {})}}
+
+
 def _spec(points: list[Spec], lines: list[Spec]) -> Spec:
-    log = {"scale": {"type": "log", "nice": False}}
-    x = quantity("intensity", "operations per byte moved", **log)
-    y = quantity("rate", "10¹² operations per second", **log)
+    rates = [one["rate"] for one in (*points, *lines)]
+    x = quantity("intensity", "operations per byte moved", **_log())
+    y = quantity("rate", "10¹² operations per second", **_log([min(rates) / 2, max(rates) * 2]))
     names = list(dict.fromkeys(one["precision"] for one in points))
     color: dict[str, Any] = {
         "field": "precision",
@@ -128,7 +132,7 @@ def _spec(points: list[Spec], lines: list[Spec]) -> Spec:
                     "strokeDash": {
                         "field": "limit_of",
                         "type": "nominal",
-                        "legend": {"title": "limits", "symbolType": "stroke"},
+                        "legend": {"title": "limits", "symbolType": "stroke", "orient": "top"},
                     },
                 },
             },

@@ -86,7 +86,8 @@ def _of_tool(tool: ToolReport | None) -> Facts:
 def _figures(table: RowTable) -> Figures:
     numbers = tuple(at for at, name in enumerate(table.headers) if name in table.right)
     caption = f"{table.title}; {table.note}" if table.note else table.title
-    return Figures(caption=caption, headers=table.headers, rows=table.rows, numbers=numbers)
+    headers = tuple(f"{one[:1].upper()}{one[1:]}" for one in table.headers)
+    return Figures(caption=caption, headers=headers, rows=table.rows, numbers=numbers)
 
 
 def _choices(story: BuildStory) -> DataTable | None:

@@ -19,6 +19,7 @@ from enginescope.rules.every import RULES
 
 KEY = "findings"
 _NAME = 60
+_HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
 class Worst(Record, frozen=True, kw_only=True):
@@ -96,7 +97,7 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
 def _rules(found: Sequence[Finding]) -> Figures:
     return Figures(
         caption="By rule; findings may share layers, so their times do not add up",
-        headers=tuple("Findings" if one == "n" else one for one in RULE_HEADERS),
+        headers=tuple(_HEADINGS.get(one, one) for one in RULE_HEADERS),
         rows=rule_rows(found),
         numbers=(1, 2),
     )
