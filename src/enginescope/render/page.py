@@ -24,10 +24,12 @@ from enginescope.render.export_csv import (
 from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.findings import Linted, findings_json
+from enginescope.render.graph_assets import graph_script, graph_style
 from enginescope.render.headline import Headline, headline
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.plan_headline import plan_about, plan_headline, plan_title
+from enginescope.render.sections import graph
 from enginescope.render.sections.every import sections_of
 from enginescope.render.sections.findings import Worst, worst_finding
 from enginescope.render.sections.section import Section
@@ -78,7 +80,8 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
     views = [one.view for one in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
     files = _files(subjects, topk)
-    parts = scripts()
+    has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
+    parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     anchors = tuple(f"{run.prefix}summary" for run in runs)
     template = page_template("page.html.j2")
     return template.render(
@@ -89,7 +92,7 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
         files={name: len(text) for name, text in files.items()},
         left_out=_left_out(subjects, files),
         policy=content_policy([one.csp_source for one in parts]),
-        style=Markup(style()),  # noqa: S704 - ours
+        style=Markup(style() + (graph_style() if has_graph else "")),  # noqa: S704 - ours
         scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
         data=script_json(_data(runs, files)),
         licences=licences(),

@@ -6,6 +6,7 @@ from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.build import build
 from enginescope.render.sections.distribution import distribution
 from enginescope.render.sections.findings import findings
+from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import layers
 from enginescope.render.sections.machine import machine
 from enginescope.render.sections.method import method
@@ -28,6 +29,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),
         layers(subject),
+        graph(subject),
         *report_card(subject),
         tactics(subject),
         reformat_layers(subject),

@@ -1,0 +1,164 @@
+  // Details in the side panel, in words for the live region, and in the tooltip. Text only, never markup.
+  function element(tag, text, className) {
+    const made = document.createElement(tag);
+    if (text !== undefined && text !== null) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+
+  class Panel {
+    constructor(place, act) {
+      this.place = place;
+      this.act = act;
+    }
+
+    empty(scene) {
+      const { plan } = scene;
+      const hint = element("p", "Choose a layer or a group to see what is known of it.", "quiet");
+      const sum = element("p", countText(plan.layerCount, "layer") + (plan.isTimed ? ", " + msText(plan.totalMs) + " in sum" : "; no profile: they have no times"), "quiet");
+      this.place.replaceChildren(element("h3", plan.groupName(scene.folding, 0)), sum, hint);
+    }
+
+    show(scene, box) {
+      const id = scene.ids[box];
+      const parts = id >= 0 ? this.node(scene, id) : this.group(scene, -1 - id);
+      this.place.replaceChildren(...parts.filter(Boolean), ...this.neighbours(scene, box));
+      this.place.scrollTop = 0;
+    }
+
+    node(scene, node) {
+      const { plan } = scene, { nodes, strings } = plan, isLayer = plan.isLayer[node], ms = nodes.ms[node];
+      const about = [isLayer ? "#" + nodes.index[node] : null, plan.heading(node), strings[nodes.subtype[node]] || null].filter(Boolean);
+      const facts = [];
+      if (isLayer) {
+        facts.push(["Time", plan.isTimed ? [msText(ms) || "not in the profile", shareText(ms, plan.totalMs)].filter(Boolean).join(" · ") : "no profile"]);
+        facts.push(["Precision", plan.precisions[nodes.precision[node]][0]]);
+        if (nodes.tactic[node]) facts.push(["Tactic", strings[nodes.tactic[node]]]);
+      }
+      const outputs = nodes.outputs[node], [first, last] = [nodes.starts[node], nodes.starts[node + 1]];
+      const tensor = (at) => [strings[nodes.tensor[at]], strings[nodes.text[at]]];
+      const span = (from, to) => Array.from({ length: to - from }, (_, at) => tensor(from + at));
+      const onnx = Array.from(nodes.onnx.slice(nodes.onnxStarts[node], nodes.onnxStarts[node + 1]), (one) => strings[one]);
+      return [
+        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), this.row(isLayer),
+        this.facts(facts), this.findings(plan.findingsOf.get(node)),
+        isLayer ? this.tensors("Inputs", span(first, outputs)) : this.tensors("Tensor", span(first, last)),
+        isLayer ? this.tensors("Outputs", span(outputs, last)) : null,
+        onnx.length ? this.list(countText(onnx.length, "ONNX node"), onnx) : null,
+      ];
+    }
+
+    group(scene, group) {
+      const { plan, folding } = scene, sum = folding.sums[group];
+      const copies = folding.copies[group], facts = [["Layers", sum.layers.toLocaleString("en-US")]];
+      if (copies) facts.push(["Copies", copies.toLocaleString("en-US") + ", " + Math.round(sum.layers / copies).toLocaleString("en-US") + " layers each"]);
+      if (plan.isTimed) facts.push(["Time", [msText(sum.ms) || "not in the profile", shareText(sum.ms, plan.totalMs)].filter(Boolean).join(" · ")]);
+      const kinds = scene.coloringParts(group).map(([, part, name]) => [name, Math.round(100 * part) + " %"]);
+      const found = new Map();
+      for (let node = 0; node < plan.count; node++) {
+        if (!plan.severity[node] || !isWithin(folding, node, group)) continue;
+        for (const one of plan.findingsOf.get(node)) found.set(one, (found.get(one) ?? 0) + 1);
+      }
+      const open = element("button", "Unfold (Enter)");
+      open.type = "button";
+      open.addEventListener("click", () => this.act.unfold(group));
+      const row = element("p", null, "graph-acts");
+      row.append(open);
+      return [
+        element("h3", plan.groupPath(folding, group)), element("p", copies ? "repeats" : "group", "quiet"), row,
+        this.facts([...facts, ...kinds]), this.findings([...found.keys()]),
+      ];
+    }
+
+    row(isLayer) {
+      const row = element("p", null, "graph-acts"), around = element("button", "Fold around it");
+      around.type = "button";
+      around.addEventListener("click", () => this.act.foldAround());
+      row.append(around);
+      if (isLayer && this.act.toTable) {
+        const table = element("button", "In the table");
+        table.type = "button";
+        table.addEventListener("click", () => this.act.toTable());
+        row.append(table);
+      }
+      return this.act.isInGroup() || (isLayer && this.act.toTable) ? row : null;
+    }
+
+    facts(pairs) {
+      const list = element("dl");
+      for (const [name, value] of pairs) list.append(element("dt", name), element("dd", value));
+      return list;
+    }
+
+    findings(found) {
+      if (!found?.length) return null;
+      const box = element("div");
+      box.append(element("h4", countText(found.length, "finding")));
+      for (const [code, severity, message, advice, stake] of found.slice(0, 12)) {
+        const one = element("p", null, "graph-finding " + severity);
+        one.append(element("strong", code + " " + severity), element("span", " " + message + (stake ? " (" + msText(stake) + ")" : "") + ". "), element("em", advice + "."));
+        box.append(one);
+      }
+      if (found.length > 12) box.append(element("p", "and " + (found.length - 12).toLocaleString("en-US") + " more", "quiet"));
+      return box;
+    }
+
+    tensors(title, pairs) {
+      if (!pairs.length) return null;
+      const box = element("div"), list = element("ul");
+      for (const [name, text] of pairs) {
+        const one = element("li");
+        one.append(element("code", name), element("span", text ? " " + text : ""));
+        list.append(one);
+      }
+      box.append(element("h4", title), list);
+      return box;
+    }
+
+    list(title, texts) {
+      const box = element("details"), list = element("ul");
+      box.open = texts.length <= 6;
+      box.append(element("summary", title), list);
+      for (const one of texts.slice(0, 200)) list.append(element("li", one));
+      if (texts.length > 200) list.append(element("li", "and " + (texts.length - 200).toLocaleString("en-US") + " more"));
+      return box;
+    }
+
+    neighbours(scene, box) {
+      const { after, before } = scene.near;
+      return [["Fed by", before[box]], ["Feeds", after[box]]].filter(([, found]) => found.length).map(([title, found]) => {
+        const part = element("div"), list = element("ul", null, "graph-near");
+        part.append(element("h4", title), list);
+        for (const one of found.slice(0, 12)) {
+          const item = element("li"), go = element("button", shortened(scene.label(one), 44));
+          go.type = "button";
+          go.title = scene.label(one);
+          go.addEventListener("click", () => this.act.select(one));
+          item.append(go);
+          list.append(item);
+        }
+        if (found.length > 12) list.append(element("li", "and " + (found.length - 12) + " more"));
+        return part;
+      });
+    }
+  }
+
+  function isWithin(folding, node, group) {
+    for (let at = folding.home[node]; at >= 0; at = folding.parent[at]) if (at === group) return true;
+    return false;
+  }
+
+  // One line about a box, for the tooltip and for those who listen.
+  function spoken(scene, box) {
+    const { plan, folding } = scene, id = scene.ids[box], { after, before } = scene.near;
+    const ends = before[box].length + " in, " + after[box].length + " out";
+    if (id < 0) {
+      const sum = folding.sums[-1 - id];
+      return [plan.groupPath(folding, -1 - id), "group of " + countText(sum.layers, "layer"), msText(sum.ms), shareText(sum.ms, plan.totalMs), ends, "Enter unfolds"].filter(Boolean).join(", ");
+    }
+    const found = plan.findingsOf.get(id) ?? [];
+    return [
+      plan.name(id), plan.heading(id), plan.isLayer[id] ? plan.precisions[plan.nodes.precision[id]][0] : "",
+      msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs), ends, ...found.slice(0, 3).map((one) => one[0] + " " + one[2]),
+    ].filter(Boolean).join(", ");
+  }

@@ -1,0 +1,29 @@
+  // Each graph of the page begins when it is about to be seen, or is asked for by the address.
+  async function start(box) {
+    if (box.dataset.state) return;
+    box.dataset.state = "reading";
+    try {
+      if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
+      const plan = new Plan(await readContainer(document.getElementById(box.dataset.from).content.textContent));
+      box.querySelector(".graph-live").hidden = false;
+      box.querySelector(".graph-waiting").remove();
+      box.view = new View(box, plan);
+    } catch (error) {
+      box.dataset.state = "failed";
+      const words = box.querySelector(".graph-waiting") ?? box;
+      words.textContent = "The graph cannot be shown: " + error.message + ".";
+      console.error(error);
+    }
+  }
+
+  const graphs = [...document.querySelectorAll(".graph")];
+  const seen = new IntersectionObserver((entries) => {
+    for (const one of entries) if (one.isIntersecting) { seen.unobserve(one.target); start(one.target); }
+  }, { rootMargin: "400px 0px" });
+  for (const one of graphs) {
+    seen.observe(one);
+    if (location.hash.startsWith("#" + one.dataset.prefix + "graph?")) {
+      one.scrollIntoView({ block: "start", behavior: "instant" });
+      start(one);
+    }
+  }

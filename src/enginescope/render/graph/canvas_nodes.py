@@ -1,0 +1,128 @@
+"""Nodes and edges of a plan's graph as the page's view reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from enginescope.analysis.plan_graph import GraphNode, PlanGraph
+from enginescope.model.plan import Layer
+from enginescope.model.tensor import Tensor
+from enginescope.render.facts import shape_text
+from enginescope.render.graph.packing import StringTable, packed
+from enginescope.render.palette import OTHER, family_color, precision_color, type_family
+
+KINDS = ("layer", "input", "output", "constant", "tensor")
+EDGE_KINDS = ("data", "reuse", "order")
+_CARRIED = 4
+
+
+class Names:
+    """The tables that nodes and edges point into."""
+
+    def __init__(self) -> None:
+        self.strings = StringTable()
+        self.families: dict[str, int] = {}
+        self.precisions: dict[str, int] = {"unknown": 0}
+        self._texts: dict[Any, int] = {}
+
+    def family(self, layer: Layer) -> int:
+        """Return the number of the kind of work a layer does."""
+        return self.families.setdefault(type_family(layer.type), len(self.families))
+
+    def precision(self, name: str | None) -> int:
+        """Return the number of a precision; 0 where it is not known."""
+        return self.precisions.setdefault(name or "unknown", len(self.precisions))
+
+    def tensor_text(self, tensor: Tensor) -> int:
+        """Return the number of shape, type and layout in words."""
+        key = tensor.shape, tensor.dtype, tensor.layout
+        found = self._texts.get(key)
+        if found is None:
+            words = [shape_text(tensor.shape)] if tensor.shape is not None else []
+            words += [tensor.dtype.value] if tensor.dtype else []
+            words += [tensor.layout.name] if tensor.layout else []
+            found = self._texts[key] = self.strings.number(" ".join(words))
+        return found
+
+    def packed(self) -> dict[str, Any]:
+        """Return the tables, colours beside what they stand for."""
+        return {
+            "strings": self.strings.strings,
+            "families": [[name, family_color(name)] for name in self.families],
+            "precisions": [
+                [name, OTHER if name == "unknown" else precision_color(name)]
+                for name in self.precisions
+            ],
+        }
+
+
+def packed_nodes(
+    graph: PlanGraph, names: Names, times_ms: Mapping[int, float | None]
+) -> dict[str, Any]:
+    """Return the nodes by columns; tensors and ONNX nodes of all, one after the other."""
+    number = names.strings.number
+    layers = [node.layer for node in graph.nodes]
+    starts, onnx_starts = [0], [0]
+    ends: list[int] = []
+    tensors: list[int] = []
+    texts: list[int] = []
+    onnx: list[int] = []
+    for node in graph.nodes:
+        for tensor in _tensors(node):
+            tensors.append(number(tensor.name))
+            texts.append(names.tensor_text(tensor))
+        starts.append(len(tensors))
+        ends.append(starts[-2] + (len(node.layer.inputs) if node.layer else 0))
+        onnx += map(number, node.layer.onnx_nodes if node.layer else ())
+        onnx_starts.append(len(onnx))
+    return {
+        "kind": packed("u1", [KINDS.index(node.kind) for node in graph.nodes]),
+        "name": packed("u4", [number(node.name) for node in graph.nodes]),
+        "type": packed("u4", [number(one.type if one else None) for one in layers]),
+        "subtype": packed("u4", [number(one.subtype if one else None) for one in layers]),
+        "tactic": packed("u4", [number(one.tactic_name if one else None) for one in layers]),
+        "family": packed("u1", [names.family(one) if one else 0 for one in layers]),
+        "precision": packed("u1", [_precision(one, names) for one in layers]),
+        "index": packed("i4", [one.index if one else -1 for one in layers]),
+        "ms": packed("f4", [times_ms.get(one.index) if one else None for one in layers]),
+        "generation": packed(
+            "i4", [-1 if node.generation is None else node.generation for node in graph.nodes]
+        ),
+        "starts": packed("u4", starts),
+        "outputs": packed("u4", ends),
+        "tensor": packed("u4", tensors),
+        "text": packed("u4", texts),
+        "onnxStarts": packed("u4", onnx_starts),
+        "onnx": packed("u4", onnx),
+    }
+
+
+def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
+    """Return the edges by columns."""
+    number = names.strings.number
+    edges = graph.edges
+    kinds = [EDGE_KINDS.index(one.kind) + _CARRIED * one.is_carried for one in edges]
+    tensors = [one.tensor for one in edges]
+    return {
+        "source": packed("u4", [one.source for one in edges]),
+        "target": packed("u4", [one.target for one in edges]),
+        "kind": packed("u1", kinds),
+        "tensor": packed("u4", [number(one.name if one else None) for one in tensors]),
+        "text": packed("u4", [names.tensor_text(one) if one else 0 for one in tensors]),
+        "precision": packed(
+            "u1",
+            [names.precision(one.dtype.value if one and one.dtype else None) for one in tensors],
+        ),
+    }
+
+
+def _tensors(node: GraphNode) -> Sequence[Tensor]:
+    if node.layer is not None:
+        return (*node.layer.inputs, *node.layer.outputs)
+    return (node.tensor,) if node.tensor is not None else ()
+
+
+def _precision(layer: Layer | None, names: Names) -> int:
+    precision = layer.precision if layer is not None else None
+    return names.precision(precision.value if precision else None)

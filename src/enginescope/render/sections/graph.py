@@ -1,0 +1,82 @@
+"""The plan as a graph to walk in."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from enginescope.analysis.folding.fold import folded
+from enginescope.analysis.plan_graph import PlanGraph, plan_graph
+from enginescope.core.units import format_ms
+from enginescope.formats.paused_collection import paused_collection
+from enginescope.render.graph.canvas import Canvas, canvas
+from enginescope.render.graph.drawing import draw
+from enginescope.render.graph.faces import Times, times_of
+from enginescope.render.graph.packing import container
+from enginescope.render.graph.svg import svg
+from enginescope.render.page_subject import PageSubject
+from enginescope.render.sections.section import Section
+
+KEY = "graph"
+#: Nodes of the picture for readers without JavaScript; a page with more says so instead.
+MOST_STILL = 200
+
+
+def graph(subject: PageSubject) -> Section | None:
+    """Return the interactive graph; ``None`` for a run without a plan."""
+    view = subject.plan
+    if view is None or not view.all_layers:
+        return None
+    with paused_collection():
+        found = plan_graph(view.plan)
+        if not found.nodes:
+            return None
+        times = times_of(view.attribution) or Times(mean_ms={}, sum_ms=0.0)
+        made = canvas(found, times, subject.findings_of_layer)
+        data = container(made.data)
+    return Section(
+        key=KEY,
+        title="Graph",
+        facts={
+            "data": Markup(data),  # noqa: S704 - base64
+            "still": _still(subject, found, made),
+            "sentence": _sentence(subject, found),
+            "kinds": _kinds(found),
+        },
+    )
+
+
+def _still(subject: PageSubject, found: PlanGraph, made: Canvas) -> Markup | None:
+    """Return the graph as it opens, for readers without JavaScript."""
+    if len(made.groups.members) > MOST_STILL:
+        return None
+    attribution = subject.plan.attribution if subject.plan else None
+    return Markup(svg(draw(folded(found, made.groups), attribution)))  # noqa: S704 - ours, escaped
+
+
+def _sentence(subject: PageSubject, found: PlanGraph) -> str:
+    layers = sum(node.kind == "layer" for node in found.nodes)
+    total_ms = subject.plan.total_ms if subject.plan else None
+    time = f"{format_ms(total_ms)} over all layers" if total_ms is not None else _UNTIMED
+    tensors = len({edge.tensor.name for edge in found.edges if edge.tensor is not None})
+    return f"{layers:,} layers, {tensors:,} tensors between them; {time}."
+
+
+_UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"
+
+
+def _kinds(found: PlanGraph) -> dict[str, bool]:
+    """Return which kinds of nodes and edges there are to be explained."""
+    readers: dict[tuple[int, str], int] = {}
+    for edge in found.edges:
+        if edge.tensor is not None:
+            key = edge.source, edge.tensor.name
+            readers[key] = readers.get(key, 0) + 1
+    return {
+        "reformat": any(
+            node.layer is not None and "reformat" in node.layer.type.lower() for node in found.nodes
+        ),
+        "fork": any(count > 1 for count in readers.values()),
+        "reuse": any(edge.kind == "reuse" for edge in found.edges),
+        "order": any(edge.kind == "order" for edge in found.edges),
+        "carried": any(edge.is_carried for edge in found.edges),
+    }
