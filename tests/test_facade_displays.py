@@ -29,6 +29,31 @@ def test_a_chart(plan: Path) -> None:
     checked(es.plan(plan).chart("latency-per-type")._repr_html_())
 
 
+def test_a_graph(plan: Path, tmp_path: Path) -> None:
+    view = es.plan(plan)
+    whole = view.graph(color="precision")
+    found = checked(whole._repr_html_())
+    assert found.elements == ["img"]
+    assert dict(found.attributes)["alt"].startswith("Layers of small_convnet")
+    assert whole.save(tmp_path / "g.svg").read_text().startswith("<svg")
+    assert whole.save(tmp_path / "g.dot").read_text().startswith("digraph")
+    part = view.graph(only=["type:Pooling"])
+    assert len(part._repr_html_()) < len(whole._repr_html_())
+    with pytest.raises(UsageError, match=r"\.svg, \.png or \.dot|cannot save"):
+        whole.save(tmp_path / "g.gif")
+
+
+@pytest.mark.parametrize("color", ["type", "precision", "time", "lint"])
+def test_a_graph_in_every_colouring(plan: Path, color: str) -> None:
+    checked(es.plan(plan).graph(color=color)._repr_html_())
+
+
+@pytest.mark.parametrize("wish", [{"color": "taste"}, {"beam": "nowhere,1"}, {"only": ["type:X"]}])
+def test_a_graph_that_cannot_be_drawn(plan: Path, wish: dict) -> None:
+    with pytest.raises(UsageError):
+        es.plan(plan).graph(**wish)
+
+
 def test_a_run(plan: Path) -> None:
     (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
     assert isinstance(run, es.RunView)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +16,20 @@ from enginescope.analysis.plan_profile import (
 from enginescope.analysis.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.model.environment import Device
 from enginescope.model.plan import Plan
 from enginescope.model.run import Run
 
 if TYPE_CHECKING:
     from enginescope.analysis.run_view import RunView
     from enginescope.chart_display import ChartDisplay
+    from enginescope.graph_display import GraphDisplay
 
 
 class OpenedPlan(PlanView):
     """A plan with its times, work and limits, and the charts of the report card.
 
-    Everything of `PlanView`, and `chart`. In notebooks it is shown as tables, plain HTML.
+    Everything of `PlanView`, and `chart` and `graph`. Notebooks show it as tables, plain HTML.
 
     Attributes
     ----------
@@ -77,6 +79,38 @@ class OpenedPlan(PlanView):
 
         made = {name: self._make(name, {}) for name in self.chart_names}
         return {name: ChartDisplay(one) for name, one in made.items() if one is not None}
+
+    def graph(
+        self,
+        *,
+        color: str = "type",
+        beam: str | None = None,
+        only: Sequence[str] = (),
+        highlight: Sequence[str] = (),
+    ) -> GraphDisplay:
+        """Return a picture of the layers that a notebook shows, and that can be saved.
+
+        Parameters
+        ----------
+        color : {"type", "precision", "time", "lint"}
+        beam : str, optional
+            ``"LAYER,N"``: only what lies within N steps of a layer.
+        only, highlight : sequence of str
+            What is drawn, with its neighbours; what is framed. ``"type:Reformat"``,
+            ``"precision:INT8"``, or a regular expression sought in names and tactics.
+
+        Raises
+        ------
+        UsageError
+            There is no such layer or colouring, or nothing is left to draw.
+        """
+        from enginescope.graph_display import GraphDisplay
+        from enginescope.render.graph.picture import Picture, Wish
+
+        wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
+        device = Device(name=self.gpu.name) if self.gpu is not None else None
+        picture = Picture(self.plan, self.profile, wish, device=device)
+        return GraphDisplay(self.plan.name, picture)
 
     def _repr_html_(self) -> str:
         from enginescope.render.notebook.plan import plan_html
