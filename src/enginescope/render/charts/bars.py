@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from enginescope.render.charts.spec import Spec, quantity, tooltip
+from enginescope.render.charts.spec import Spec, quantity
+from enginescope.render.charts.tips import with_tips
 
 ROW_HEIGHT = 19
 
@@ -39,8 +40,9 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
         The channel.
     """
     names = {one["row"]: one["label"] for one in rows}
+    told, tips_channel = with_tips(rows, tips)
     return {
-        "data": {"values": [{**one, "part": at} for at, one in enumerate(rows)]},
+        "data": {"values": [{**one, "part": at} for at, one in enumerate(told)]},
         "mark": {"type": "bar", "height": {"band": 0.72}},
         "params": [{"name": "names", "value": names}],
         "encoding": {
@@ -54,7 +56,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
             "x": quantity("value", x_title, axis={"tickCount": 8}),
             "order": {"field": "part", "type": "quantitative"},
             "color": color,
-            "tooltip": tooltip(**tips),
+            "tooltip": tips_channel,
         },
     }
 

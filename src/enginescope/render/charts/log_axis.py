@@ -34,11 +34,11 @@ def log_axis(values: Sequence[float]) -> Spec:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers between two: as many as can be read."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    powers: Sequence[int] = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in _STEPS:
         every = (float(f"{step:.6g}e{power}") for power in powers for step in steps)
         found = [one for one in every if low <= one <= high]
         if len(found) <= _MOST_TICKS:
-            break
-    return found
+            return found
+    return found[:: -(-len(found) // _MOST_TICKS)]

@@ -26,7 +26,7 @@ _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
 _LIFE = (
     "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
-    "and outputs. TensorRT needs more: workspaces, alignment"
+    "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
 )
 
 

@@ -10,7 +10,8 @@ from enginescope.analysis.precision_rollup import RollupPart, precision_rollup
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
-from enginescope.render.charts.spec import Chart, Spec, tooltip
+from enginescope.render.charts.spec import Chart, Spec
+from enginescope.render.charts.tips import with_tips
 from enginescope.render.palette import AMOUNTS, precision_color
 
 _TEXTS: dict[str, Callable[[float], str]] = {
@@ -122,8 +123,9 @@ def _matrix(rows: list[Spec], shade_title: str) -> Spec:
             "axis": {"orient": "top", "labelAngle": 0},
         },
     }
-    tips = tooltip(
-        **{"from": "reads", "to": "writes", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
+    told, tips = with_tips(
+        rows,
+        {"from": "reads", "to": "writes", "layers": "layers#", "ms": "mean, ms#", "share": "%#"},
     )
     shade = {
         "field": "shade",
@@ -136,7 +138,7 @@ def _matrix(rows: list[Spec], shade_title: str) -> Spec:
         "value": "#ffffff",
     }
     return {
-        "data": {"values": rows},
+        "data": {"values": told},
         "encoding": place,
         "layer": [
             {"mark": {"type": "rect"}, "encoding": {"color": shade, "tooltip": tips}},

@@ -12,7 +12,8 @@ from enginescope.core.units import format_significant
 from enginescope.render.charts.card.colors import COLORS, GROUPS, color_channel
 from enginescope.render.charts.card.wording import counted, figure, table_of
 from enginescope.render.charts.log_axis import log_axis
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity
+from enginescope.render.charts.tips import with_tips
 
 
 def scatter(
@@ -96,10 +97,20 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
         }
         for one in points
     ]
+    titles = {
+        "name": "layer",
+        "type": "type",
+        "x": f"{across.title}#",
+        "y": f"{up.title}#",
+        "group": "colour",
+        "layers": "layers#",
+        "ms": "together, ms#",
+    }
+    told, tips = with_tips(rows, titles)
     several = any(one.layers > 1 for one in points)
     size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
     return {
-        "data": {"values": rows},
+        "data": {"values": told},
         "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
         "encoding": {
             "x": quantity("x", across.title, **log_axis([one.x for one in points])),
@@ -112,15 +123,7 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
                 "scale": {"domain": color["scale"]["domain"]},
             },
             **({"size": size} if several else {}),
-            "tooltip": tooltip(
-                name="layer",
-                type="type",
-                x=f"{across.title}#",
-                y=f"{up.title}#",
-                group="colour",
-                layers="layers#",
-                ms="together, ms#",
-            ),
+            "tooltip": tips,
         },
     }
 

@@ -1,0 +1,91 @@
+"""Small plans with times, for what the report card shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.plan_view import PlanView
+from enginescope.model.plan import IOTensor, Layer, Plan, Weights
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.timing import LayerTiming, Profile
+
+INT8, FP16, FP32 = DataType.INT8, DataType.FP16, DataType.FP32
+
+
+def tensor(name: str, *shape: int | None, dtype: DataType = FP32) -> Tensor:
+    return Tensor(name=name, shape=shape, dtype=dtype)
+
+
+def layer(
+    index: int, name: str, kind: str, reads: list[Tensor], writes: list[Tensor], **more: Any
+) -> Layer:
+    return Layer(
+        index=index, name=name, type=kind, inputs=tuple(reads), outputs=tuple(writes), **more
+    )
+
+
+def convolution(
+    index: int, name: str, read: Tensor, write: Tensor, kernel: int = 3, groups: int = 1
+) -> Layer:
+    count = write.shape[1] * read.shape[1] * kernel**2 // groups
+    return layer(
+        index,
+        name,
+        "Convolution",
+        [read],
+        [write],
+        weights=(Weights(role="Weights", dtype=read.dtype, count=count),),
+        attributes={"Kernel": [kernel, kernel], "Stride": [1, 1], "Groups": groups},
+    )
+
+
+def small_layers() -> tuple[Layer, ...]:
+    """A reformat to INT8, a convolution, a depthwise one that writes FP16, a no-op, a product."""
+    x = tensor("x", 1, 4, 8, 8)
+    a = tensor("a", 1, 4, 8, 8, dtype=INT8)
+    b = tensor("b", 1, 8, 8, 8, dtype=INT8)
+    c = tensor("c", 1, 8, 8, 8, dtype=FP16)
+    d = tensor("d", 1, 512, dtype=FP16)
+    w = tensor("w", 512, 10, dtype=FP16)
+    y = tensor("y", 1, 10, dtype=FP16)
+    return (
+        layer(0, "quantise", "Reformat", [x], [a], attributes={"Origin": "QDQ"}),
+        convolution(1, "conv", a, b),
+        convolution(2, "depthwise", b, c, groups=8),
+        layer(3, "flatten", "NoOp", [c], [d]),
+        layer(4, "fc", "gemm", [d, w], [y]),
+    )
+
+
+def small_plan() -> Plan:
+    layers = small_layers()
+    return Plan(
+        name="small",
+        layers=layers,
+        io=(
+            IOTensor(tensor=layers[0].inputs[0], mode="input"),
+            IOTensor(tensor=layers[-1].outputs[0], mode="output"),
+        ),
+    )
+
+
+#: Mean times of the layers of `small_plan`; the no-op has none.
+TIMES = {"quantise": 0.1, "conv": 0.5, "depthwise": 0.3, "fc": 0.1}
+
+
+def profile_of(times: dict[str, float]) -> Profile:
+    return Profile(
+        source="trtexec",
+        layers=tuple(
+            LayerTiming(index=at, name=name, mean_ms=ms)
+            for at, (name, ms) in enumerate(times.items())
+        ),
+    )
+
+
+def small_view(*, timed: bool = True) -> PlanView:
+    return PlanView(small_plan(), profile_of(TIMES) if timed else None)
+
+
+def view_of(*layers: Layer, times: dict[str, float] | None = None) -> PlanView:
+    return PlanView(Plan(name="p", layers=layers), profile_of(times) if times else None)
