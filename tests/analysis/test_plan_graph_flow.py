@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.plan_graph import plan_graph
 from enginescope.analysis.plan_graph_flow import Flow
-from tests.analysis.test_plan_graph import made
+from tests.analysis.test_plan_graph import edges, made
 
 NAMES = st.lists(st.sampled_from("abcdef"), max_size=3, unique=True).map(" ".join)
 LAYERS = st.lists(
@@ -59,3 +59,22 @@ def test_no_reader_loses_its_writer(layers: list[tuple[str, str, str]]) -> None:
                 for place, _ in (*generation.readers, *generation.carried):
                     node = next(one.id for one in graph.nodes if one.layer is plan.layers[place])
                     assert node in into
+
+
+LOOP = (
+    ("init", "x", "state"),
+    ("body", "state", "h"),
+    ("recur", "h", "state"),
+    ("last", "h", "y"),
+)
+
+
+def test_what_is_written_last_and_never_read_goes_into_the_next_iteration() -> None:
+    graph = plan_graph(made(*LOOP, io="x > y"))
+    assert "state.1>body*" in edges(graph)
+    assert "state.0>body" in edges(graph)
+
+
+def test_an_output_or_a_plan_without_outputs_is_no_loop() -> None:
+    for io in ("x > y state", ""):
+        assert not any(one.is_carried for one in plan_graph(made(*LOOP, io=io)).edges)

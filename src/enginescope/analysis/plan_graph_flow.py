@@ -29,7 +29,7 @@ class Generation:
         As the first layer that touches it describes it.
     writers, readers : list of Use
     carried : list of Use
-        Readers that come before the first writer: the value is that of an earlier iteration.
+        Readers that come before the writers: the value is that of an earlier iteration of a loop.
     is_closed : bool
         A no-op passes it on under another name: a further write begins a new generation.
     """
@@ -65,6 +65,7 @@ class Flow:
         self.kept: list[int] = []
         self._current: dict[str, tuple[Generation, ...]] = {}
         inputs = {one.tensor.name for one in plan.inputs}
+        outputs = {one.tensor.name for one in plan.outputs}
         for place, layer in enumerate(plan.layers):
             if _is_passing_on(layer):
                 self._fold(layer)
@@ -73,6 +74,8 @@ class Flow:
                 self._read(place, layer)
                 self._write(place, layer)
         self._carry(inputs)
+        if outputs:
+            self._carry_round(outputs)
 
     def holding(self, name: str) -> tuple[Generation, ...]:
         """Return what `name` holds at the end; several where a no-op joins them."""
@@ -120,6 +123,19 @@ class Flow:
             del region[0]
             for number, generation in enumerate(region):
                 generation.number = number
+
+    def _carry_round(self, outputs: set[str]) -> None:
+        """Join what is written last and never read to who reads the region before.
+
+        TensorRT writes nothing for nothing: what no layer and no caller takes is the state of a
+        loop, written for its next iteration over that of this one.
+        """
+        for name, region in self.regions.items():
+            if len(region) < 2 or name in outputs:
+                continue
+            before, last = region[-2:]
+            if last.writers and not last.is_read and not last.is_closed:
+                last.carried += before.readers
 
 
 def _is_passing_on(layer: Layer) -> bool:

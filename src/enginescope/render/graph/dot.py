@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enginescope.analysis.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.plan_graph_part import GraphPart
 from enginescope.render.graph.categories import Category
-from enginescope.render.graph.dot_text import attributes, dot_html, dot_string
+from enginescope.render.graph.dot_text import attributes, dot_html, dot_string, dot_tooltip
 from enginescope.render.graph.edge_words import edge_labels, edge_titles
 from enginescope.render.graph.faces import Face, is_reformat
 from enginescope.render.graph.paint import Paint, paint
@@ -75,7 +75,7 @@ def _node(
     node: GraphNode, face: Face, category: Category | None, *, is_centre: bool
 ) -> Iterator[tuple[str, str]]:
     yield "label", dot_string("\n".join((face.heading, *face.lines)))
-    yield "tooltip", dot_string(face.title)
+    yield "tooltip", dot_tooltip(face.title)
     if category is not None:
         tint = "" if category.ink else _TINT
         yield "color", f'"{category.color}"'
@@ -84,7 +84,7 @@ def _node(
             yield "fontcolor", f'"{category.ink}"'
     if is_reformat(node):
         yield "style", '"rounded,filled,dashed"'
-    if is_centre or node.layer is None:
+    if is_centre or not (node.layer or node.layers):
         yield "penwidth", "4" if is_centre else "2"
 
 
@@ -94,8 +94,8 @@ def _edge(
     label, title = words
     if label:
         yield "label", dot_string(label)
-        yield "labeltooltip", dot_string(title)
-    yield "tooltip", dot_string(title)
+        yield "labeltooltip", dot_tooltip(title)
+    yield "tooltip", dot_tooltip(title)
     if category is not None:
         yield "color", f'"{category.color}"'
     if edge.is_carried:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enginescope.render.graph.xml_text import printable
 
 # Graphviz reads at most 16,384 bytes of a string at once; pieces may be joined by +. A character
-# becomes at most five bytes here, or four of UTF-8.
+# becomes at most five bytes here.
 _PIECE = 2_000
 
 
@@ -18,9 +18,17 @@ def dot_string(text: str) -> str:
     Control characters become pictures, as in SVG; ``&`` is escaped because Graphviz takes entities
     for characters, backslashes because it takes what follows for commands.
     """
-    shown = printable(text)
+    return _joined(printable(text), "\\\\")
+
+
+def dot_tooltip(text: str) -> str:
+    """Return `text` as `dot_string` does, for tooltips: Graphviz reads backslashes there twice."""
+    return _joined(printable(text), "\\" * 4)
+
+
+def _joined(shown: str, backslash: str) -> str:
     pieces = [shown[start : start + _PIECE] for start in range(0, len(shown), _PIECE)] or [""]
-    return " + ".join(f'"{_escaped(one)}"' for one in pieces)
+    return " + ".join(f'"{_escaped(one, backslash)}"' for one in pieces)
 
 
 def dot_html(text: str) -> str:
@@ -33,10 +41,10 @@ def attributes(pairs: Iterable[tuple[str, str]]) -> str:
     return "[" + " ".join(f"{name}={value}" for name, value in pairs) + "]"
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, backslash: str) -> str:
     return (
         text.replace("&", "&amp;")
-        .replace("\\", "\\\\")
+        .replace("\\", backslash)
         .replace('"', '\\"')
         .replace("\r", "")
         .replace("\n", "\\n")

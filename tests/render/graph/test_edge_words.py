@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from enginescope.analysis.plan_graph import plan_graph
+from enginescope.formats.plan_json import parse_plan
+from enginescope.render.graph.drawing import draw, drawn
+from enginescope.render.graph.edge_words import edge_labels, edge_titles
+from enginescope.render.graph.faces import Wording
+from enginescope.render.graph.sketch import sketch
+from tests.analysis.test_plan_graph import made
+from tests.formats import plans
+
+
+def test_labels_say_shape_precision_and_format_between_layers() -> None:
+    graph = plan_graph(parse_plan(plans.encoded(plans.tensorrt_8_4()), "small")[0])
+    found = {
+        (graph.nodes[edge.source].name, graph.nodes[edge.target].name): label
+        for edge, label in zip(graph.edges, edge_labels(graph), strict=True)
+    }
+    assert found["copy for conv", "conv + relu"] == "1×3×8×8 FP16 NHWC8"
+    assert sum(label is None for label in found.values()) == len(found) - 1  # the boxes say it
+
+
+def test_a_tensor_has_one_label_however_many_read_it() -> None:
+    plan = made(("a", "x", "t"), *((f"r{one}", "t", f"u{one}") for one in range(4)), io="x >")
+    drawing = draw(plan_graph(plan))
+    assert [one.text for one in drawing.labels] == ["FP16"]
+    few = drawn(sketch(plan_graph(plan), wording=Wording(details="few")))
+    assert few.labels == ()
+
+
+def test_titles_say_who_else_reads_it_and_which_life_of_the_memory_it_is() -> None:
+    plan = made(
+        ("w1", "x", "t"),
+        ("r1", "t", "u"),
+        ("r2", "t", "v"),
+        ("w2", "u v", "t"),
+        ("r3", "t", "y"),
+        io="x > y",
+    )
+    titles = list(edge_titles(plan_graph(plan)))
+    assert any("read by 2 from here" in one for one in titles)
+    assert "t\nFP16\nw1 → t\n1st use of this memory" in titles
+    assert "t\nFP16\nt → r3\n2nd use of this memory" in titles
+    assert any("the same memory, written anew" in one for one in titles)
+
+
+def test_long_names_are_cut_at_the_ends_only() -> None:
+    name = "n" * 10_000
+    (into, _) = edge_titles(plan_graph(made((name, "x", "y"), io="x > y")))
+    assert len(into) < 300
+    assert into.startswith("x\nFP16\nx → nnn")

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.attribution import attribute
+from enginescope.analysis.plan_graph import plan_graph
+from enginescope.core.errors import UsageError
+from enginescope.model.plan import Plan
+from enginescope.model.timing import LayerTiming, Profile
+from enginescope.render.graph.faces import Wording
+from enginescope.render.graph.heat import STEPS
+from enginescope.render.graph.paint import Paint, paint
+from enginescope.render.graph.sketch import Sketch, findings_by_layer, sketch
+from enginescope.rules.base import Finding, Severity
+from tests.analysis.test_plan_graph import made
+
+PLAN = made(("a", "x", "t"), ("b", "t", "u"), ("c", "u", "v"), ("d", "v", "y"), io="x > y")
+
+
+def timed(*means: float | None, plan: Plan = PLAN, **wording) -> Sketch:
+    layers = tuple(
+        LayerTiming(index=index, name=plan.layers[index].name, mean_ms=mean)
+        for index, mean in enumerate(means)
+    )
+    joined = attribute(plan, Profile(source="trtexec", layers=layers))
+    return sketch(plan_graph(plan), joined, Wording(**wording))
+
+
+def finding(code: str, severity: Severity, *layers: int) -> Finding:
+    return Finding(
+        code=code,
+        rule=code,
+        severity=severity,
+        subject="s",
+        layers=layers,
+        message=f"is {code}",
+        advice="try",
+    )
+
+
+def colors(given: Sketch, found: Paint) -> dict[str, str | None]:
+    return {
+        node.name: None if color is None else found.categories[color].color
+        for node, color in zip(given.graph.nodes, found.nodes, strict=True)
+        if node.kind == "layer"
+    }
+
+
+def test_each_step_of_heat_is_twice_the_one_before() -> None:
+    given = timed(0.8, 0.3, 0.01, None)
+    found = paint(given, "time")
+    assert colors(given, found) == {"a": STEPS[7], "b": STEPS[6], "c": STEPS[1], "d": "#7A869A"}
+    assert [one.text for one in found.categories] == [
+        "0.400 … 0.800 ms: 1 layer · 72.1 %",
+        "0.200 … 0.400 ms: 1 layer · 27.0 %",
+        "0.00625 … 0.0125 ms: 1 layer · 0.901 %",
+        "no time: 1 layer",
+    ]
+    assert found.words == "time of a layer"
+
+
+def test_the_coldest_step_holds_all_the_rest() -> None:
+    given = timed(1.0, 1e-9, 0.0, 0.5)
+    found = colors(given, paint(given, "time"))
+    assert (found["b"], found["c"]) == (STEPS[0], STEPS[0])
+    still = timed(0.0, 0.0, 0.0, 0.0)
+    assert set(colors(still, paint(still, "time")).values()) == {STEPS[0]}
+
+
+def test_text_can_be_read_on_every_step() -> None:
+    def light(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    plan = made(*((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(8)), io="t0 > t8")
+    found = paint(timed(*(2.0**-index for index in range(8)), plan=plan), "time").categories
+    assert len(found) == len(STEPS)
+    for one in found:
+        assert one.ink is not None
+        dark, bright = sorted((light(one.color), light(one.ink)))
+        assert (bright + 0.05) / (dark + 0.05) >= 4.5, one.color
+
+
+def test_heat_needs_times() -> None:
+    with pytest.raises(UsageError, match="layer times"):
+        paint(sketch(plan_graph(PLAN)), "time")
+
+
+def test_the_worst_finding_of_a_layer_colours_it() -> None:
+    found = findings_by_layer(
+        [
+            finding("PLAN1", Severity.INFO, 0, 1),
+            finding("PLAN2", Severity.ERROR, 0),
+            finding("PLAN3", Severity.WARNING, 2),
+        ]
+    )
+    given = timed(1.0, 1.0, 1.0, 1.0, findings=found)
+    painted = paint(given, "lint")
+    assert [one.text for one in painted.categories] == [
+        "error 1 · 25.0 %",
+        "warning 1 · 25.0 %",
+        "info 1 · 25.0 %",
+        "nothing found 1 · 25.0 %",
+    ]
+    assert len(set(colors(given, painted).values())) == 4
+    face = next(one for one in given.faces if one.title.startswith("a\n"))
+    assert "PLAN2 PLAN1" in face.lines
+    assert "PLAN2 error: is PLAN2\nPLAN1 info: is PLAN1" in face.title
+
+
+def test_inputs_and_outputs_have_no_colour() -> None:
+    given = timed(1.0, 1.0, 1.0, 1.0)
+    for coloring in ("type", "time", "lint"):
+        found = paint(given, coloring)
+        kinds = [node.kind for node in given.graph.nodes]
+        assert [c is None for c in found.nodes] == [kind != "layer" for kind in kinds]
+
+
+def test_edges_have_colours_where_precisions_are_shown() -> None:
+    given = timed(1.0, 1.0, 1.0, 1.0)
+    assert set(paint(given, "precision").edges) == {0}
+    assert set(paint(given, "time").edges) == {None}
+
+
+def test_no_such_colouring() -> None:
+    with pytest.raises(UsageError, match="no such colouring: 'heat'"):
+        paint(timed(1.0), "heat")
