@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
 from typing import Literal
@@ -68,8 +69,9 @@ class LayersSide(Record, frozen=True, kw_only=True):
 
     @property
     def type(self) -> str:
-        """All types."""
-        return _JOINT.join(self.types)
+        """All types, each once, with how many there are."""
+        counts = Counter(self.types)
+        return _JOINT.join(f"{n} {one}" if n > 1 else one for one, n in counts.items())
 
     @property
     def tactic(self) -> str | None:

@@ -49,7 +49,7 @@ def compare_json(
     made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
     if found is not None:
         overview = found.overview
-        made["threshold_pct"] = chosen.threshold_pct
+        made["threshold_pct"], made["only"] = chosen.threshold_pct, chosen.only
         made["plans"] = [
             {
                 **_plan(one),

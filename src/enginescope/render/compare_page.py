@@ -50,7 +50,7 @@ from enginescope.render.vendored import licences, scripts, style
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
-MAX_CARRIED_PAIRS = 5_000
+MAX_CARRIED_PAIRS = 1_500
 
 
 class PlanCard(Record, frozen=True, kw_only=True):

@@ -57,7 +57,8 @@
   for (let row = 0; row < pairs.length; row++) for (const one of typesOf(row)) types.add(one);
   for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
   function typesOf(row) {
-    return [value("a_type", row), value("b_type", row)].filter((one) => one !== null).flatMap((one) => one.split(" + "));
+    return [value("a_type", row), value("b_type", row)].filter((one) => one !== null)
+      .flatMap((one) => one.split(" + ")).map((one) => one.replace(/^\d+ /, ""));
   }
   for (const [key, test] of tests) {
     let count = 0;

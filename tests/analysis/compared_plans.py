@@ -1,0 +1,143 @@
+"""Two plans of one small network that differ in every way a comparison tells, and their times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.formats.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.tensor_format import parse_layout
+from enginescope.model.environment import Device
+from enginescope.model.plan import IOTensor, Layer, Plan
+from enginescope.model.run import Run
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.timing import LayerTiming, Profile
+from enginescope.model.tool_report import ToolReport
+
+FP32, FP16, INT8 = DataType.FP32, DataType.FP16, DataType.INT8
+EVIL = "</script><script>alert(1)</script>"
+
+
+def tensor(name: str, *shape: int | None, dtype: DataType = FP32, layout: str = "kCHW") -> Tensor:
+    return Tensor(name=name, shape=shape, dtype=dtype, layout=parse_layout(layout))
+
+
+class Network:
+    """Layers one after the other; each reads what the one before wrote."""
+
+    def __init__(self, batch: int = 4, dtype: DataType = FP32) -> None:
+        self.image = tensor("image", batch, 3, 16, 16)
+        self.flow = self.image
+        self.batch, self.dtype = batch, dtype
+        self.layers: list[Layer] = []
+        self.times: list[float | None] = []
+
+    def add(
+        self,
+        name: str,
+        kind: str,
+        channels: int,
+        ms: float | None,
+        *,
+        side: int = 8,
+        dtype: DataType | None = None,
+        layout: str = "kCHW",
+        **more: Any,
+    ) -> None:
+        wrote = tensor(
+            f"t{len(self.layers)}",
+            self.batch,
+            channels,
+            side,
+            side,
+            dtype=dtype or self.dtype,
+            layout=layout,
+        )
+        fields = {"tactic_name": f"{kind.lower()}_kernel", **more}
+        self.layers.append(
+            Layer(
+                index=len(self.layers),
+                name=name,
+                type=kind,
+                inputs=(self.flow,),
+                outputs=(wrote,),
+                **fields,
+            )
+        )
+        self.times.append(ms)
+        self.flow = wrote
+
+    def plan(self, name: str) -> Plan:
+        return Plan(
+            name=name,
+            layers=tuple(self.layers),
+            io=(
+                IOTensor(tensor=self.image, mode="input"),
+                IOTensor(tensor=self.flow, mode="output"),
+            ),
+        )
+
+    def profile(self, extra_ms: float | None = None) -> Profile:
+        pairs = [
+            (layer.name, ms)
+            for layer, ms in zip(self.layers, self.times, strict=True)
+            if ms is not None
+        ]
+        pairs += [("not in the plan", extra_ms)] if extra_ms is not None else []
+        return Profile(
+            source="trtexec",
+            iterations=100,
+            layers=tuple(
+                LayerTiming(index=at, name=name, mean_ms=ms) for at, (name, ms) in enumerate(pairs)
+            ),
+        )
+
+    def run(self, name: str, *, timed: bool = True, extra_ms: float | None = None, **facts) -> Run:
+        return run_of_engine(
+            EngineFacts(
+                name=name,
+                plan=self.plan(name),
+                profile=self.profile(extra_ms) if timed else None,
+                **facts,
+            )
+        )
+
+
+def report(gpu: str = "NVIDIA A100", version: str = "8.6.1", **more: Any) -> ToolReport:
+    return ToolReport(tool="trtexec", device=Device(name=gpu), tool_version=version, **more)
+
+
+def network_a(batch: int = 4) -> Network:
+    """FP32: a reformat that B lost, two layers that B fused, two of one name."""
+    made = Network(batch)
+    made.add("in/reformat", "Reformat", 3, 0.5, side=16, layout="kHWC")
+    made.add("conv1/x", "Convolution", 16, 2.0, side=16)
+    made.add("conv2/x", "Convolution", 24, 1.0, side=16)
+    made.add("pool/x", "Pooling", 24, 0.25)
+    made.add("same/x", "Convolution", 32, 0.75)
+    made.add("same/x", "Convolution", 32, 0.75)
+    made.add("still/x", "Convolution", 40, 0.125)
+    made.add("head/x", "Convolution", 10, 0.5, side=1)
+    return made
+
+
+def network_b(batch: int = 4) -> Network:
+    """conv1 in FP16, conv2 and pool fused, another tactic in the head, a reformat added."""
+    made = Network(batch)
+    made.flow = tensor("image", batch, 3, 16, 16, dtype=FP16)
+    made.image = tensor("image", batch, 3, 16, 16)
+    made.add("conv1/x", "Convolution", 16, 0.75, side=16, dtype=FP16, tactic_name="h884")
+    made.add("conv1/out reformat", "Reformat", 16, 0.25, side=16, dtype=FP32)
+    made.add("conv2/x + pool/x", "ConvActPool", 24, 0.875, tactic_name="fused")
+    made.add("same/x", "Convolution", 32, 0.75)
+    made.add("same/x", "Convolution", 32, 0.8125)
+    made.add("still/x", "Convolution", 40, 0.125)
+    made.add("head/x", "Convolution", 10, 0.625, side=1, tactic_name="other")
+    return made
+
+
+def run_a(**more: Any) -> Run:
+    return network_a().run("net a", report=report(), **more)
+
+
+def run_b(**more: Any) -> Run:
+    return network_b().run("net b", report=report(), **more)
