@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from enginescope.core.record import Record
 
@@ -134,6 +135,14 @@ def matrix_product(operands: Sequence[Shape | None], result: Shape | None) -> Ma
     MatrixProduct or None
         Where the second operand is one matrix for the whole batch, the batch is part of m.
     """
+    return _found_product(tuple(operands), result)
+
+
+@lru_cache(maxsize=4096)
+def _found_product(
+    operands: tuple[Shape | None, ...], result: Shape | None
+) -> MatrixProduct | None:
+    """Blocks repeat: a plan of any length multiplies few shapes."""
     out = _static(result)
     if out is None or not out or 0 in out:
         return None

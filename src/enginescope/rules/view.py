@@ -60,7 +60,7 @@ class LintView:
 
     @cached_property
     def flow(self) -> Flow:
-        """Which layer feeds which."""
+        """Which layer feeds which; made when the first rule asks for it."""
         return Flow(self.plan)
 
     @cached_property

@@ -25,11 +25,11 @@ _AT_BORDER = "give the engine inputs and outputs of the type that its layers use
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    flow = view.flow
     for layer in view.of_types(REFORMATS):
         pair = converted(layer)
         if pair is None or layer.attributes.get("Origin") == "QDQ":
             continue
+        flow = view.flow
         border = layer.index in flow.reads_input or layer.index in flow.writes_output
         yield Found(
             layers=(layer.index,),

@@ -24,12 +24,11 @@ from enginescope.rules.view import LintView
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    flow = view.flow
     for first in view.of_types(REFORMATS):
-        index = flow.only_after(first.index)
+        index = view.flow.only_after(first.index)
         if index is None or view.layers[index].type in REFORMATS:
             continue
-        last_index = flow.only_after(index)
+        last_index = view.flow.only_after(index)
         last = view.layers[last_index] if last_index is not None else None
         if last is None or not _undoes(first, last):
             continue

@@ -30,12 +30,11 @@ _PASSED_BY = frozenset({"kgen", "Reformat", "MyelinReformat", "Shuffle", "PointW
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    flow = view.flow
     for layer in view.active:
         if not _is_softmax(layer):
             continue
-        before = _nearest(view, layer.index, flow.before)
-        after = _nearest(view, layer.index, flow.after)
+        before = _nearest(view, layer.index, view.flow.before)
+        after = _nearest(view, layer.index, view.flow.after)
         if before and after:
             layers = tuple(sorted({*before, layer.index, *after}))
             yield Found(
