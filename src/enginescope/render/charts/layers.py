@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from enginescope.analysis.layer_table import LayerRow, slowest_first
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.time_shares import TimeShare
 from enginescope.core.units import format_significant
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.bars import ROW_HEIGHT, bars, group_color, height_of
+from enginescope.render.charts.spec import Chart, ChartTable, Spec
 from enginescope.render.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.phrases import shorten
 
 _NAME_LENGTH = 44
-_ROW_HEIGHT = 19
-
+_X_TITLE = "mean time per iteration, ms"
+_TIPS = {"value": "mean, ms#", "share": "share of the sum, %#"}
 
 #: Whether by precision -> what colours mean, and the colour.
 _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
@@ -38,7 +39,8 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     groups = [
         row.precision or "not known" if by_precision else type_family(row.type) for row in rows
     ]
-    data = [_row(row, group) for row, group in zip(rows, groups, strict=True)]
+    both = enumerate(zip(rows, groups, strict=True))
+    data = [_row(rank, row, group) for rank, (row, group) in both]
     share = sum(row.share_pct or 0.0 for row in rows)
     some = len(rows) < len(timed)
     whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
@@ -47,8 +49,13 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
         key="per_layer_time",
         title=f"Layers by mean time, coloured by {name}",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
-        spec=_bars(data, "layer", _color(name, groups, color)),
-        height=_ROW_HEIGHT * len(rows),
+        spec=bars(
+            data,
+            _X_TITLE,
+            {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"},
+            group_color(name, groups, color),
+        ),
+        height=ROW_HEIGHT * len(rows),
     )
 
 
@@ -73,10 +80,10 @@ def _shares(
             "label": one.key or "not known",
             "name": one.key or "not known",
             "group": one.key or "not known",
-            "ms": one.mean_ms,
+            "value": one.mean_ms,
             "share": one.share_pct,
             "layers": one.layers,
-            "place": place,
+            "row": f"{place:05}",
         }
         for place, one in enumerate(shares)
     ]
@@ -84,16 +91,21 @@ def _shares(
     table = ChartTable(
         headers=(name.capitalize(), "Layers", "Mean, ms", "Share of the sum, %"),
         rows=tuple(
-            (one["name"], str(one["layers"]), _figure(one["ms"]), _figure(one["share"]))
+            (one["name"], str(one["layers"]), _figure(one["value"]), _figure(one["share"]))
             for one in data
         ),
     )
     return Chart(
         key=key,
         title=f"Time by {name}: {top['label']} takes {format_significant(top['share'] or 0)} %",
-        spec=_bars(data, name, _color(name, [one["group"] for one in data], color, legend=False)),
+        spec=bars(
+            data,
+            _X_TITLE,
+            {"name": name, **_TIPS, "layers": "layers"},
+            group_color(name, [one["group"] for one in data], color, legend=False),
+        ),
         table=table,
-        height=max(40, (_ROW_HEIGHT + 4) * len(data)),
+        height=height_of(data),
     )
 
 
@@ -101,50 +113,14 @@ def _figure(value: float | None) -> str:
     return "—" if value is None else format_significant(value, 4)
 
 
-def _row(row: LayerRow, group: str) -> Spec:
+def _row(rank: int, row: LayerRow, group: str) -> Spec:
     return {
+        "row": f"{rank:05}",
         "label": shorten(row.name, _NAME_LENGTH),
         "name": row.name,
         "group": group,
-        "ms": row.mean_ms,
+        "value": row.mean_ms,
         "share": row.share_pct,
-        "place": row.index,
         "type": row.type or "not known",
         "tactic": row.tactic or "not known",
-    }
-
-
-def _color(
-    name: str,
-    groups: Iterable[str],
-    color: Callable[[str | None], str],
-    *,
-    legend: bool = True,
-) -> Spec:
-    domain = list(dict.fromkeys(groups))
-    scale = {"domain": domain, "range": [color(one) for one in domain]}
-    shown = {"legend": {"title": name, "symbolType": "square"}} if legend else {"legend": None}
-    return {"field": "group", "type": "nominal", "scale": scale, **shown}
-
-
-def _bars(data: list[Spec], what: str, color: Spec) -> Spec:
-    extra = {"type": "type", "tactic": "tactic"} if "tactic" in data[0] else {"layers": "layers"}
-    rows = [{**one, "row": f"{rank:05}"} for rank, one in enumerate(data)]
-    names = {one["row"]: one["label"] for one in rows}
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": names}],
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
-            },
-            "x": quantity("ms", "mean time per iteration, ms", axis={"tickCount": 8}),
-            "color": color,
-            "tooltip": tooltip(name=what, ms="mean, ms#", share="share of the sum, %#", **extra),
-        },
     }
