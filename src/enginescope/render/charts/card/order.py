@@ -84,7 +84,7 @@ def cumulative(view: PlanView) -> Chart | None:
                     "field": "group",
                     "type": "nominal",
                     "scale": {"domain": list(_ORDERS), "range": [[1, 0], [5, 3]]},
-                    "legend": None,
+                    "legend": _line_colors()["legend"],
                 },
                 "tooltip": tooltip(group="order", x="layers#", y="share, %#", ms="ms#"),
             },

@@ -119,7 +119,7 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
             "shape": {
                 "field": "group",
                 "type": "nominal",
-                "legend": None,
+                "legend": color.get("legend"),  # equal ones become one
                 "scale": {"domain": color["scale"]["domain"]},
             },
             **({"size": size} if several else {}),
