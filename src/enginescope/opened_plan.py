@@ -182,6 +182,8 @@ def plan(
         times = times_of_plan_profile(times, plan_profile)
     shown: Plan = of_plan_profile(run.plan, plan_profile)
     graph = read_onnx_graph(Path(onnx)) if onnx is not None else None
+    if isinstance(what, PlanView):
+        gpu, graph = gpu or what.gpu, graph or what.onnx
     view = OpenedPlan(shown, times, gpu=gpu, onnx=graph)
     view.whole = whole_request(RunView(run))
     return view
