@@ -131,11 +131,13 @@
     output.textContent = shown.length.toLocaleString("en-US") + " of " + counted(pairs.length, "pair");
   }
 
-  // One pair side by side.
+  // One pair side by side. Names of layers and tensors are each build's own: only what the changes
+  // name is marked there, as kernels that differ in nothing but a hash are the same.
+  const FORM = ["shapes", "batch", "precision", "format"];
   const FACTS = [
-    ["layer", "name"], ["type", "type"], ["mean time, ms", "ms"], ["precision of the first input", "precision_in"],
-    ["precision of the first output", "precision_out"], ["tactic", "tactic"], ["inputs", "inputs"],
-    ["outputs", "outputs"], ["ONNX nodes", "onnx_nodes"],
+    ["layer", "name", []], ["type", "type", ["kind"]], ["mean time, ms", "ms"], ["precision of the first input", "precision_in"],
+    ["precision of the first output", "precision_out"], ["tactic", "tactic", ["tactic"]], ["inputs", "inputs", FORM],
+    ["outputs", "outputs", FORM], ["ONNX nodes", "onnx_nodes"],
   ];
   function choose(row) {
     chosen = row;
@@ -143,12 +145,13 @@
     if (row === null) return;
     const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
     for (const text of ["", "A", "B"]) head.append(element("th", text));
-    for (const [title, name] of FACTS) {
+    for (const [title, name, changes] of FACTS) {
       const sides = ["a_", "b_"].map((side) => value(side + name, row));
       if (sides.every((one) => one === null || one === "")) continue;
       const line = body.insertRow();
       const alone = value("relation", row).startsWith("only");
-      if (!alone && sides[0] !== sides[1]) line.className = "differs";
+      const differs = changes ? changes.some((what) => hasChange(row, what)) : sides[0] !== sides[1];
+      if (!alone && differs) line.className = "differs";
       line.append(element("th", title));
       for (const one of sides) line.append(fact(one));
     }
