@@ -72,8 +72,16 @@ class DataColumn(Record, frozen=True, kw_only=True):
             "places": self.places,
             **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
             **{name: True for name in marks if getattr(self, name)},
-            **_packed(self.values, is_text=self.places is None),
+            **self._packed_values(),
         }
+
+    def _packed_values(self) -> dict[str, Any]:
+        if self.places is not None:
+            return {"values": self.values}
+        words = {word: at for at, word in enumerate(dict.fromkeys(self.values))}
+        if len(words) * _REPEATS > len(self.values) and not self.is_choice:
+            return {"values": self.values}
+        return {"words": list(words), "at": [words[one] for one in self.values]}
 
 
 class DataTable(Record, frozen=True, kw_only=True):
@@ -130,12 +138,3 @@ def data_table(
     if not known:
         return None
     return DataTable(key=key, caption=caption, noun=noun, columns=known)
-
-
-def _packed(values: tuple[Any, ...], *, is_text: bool) -> dict[str, Any]:
-    if not is_text:
-        return {"values": values}
-    words = {word: at for at, word in enumerate(dict.fromkeys(values))}
-    if len(words) * _REPEATS > len(values):
-        return {"values": values}
-    return {"words": list(words), "at": [words[one] for one in values]}

@@ -15,10 +15,12 @@ from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import paragraphs
+from enginescope.rules.engine import LintReport
 from enginescope.rules.every import RULES
 
 KEY = "findings"
 _NAME = 60
+_NO_TIMES = "No layer times: there is no time at stake, and rules on times find nothing."
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
@@ -68,13 +70,18 @@ def findings(subject: PageSubject) -> Section | None:
         key=KEY,
         title="Findings",
         tables=_table(subject, found),
-        empty=None if found else f"Nothing found: {len(report.rules)} rules were asked.",
+        empty=None if found else _nothing(report),
         facts={
             "rules": _rules(found),
             "explained": _explained(found),
-            "no_times": report.sum_ms is None,
+            "no_times": None if report.sum_ms is not None else _NO_TIMES,
         },
     )
+
+
+def _nothing(report: LintReport) -> str:
+    said = f"Nothing found: {len(report.rules)} rules were asked."
+    return said if report.sum_ms is not None else f"{said} {_NO_TIMES}"
 
 
 def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, ...]:
