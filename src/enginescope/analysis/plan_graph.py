@@ -47,6 +47,11 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
     generation: int | None = None
     layers: tuple[Layer, ...] = ()
 
+    @property
+    def held_layers(self) -> tuple[Layer, ...]:
+        """Its layer, those of a group; empty for constants and tensors."""
+        return (self.layer,) if self.layer is not None and self.kind == "layer" else self.layers
+
 
 class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
     """An edge, in the direction of the data.

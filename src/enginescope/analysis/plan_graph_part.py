@@ -130,6 +130,7 @@ def part_of(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
             layer=node.layer,
             tensor=node.tensor,
             generation=node.generation,
+            layers=node.layers,
         )
         for old, new in new_id.items()
     )

@@ -14,7 +14,7 @@ from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_sources import PlanSource
+    from enginescope.cli.plan_source import PlanSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,6 +63,13 @@ _OPTIONS = (
         "--highlight", "highlights", multiple=True, metavar="WHAT", help="Frame what this means."
     ),
     click.option(
+        "--fold",
+        type=click.Choice(["module", "block", "none"]),
+        default="none",
+        show_default=True,
+        help="One box for each module of the ONNX names, or for blocks that repeat.",
+    ),
+    click.option(
         "--regions",
         type=click.Choice(["io", "forks", "all"]),
         default="io",
@@ -75,6 +82,7 @@ _OPTIONS = (
 _OF_DRAWING = (
     *("png_scale", "coloring", "layout", "details", "beam", "filters", "highlights", "regions"),
     "constants",
+    "fold",
 )
 _FILES = {"svg_file": "--svg", "png_file": "--png", "dot_file": "--dot"}
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from enginescope.analysis.attribution import attribute
+from enginescope.analysis.folding.fold import fold, folded
 from enginescope.analysis.plan_graph import plan_graph
 from enginescope.analysis.plan_graph_part import named, neighbourhood
 from enginescope.core.errors import UsageError
@@ -17,6 +18,7 @@ from enginescope.model.timing import Attribution, LayerTiming, Profile
 from enginescope.render.graph.drawing import draw
 from enginescope.render.graph.svg import SvgLook, svg
 from enginescope.render.palette import GREEN, ORANGE, PRECISIONS
+from tests.analysis.folding.test_fold import transformer
 from tests.analysis.test_plan_graph import made
 from tests.formats import plans
 from tests.render.browser import chromium_tab
@@ -193,3 +195,18 @@ def test_a_browser_shows_it_and_runs_nothing(tmp_path: Path) -> None:
 
 def _is(element: ElementTree.Element, name: str) -> bool:
     return name in element.attrib.get("class", "").split()
+
+
+def test_a_group_is_one_box_with_the_sum_of_its_layers() -> None:
+    plan = transformer(32)
+    tree = fold(plan_graph(plan), "module")
+    assert tree is not None
+    graph = folded(plan_graph(plan), tree)
+    joined = timed(plan, *[0.5] * len(plan.layers))
+    for coloring in ("type", "precision", "time", "lint"):
+        root = ElementTree.fromstring(svg(draw(graph, joined), SvgLook(coloring=coloring)))
+        shown = texts(root)
+        assert "layers.* × 32" in shown
+        assert "160 layers" in shown
+        assert "80.0 ms · 99 %" in shown
+        assert "162 layers" in next(one for one in shown if "coloured by" in one)

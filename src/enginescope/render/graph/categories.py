@@ -8,6 +8,7 @@ from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
+from enginescope.model.plan import Layer
 from enginescope.render.graph.faces import Times
 from enginescope.render.palette import OTHER, family_color, precision_color, type_family
 
@@ -31,12 +32,18 @@ class Category(Record, frozen=True, kw_only=True):
 
 
 def category_of(node: GraphNode, coloring: str) -> str | None:
-    """Return a layer's kind of work or its precision; ``None`` for tensors and constants."""
-    if node.layer is None or node.kind == "constant":
-        return None
+    """Return a layer's kind of work or its precision; ``None`` for tensors and constants.
+
+    Of a group: what most of its layers have.
+    """
+    names = Counter(_of_layer(layer, coloring) for layer in node.held_layers)
+    return names.most_common(1)[0][0] if names else None
+
+
+def _of_layer(layer: Layer, coloring: str) -> str:
     if coloring == "type":
-        return type_family(node.layer.type)
-    precision = node.layer.precision
+        return type_family(layer.type)
+    precision = layer.precision
     return precision.value if precision else "unknown"
 
 
@@ -60,10 +67,10 @@ def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Ca
     layers: Counter[str] = Counter()
     time_ms: defaultdict[str, float] = defaultdict(float)
     for node in graph.nodes:
-        name = category_of(node, coloring)
-        if name is not None and node.layer is not None:
+        for layer in node.held_layers:
+            name = _of_layer(layer, coloring)
             layers[name] += 1
-            time_ms[name] += times.mean_ms.get(node.layer.index, 0.0) if times else 0.0
+            time_ms[name] += times.mean_ms.get(layer.index, 0.0) if times else 0.0
     for edge in graph.edges:
         flowing = edge_category(edge, coloring)
         if flowing is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.plan_graph import GraphNode
@@ -24,7 +25,7 @@ _TITLE_CHARACTERS = 4000
 #: Of a line and lines of a name, where everything is written.
 _LONG, _NAME_LINES = 52, 8
 # Estimated pixels per character, line height, and free space around the text.
-_WIDE, _NARROW, _LINE = 7.6, 6.7, 15.0
+_WIDE, _NARROW, _LINE = 7.8, 7.0, 15.0
 _BESIDE, _ABOVE, _LEAST = 20.0, 14.0, 96.0
 _ROUND = 16.0
 
@@ -69,6 +70,11 @@ class Times(Record, frozen=True, kw_only=True):
         mean_ms = self.mean_ms.get(index)
         return 100 * mean_ms / self.sum_ms if mean_ms is not None and self.sum_ms else None
 
+    def sum_of_ms(self, layers: Iterable[Layer]) -> float | None:
+        """Return the time of some layers together; ``None`` if none of them has one."""
+        known = [self.mean_ms[one.index] for one in layers if one.index in self.mean_ms]
+        return sum(known) if known else None
+
 
 class Face(Record, frozen=True, kw_only=True, gc=False):
     """One node as it is drawn.
@@ -109,7 +115,9 @@ def is_reformat(node: GraphNode) -> bool:
 
 def face_of(node: GraphNode, times: Times | None, wording: Wording | None = None) -> Face:
     """Return what is written on and about a node."""
-    if node.layer is not None:
+    if node.layers:
+        heading, lines, title = _of_group(node, times, wording or Wording())
+    elif node.layer is not None:
         heading, lines, title = _of_layer(node, node.layer, times, wording or Wording())
     else:
         heading, lines, title = _of_tensor(node)
@@ -164,6 +172,22 @@ def _of_layer(
         f"ONNX {', '.join(layer.onnx_nodes)}" if layer.onnx_nodes else None,
     ]
     return heading, tuple(filter(None, lines)), "\n".join(filter(None, about))
+
+
+def _of_group(
+    node: GraphNode, times: Times | None, wording: Wording
+) -> tuple[str, tuple[str, ...], str]:
+    count = f"{len(node.layers):,} layer{'s' if len(node.layers) != 1 else ''}"
+    types = Counter(layer.type for layer in node.layers)
+    found = (one for layer in node.layers for one in wording.findings.get(layer.index, ()))
+    codes = " ".join(sorted({one.code for one in found}))
+    time = None
+    if times is not None and wording.details != "few":
+        time_ms = times.sum_of_ms(node.layers)
+        time = _time_words(time_ms, times) if time_ms is not None else None
+    lines = (count, time, shortened(codes) if wording.details != "few" else None)
+    about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
+    return shortened(node.name), tuple(filter(None, lines)), "\n".join(filter(None, about))
 
 
 def _whole(layer: Layer) -> list[str | None]:
@@ -227,9 +251,14 @@ def _time_text(layer: Layer, times: Times | None) -> str | None:
     mean_ms = times.mean_ms.get(layer.index) if times else None
     if times is None or mean_ms is None:
         return None
-    share = times.share_pct(layer.index)
+    return _time_words(mean_ms, times)
+
+
+def _time_words(mean_ms: float, times: Times) -> str:
     text = format_ms(mean_ms, 3)
-    return text if share is None else f"{text} · {format_significant(share, 2)} %"
+    if not times.sum_ms:
+        return text
+    return f"{text} · {format_significant(100 * mean_ms / times.sum_ms, 2)} %"
 
 
 def ordinal(number: int) -> str:

@@ -7,7 +7,6 @@ are beside it is what their bars are for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_ms, format_significant
@@ -39,13 +38,13 @@ def heat(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
             "colours by time need layer times",
             hint="--profile FILE, as trtexec --exportProfile writes it",
         )
-    slowest = max(times.mean_ms.values(), default=0.0)
-    steps = tuple(_steps(given, slowest))
+    of_nodes = [times.sum_of_ms(node.held_layers) for node in given.graph.nodes]
+    slowest = max((one for one in of_nodes if one is not None), default=0.0)
+    steps = [_step(mean_ms, slowest) for mean_ms in of_nodes]
     members: dict[int | None, list[float]] = {}
-    for node, step in zip(given.graph.nodes, steps, strict=True):
-        if node.kind == "layer" and node.layer is not None:
-            mean_ms = times.mean_ms.get(node.layer.index, 0.0)
-            members.setdefault(step, []).append(mean_ms)
+    for node, step, mean_ms in zip(given.graph.nodes, steps, of_nodes, strict=True):
+        if node.held_layers:
+            members.setdefault(step, []).append(mean_ms or 0.0)
     found = [
         _category(step, values, slowest, times.sum_ms)
         for step, values in sorted(
@@ -53,23 +52,17 @@ def heat(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
         )
     ]
     return tuple(found), tuple(
-        _name(step) if node.kind == "layer" else None
+        _name(step) if node.held_layers else None
         for node, step in zip(given.graph.nodes, steps, strict=True)
     )
 
 
-def _steps(given: Sketch, slowest: float) -> Iterator[int | None]:
-    for node in given.graph.nodes:
-        mean_ms = None
-        if node.layer is not None and given.times is not None:
-            mean_ms = given.times.mean_ms.get(node.layer.index)
-        if mean_ms is None:
-            yield None
-        elif not mean_ms > 0:
-            yield 0
-        else:
-            halvings = math.floor(math.log2(slowest / mean_ms))
-            yield max(0, len(STEPS) - 1 - halvings)
+def _step(mean_ms: float | None, slowest: float) -> int | None:
+    if mean_ms is None:
+        return None
+    if not mean_ms > 0:
+        return 0
+    return max(0, len(STEPS) - 1 - math.floor(math.log2(slowest / mean_ms)))
 
 
 def _name(step: int | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from enginescope.analysis.attribution import attribute
+from enginescope.analysis.folding.fold import fold, folded
 from enginescope.analysis.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.plan_graph_part import (
     GraphPart,
@@ -45,6 +46,8 @@ class Wish(Record, frozen=True, kw_only=True):
     constants : bool
     beam : str or None
         ``LAYER,N``: only what is within N steps of a layer.
+    fold : {"module", "block", "none"}
+        Which layers are one box; of the whole plan only.
     filters, highlights : tuple of str
         As `queried` reads them: what is drawn, with its neighbours; what is framed.
     """
@@ -56,7 +59,14 @@ class Wish(Record, frozen=True, kw_only=True):
     constants: bool = False
     beam: str | None = None
     filters: tuple[str, ...] = ()
+    fold: str = "none"
     highlights: tuple[str, ...] = ()
+
+
+_UNFOLDED = {
+    "module": "drawn unfolded: the names of the plan's layers tell no modules",
+    "block": "drawn unfolded: no stretch of layers comes again",
+}
 
 
 class Picture:
@@ -97,7 +107,24 @@ class Picture:
 
     @cached_property
     def _whole(self) -> PlanGraph:
-        return plan_graph(self._plan, tensors=self.wish.regions, constants=self.wish.constants)
+        wish = self.wish
+        graph = plan_graph(self._plan, tensors=wish.regions, constants=wish.constants)
+        if wish.fold == "none":
+            return graph
+        if wish.beam or wish.filters or wish.highlights:
+            raise UsageError(
+                f"--fold {wish.fold}",
+                why="it is of the whole plan: layers in a group cannot be chosen",
+                hint="leave out --beam, --filter and --highlight",
+            )
+        tree = fold(graph, wish.fold)
+        if tree is None:
+            self._note(_UNFOLDED[wish.fold])
+            return graph
+        return folded(graph, tree)
+
+    def _note(self, message: str) -> None:
+        self.notices = (*self.notices, Notice(code="I-NOT-FOLDED", message=message, level="info"))
 
     @cached_property
     def _part(self) -> GraphPart | None:
@@ -145,5 +172,5 @@ class Picture:
     @cached_property
     def _drawing(self) -> Drawing:
         laid_out, notice = laid_out_by(self.wish.layout, boxes_of(self._sketch))
-        self.notices = (notice,) if notice else ()
+        self.notices = (*self.notices, *((notice,) if notice else ()))
         return drawn(self._sketch, laid_out)

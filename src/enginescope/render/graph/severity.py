@@ -19,15 +19,15 @@ def severities(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, .
     time_ms: defaultdict[str, float] = defaultdict(float)
     of_nodes: list[str | None] = []
     for node in given.graph.nodes:
-        if node.layer is None or node.kind != "layer":
-            of_nodes.append(None)
-            continue
-        worst = found.get(node.layer.index)
-        name = worst[0].severity.value if worst else "nothing found"
-        layers[name] += 1
-        if given.times:
-            time_ms[name] += given.times.mean_ms.get(node.layer.index, 0.0)
-        of_nodes.append(name)
+        names = set()
+        for layer in node.held_layers:
+            worst = found.get(layer.index)
+            name = worst[0].severity.value if worst else "nothing found"
+            names.add(name)
+            layers[name] += 1
+            if given.times:
+                time_ms[name] += given.times.mean_ms.get(layer.index, 0.0)
+        of_nodes.append(next((one for one in SEVERITIES if one in names), None))
     return tuple(
         Category(
             name=name, color=color, text=legend_text(name, layers[name], time_ms[name], given.times)

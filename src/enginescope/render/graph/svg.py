@@ -118,7 +118,7 @@ def _head(
 
 
 def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
-    layers = sum(node.kind == "layer" for node in drawing.graph.nodes)
+    layers = sum(len(node.held_layers) for node in drawing.graph.nodes)
     words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
     if part is not None:
         words = [
@@ -183,13 +183,13 @@ def _path(points: list[list[float]]) -> str:
 def _nodes(drawing: Drawing, colors: Paint, part: GraphPart | None) -> Iterator[str]:
     xs, ys = drawing.laid_out.x.tolist(), drawing.laid_out.y.tolist()
     centres = set(part.centres) if part else set()
-    shares = [
-        drawing.times.share_pct(node.layer.index) if drawing.times and node.layer else None
+    times = [
+        drawing.times.sum_of_ms(node.held_layers) if drawing.times else None
         for node in drawing.graph.nodes
     ]
-    most = max((share for share in shares if share is not None), default=0.0)
+    most = max((one for one in times if one is not None), default=0.0)
     for node, face in zip(drawing.graph.nodes, drawing.faces, strict=True):
-        classes = ["n"] if node.layer else ["n", "io"]
+        classes = ["n"] if node.layer or node.layers else ["n", "io"]
         color = colors.nodes[node.id]
         if color is not None:
             classes.append(f"k{color}")
@@ -197,13 +197,23 @@ def _nodes(drawing: Drawing, colors: Paint, part: GraphPart | None) -> Iterator[
             classes.append("r")
         if node.id in centres:
             classes.append("c")
-        share = shares[node.id]
-        part_of_most = share / most if share is not None and most else 0.0
+        time_ms = times[node.id]
+        part_of_most = time_ms / most if time_ms is not None and most else 0.0
         yield (
             f'<g class="{" ".join(classes)}" transform="translate({xs[node.id]:.1f} '
             f'{ys[node.id]:.1f})"><title>{xml_text(face.title)}</title>'
+            f"{_stack(face) if node.layers else ''}"
             f"{_box(face, is_round=is_reformat(node), bar=part_of_most)}</g>"
         )
+
+
+def _stack(face: Face) -> str:
+    """Edges of boxes under a group's, which show that it is several."""
+    return "".join(
+        f'<rect x="{step * 5 - face.width / 2:.1f}" y="{face.height / 2 + step * 3 - 3:.1f}" '
+        f'width="{face.width - step * 10:.1f}" height="3"/>'
+        for step in (1, 2)
+    )
 
 
 def _box(face: Face, *, is_round: bool, bar: float) -> str:

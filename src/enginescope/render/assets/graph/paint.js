@@ -121,8 +121,9 @@
       for (const edge of edges) {
         const flat = scene.flat[edge], text = plan.strings[plan.edges.text[flat]];
         const key = scene.from[edge] + " " + plan.edges.tensor[flat];
-        if (!text || said.has(key) || marksDim(shown.marks, scene.from[edge])) continue;
-        const begin = 2 * scene.starts[edge], x = scene.points[begin] + 5, y = scene.points[begin + 1] + 10;
+        if (scene.from[edge] < 0 || !text || said.has(key) || marksDim(shown.marks, scene.from[edge])) continue;
+        const isGroup = scene.from[edge] >= 0 && scene.ids[scene.from[edge]] < 0;
+        const begin = 2 * scene.starts[edge], x = scene.points[begin] + 5, y = scene.points[begin + 1] + (isGroup ? 18 : 10);
         const words = shortened(text, 34), wide = pen.measureText(words).width;
         if (taken.some((one) => Math.abs(one.y - y) < 12 && x < one.x + one.wide + 4 && one.x < x + wide + 4)) continue;
         said.add(key);
@@ -203,8 +204,10 @@
 
     // What a group consists of: a bar in the colours of the legend.
     parts(group, x, y, w, h) {
-      const { pen, shown } = this, wide = w - 20;
+      const { pen, shown, look } = this, wide = w - 20;
       let at = x - wide / 2;
+      pen.fillStyle = look.paper;
+      pen.fillRect(at - 1, y + h / 2 - 9, wide + 2, 6);
       for (const [color, part] of shown.coloring.partsOf(group)) {
         pen.fillStyle = color;
         pen.fillRect(at, y + h / 2 - 8, Math.max(0, wide * part - 0.5), 4);

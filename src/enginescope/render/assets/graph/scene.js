@@ -54,7 +54,7 @@
       const whole = this.measure(0);
       this.width = whole.width;
       this.height = whole.height;
-      this.place(0, whole, 0, 0, -1);
+      this.place(0, whole, 0, 0, null);
       this.count = this.ids.length;
       this.edgeCount = this.flat.length;
       this.points = Float64Array.from(this.points);
@@ -80,7 +80,7 @@
       return { layout, inner, across, down, width: across.map(layout.width), height: down.map(layout.height) };
     }
 
-    // Places from the outside in; edges of a group begin and end at its frame.
+    // Places from the outside in. `frame` is the open group's own, whose border its edges cross.
     place(group, size, left, top, frame) {
       const { folding, plan } = this, { layout, across, down } = size, ends = [];
       const [groupWidth, groupHeight] = plan.sizes.group, [layerWidth, layerHeight] = plan.sizes.layer;
@@ -89,30 +89,34 @@
         const oldX = layout.x[place], oldY = layout.y[place];
         const oldW = isLayer ? layerWidth : groupWidth, oldH = isLayer ? layerHeight : groupHeight;
         const end = {
-          oldX, oldY, oldW, oldH, seen: -1, w: inner ? inner.frameWidth : oldW, h: inner ? inner.frameHeight : oldH,
+          oldX, oldY, oldW, oldH, inner, seen: -1, frame: null,
+          w: inner ? inner.frameWidth : oldW, h: inner ? inner.frameHeight : oldH,
           x: left + (across.map(oldX - oldW / 2) + across.map(oldX + oldW / 2)) / 2,
           y: top + (down.map(oldY - oldH / 2) + down.map(oldY + oldH / 2)) / 2,
         };
         ends.push(end);
         if (inner) {
-          const number = this.frames.length;
-          this.frames.push({ group: -1 - member, x: end.x, y: end.y, w: end.w, h: end.h, around: frame });
-          this.place(-1 - member, inner, end.x - inner.width / 2, end.y - end.h / 2 + HEAD, number);
+          end.frame = { group: -1 - member, x: end.x, y: end.y, w: end.w, h: end.h, entries: new Map(), exits: new Map() };
+          this.frames.push(end.frame);
         } else {
           end.seen = this.ids.length;
           this.ids.push(member);
           this.boxes.push(end.x, end.y, end.w, end.h);
         }
       }
-      this.route(group, size, left, top, ends);
+      this.route(group, size, [left, top], ends, frame);
+      for (const { inner, frame: own } of ends) {
+        if (own) this.place(own.group, inner, own.x - inner.width / 2, own.y - own.h / 2 + HEAD, own);
+      }
     }
 
-    route(group, size, left, top, ends) {
-      const { layout, across, down } = size, first = this.folding.edgeStarts[group];
-      const upper = top - HEAD, lower = top + size.height + PAD;
+    route(group, size, [left, top], ends, frame) {
+      const { layout, across, down } = size, { edges } = this.plan, first = this.folding.edgeStarts[group];
       for (let edge = 0; edge < layout.source.length; edge++) {
+        const flat = this.folding.edge[first + edge], key = edges.kind[flat] + " " + edges.tensor[flat];
         const source = ends[layout.source[edge]], target = ends[layout.target[edge]];
         const begin = layout.starts[edge], end = layout.starts[edge + 1];
+        if (layout.source[edge] === ENTRY && frame.entries.has(key)) this.points.push(frame.entries.get(key), frame.y - frame.h / 2);
         for (let at = begin; at < end; at++) {
           let x = layout.points[2 * at], y = layout.points[2 * at + 1];
           const box = at === begin ? source : at === end - 1 ? target : null;
@@ -120,16 +124,16 @@
             const side = Math.max(-1, Math.min(1, (x - box.oldX) / (box.oldW / 2)));
             x = box.x + Math.max(-box.w / 2 + 6, Math.min(box.w / 2 - 6, side * (box.oldW / 2)));
             y = box.y + (y > box.oldY ? box.h / 2 : -box.h / 2);
+            if (box.frame) (box === target ? box.frame.entries : box.frame.exits).set(key, x);
           } else {
             x = left + across.map(x);
             y = top + down.map(y);
-            if (at === begin && layout.source[edge] === ENTRY) y = upper;
-            if (at === end - 1 && layout.target[edge] === EXIT) y = lower;
           }
           this.points.push(x, y);
         }
+        if (layout.target[edge] === EXIT && frame.exits.has(key)) this.points.push(frame.exits.get(key), frame.y + frame.h / 2);
         this.starts.push(this.points.length / 2);
-        this.flat.push(this.plan ? this.folding.edge[first + edge] : 0);
+        this.flat.push(flat);
         this.from.push(source ? source.seen : -1);
         this.to.push(target ? target.seen : -1);
         this.back.push(layout.back[edge]);

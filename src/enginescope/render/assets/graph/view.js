@@ -171,6 +171,7 @@
 
     toggle(group) {
       const { state, scene } = this, box = scene.ofGroup.get(group), frame = scene.frames.find((one) => one.group === group);
+      if (box === undefined && !frame) return;
       const was = frame ? [frame.x, frame.y - frame.h / 2] : [scene.boxes[4 * box], scene.boxes[4 * box + 1] - scene.boxes[4 * box + 3] / 2];
       if (state.open.has(group)) state.open.delete(group); else state.open.add(group);
       if (!state.open.has(group)) state.selected = -1 - group;
