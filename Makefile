@@ -60,11 +60,8 @@ test-gpu: ## Run the tests that need a GPU and TensorRT, with the Python at hand
 bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
 	$(GPU_PYTHON) benchmarks/gpu_loop.py $(GPU_ARGS)
 
-bench-explore: $(VENV)/.run ## Show how long large plans take to load and lint
-	$(BIN)/python benchmarks/explore/load.py
-	$(BIN)/python benchmarks/explore/lint.py
-	$(BIN)/python benchmarks/explore/graph.py
-	$(BIN)/python benchmarks/explore/align.py
+bench-explore: $(VENV)/.run ## Show what large plans cost, beside the limits and trex
+	$(BIN)/python benchmarks/explore/table.py $(EXPLORE_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

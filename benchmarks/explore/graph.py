@@ -1,15 +1,21 @@
 """Plans to pictures: the graph, its layout and its SVG, each step in milliseconds.
 
 The best of three for each plan, from a plan that is already read; and what ten times the layers
-cost. Without plans given: synthetic ones of about 100, 5,000 and 50,000 layers.
+cost. Without plans given: synthetic ones of about 100, 5,000 and 50,000 layers, and before them the
+whole process ``enginescope explore --svg`` for a plan of 73 layers, by each layout, as the median
+of five.
 
 python benchmarks/explore/graph.py [PLAN.graph.json …]
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +62,33 @@ def measure(name: str, data: bytes, profile: bytes | None) -> float:
     return total_ms
 
 
+def whole_process(rounds: int = 5) -> None:
+    """A plan of 73 layers, from the start of Python to its end."""
+    plan = synthetic_plans.chain(73, synthetic_plans.residual_network()[:73])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "small.graph.json"
+        path.write_text(json.dumps(plan))
+        profile = json.dumps(synthetic_plans.profile_of(plan))
+        path.with_name("small.profile.json").write_text(profile)
+        layouts = ["own", "dot"] if importlib.util.find_spec("pygraphviz") else ["own"]
+        for layout in layouts:
+            options = ["--svg", str(path.with_name("small.svg")), "--layout", layout]
+            command = [sys.executable, "-m", "enginescope", "explore", str(path), *options]
+            times = []
+            for _ in range(rounds):
+                start = time.perf_counter()
+                subprocess.run(command, check=True, capture_output=True)
+                times.append(time.perf_counter() - start)
+            print(
+                f"{len(plan['Layers'])} layers to SVG, whole process, --layout {layout}: median "
+                f"{statistics.median(times):.2f} s, {min(times):.2f} … {max(times):.2f}"
+            )
+    print()
+
+
 def main() -> None:
+    if len(sys.argv) == 1:
+        whole_process()
     print(
         f"{'plan':<32}{'layers':>7}{'nodes':>8}{'edges':>8}{'graph':>9}{'layout':>9}{'svg':>9}"
         f"{'sum ms':>9}{'MB':>8}{'cross':>7}{'wide':>8}"
