@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from enginescope.analysis.kernels import groups_of, kernel_of
-from enginescope.analysis.layer_quantities import quantity_named
+from enginescope.analysis.layer_quantities import QUANTITIES, quantity_named
 from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.analysis.plan_view import PlanView
 from enginescope.core.units import format_ms, format_significant
@@ -65,6 +65,8 @@ def slowest_layers(
     if not every:
         return None
     shown, rest = every[:top], every[top:]
+    if color in QUANTITIES and all(QUANTITIES[color].value(row) is None for row in shown):
+        color = "precision"  # an amount that no layer has would leave a scale without ends
     rows = [_row(rank, row, color) for rank, row in enumerate(shown)]
     groups = [row["group"] for row in rows if "group" in row]
     others = _rest(rest, noun) if rest else None
