@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from enginescope.analysis.layout.laid_out import LaidOut
 
@@ -12,7 +12,7 @@ from enginescope.analysis.layout.laid_out import LaidOut
 LABEL_HEIGHT = 12.0
 # Of the grid that says what is near what; between a line and the words beside it; how many rows of
 # cells of one line are looked at.
-_CELL_WIDTH, _CELL_HEIGHT = 160.0, 48.0
+_CELL_WIDTH, _CELL_HEIGHT = 256.0, 96.0
 _BESIDE, _MOST_ROWS = 5.0, 400
 #: Along and aside, as parts of the whole, of a curve whose ends are upright: at 1/6, 2/6, …
 _CURVE = tuple(
@@ -68,19 +68,20 @@ class _Grid:
 
     def meets(self, one: Rectangle) -> bool:
         left, top, right, bottom = one
-        return any(
-            a < right and left < c and b < bottom and top < d
-            for cell in _cells(one)
-            for a, b, c, d in self._cells.get(cell, ())
-        )
+        for cell in _cells(one):
+            for a, b, c, d in self._cells.get(cell, ()):
+                if a < right and left < c and b < bottom and top < d:
+                    return True
+        return False
 
 
-def _cells(one: Rectangle) -> Iterator[tuple[int, int]]:
-    left, top, right, bottom = one
-    first, last = int(top // _CELL_HEIGHT), int(bottom // _CELL_HEIGHT)
-    for row in range(first, min(last, first + _MOST_ROWS) + 1):
-        for column in range(int(left // _CELL_WIDTH), int(right // _CELL_WIDTH) + 1):
-            yield column, row
+def _cells(one: Rectangle) -> Sequence[tuple[int, int]]:
+    left, right = int(one[0] // _CELL_WIDTH), int(one[2] // _CELL_WIDTH)
+    top, bottom = int(one[1] // _CELL_HEIGHT), int(one[3] // _CELL_HEIGHT)
+    if left == right and top == bottom:
+        return ((left, top),)
+    rows = range(top, min(bottom, top + _MOST_ROWS) + 1)
+    return [(column, row) for row in rows for column in range(left, right + 1)]
 
 
 def _boxes(laid_out: LaidOut) -> Iterator[Rectangle]:

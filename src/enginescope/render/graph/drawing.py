@@ -9,6 +9,7 @@ from enginescope.analysis.layout.laid_out import Boxes, LaidOut
 from enginescope.analysis.layout.layered import lay_out
 from enginescope.analysis.plan_graph import PlanGraph
 from enginescope.core.record import Record
+from enginescope.formats.paused_collection import paused_collection
 from enginescope.model.timing import Attribution
 from enginescope.render.graph.edge_words import Flow, edge_labels, flow_of
 from enginescope.render.graph.faces import Face, Times
@@ -69,12 +70,14 @@ def drawn(given: Sketch, laid_out: LaidOut | None = None) -> Drawing:
     """
     if laid_out is None:
         laid_out = lay_out(boxes_of(given))
+    with paused_collection():
+        labels = _labels(given, laid_out) if given.wording.details != "few" else ()
     return Drawing(
         graph=given.graph,
         faces=given.faces,
         times=given.times,
         laid_out=laid_out,
-        labels=_labels(given, laid_out) if given.wording.details != "few" else (),
+        labels=labels,
         sketch=given,
     )
 

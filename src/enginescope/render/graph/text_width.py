@@ -6,12 +6,14 @@ import unicodedata
 
 #: Widths that count double: full and wide ones, as of Chinese or Japanese.
 _DOUBLE = frozenset("FW")
+#: Before the first character that is not as wide as a letter.
+_FIRST_SPECIAL = "\u0300"
 _NONE = frozenset(("Mn", "Me", "Cf"))
 
 
 def text_width(text: str, character: float) -> float:
     """Return an estimate in pixels, `character` being that of a usual one."""
-    if text.isascii():
+    if not text or max(text) < _FIRST_SPECIAL:
         return len(text) * character
     return character * sum(map(_characters, text))
 
