@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from enginescope.core.errors import UsageError
 if TYPE_CHECKING:
     from enginescope.analysis.build_choices import ChoicePair
     from enginescope.analysis.comparison import Comparison
+    from enginescope.cli.plan_source import PlanSource
     from enginescope.render.compare_tables import Chosen
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -110,10 +112,19 @@ def _comparison(what: Sequence[str], plan_profile: int, store_folder: Path | Non
 
     found = [plan_source(one, store_folder=store_folder) for one in what]
     names = [one.name for one in found]
-    if len(set(names)) < len(names):  # builds of one model: told apart by where they are
-        places = [one.where[:8] if one.kind == "run" else one.where for one in found]
-        names = [f"{name} ({place})" for name, place in zip(names, places, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{one.name} ({place})" for one, place in zip(found, _places(found), strict=True)]
     return compare([one.as_run() for one in found], names=names, plan_profile=plan_profile)
+
+
+def _places(found: Sequence[PlanSource]) -> list[str]:
+    """Tell builds of one model apart: by their runs, or where their files part ways."""
+    files = [Path(one.where).absolute() for one in found if one.kind != "run"]
+    shared = Path(os.path.commonpath([one.parent for one in files])) if files else Path()
+    return [
+        one.where[:8] if one.kind == "run" else str(Path(one.where).absolute().relative_to(shared))
+        for one in found
+    ]
 
 
 def _known(only: str | None, found: Comparison | None) -> str | None:
