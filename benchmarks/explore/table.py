@@ -2,8 +2,8 @@
 
 Every figure is the median of several processes. The plans are synthetic: `chain`, a residual
 network end to end, and `transformer`, with residuals and If branches; see `synthetic_plans.py`.
-Limits are held against CPU seconds, which on a quiet machine are the seconds of the clock. Growth is
-how many times the CPU time ten times the layers take. Ends with 1 if a limit is passed.
+Limits are held against CPU seconds: on a quiet machine, the seconds of the clock. Growth is how
+many times the CPU time ten times the layers take. Ends with 1 if a limit is passed.
 
 python benchmarks/explore/table.py [--rounds N] [--only WORK …]
 """
