@@ -84,13 +84,14 @@ def compare(engine: Path, pairs: int, seconds: float, *, graph: bool) -> None:
                 found[side] = of_bare_loop(engine, seconds, graph=graph)
         rows.append((*found["ours"], *found["theirs"]))
     medians = [statistics.median(column) for column in zip(*rows, strict=True)]
-    rate = statistics.median(row[0] / row[2] for row in rows)
+    rates = [row[0] / row[2] for row in rows]
+    rate = statistics.median(rates)
     compute = statistics.median(row[1] / row[3] for row in rows)
     print(
         f"{engine.stem:24} {'graph' if graph else 'eager':5}  "
         f"enginescope {medians[0]:10,.1f}/s {medians[1]:.6f} ms   "
         f"{name} {medians[2]:10,.1f}/s {medians[3]:.6f} ms   "
-        f"throughput × {rate:.4f}  compute × {compute:.4f}",
+        f"throughput × {rate:.4f} ({min(rates):.4f} … {max(rates):.4f})  compute × {compute:.4f}",
         flush=True,
     )
 
