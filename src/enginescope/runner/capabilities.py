@@ -14,6 +14,7 @@ from enginescope.probe.environment import probe_environment
 EXTRAS = {
     "plots": ("vl_convert", "PNG plots in reports"),
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
+    "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
     "gpu": ("pynvml", "GPU facts"),
     "trt": ("cuda.bindings", "the backend trt, with TensorRT; or cu12, cu13 by the driver"),
 }

@@ -9,7 +9,7 @@ from enginescope.render.graph.xml_text import xml_text
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"
 _LEFT = f"text-align:left;{_CELL}"
-_RIGHT = f"text-align:right;font-variant-numeric:tabular-nums;{_CELL}"
+_RIGHT = f"text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;{_CELL}"
 _TABLE = "border-collapse:collapse;margin:0.6em 0"
 _CAPTION = "text-align:left;font-weight:bold;padding:0.2em 0;white-space:nowrap"
 
