@@ -57,7 +57,7 @@ _OPTIONS = (
         "filters",
         multiple=True,
         metavar="WHAT",
-        help="Draw what this means, and what is next to it: type:T, precision:P, or words.",
+        help="Draw what this means, the rest folded: type:T, precision:P, or words.",
     ),
     click.option(
         "--highlight", "highlights", multiple=True, metavar="WHAT", help="Frame what this means."

@@ -31,16 +31,11 @@ def shown(**wish: object) -> list[str]:
 def test_what_is_drawn_and_framed() -> None:
     assert shown() == ["t0", "l0", "l1", "l2", "l3", "l4", "l5", "t6"]
     assert shown(beam="l2,1") == ["l1", "l2*", "l3"]
-    assert shown(filters=("l[04]",)) == ["t0", "l0*", "l1", "l3", "l4*", "l5"]
-    assert shown(filters=("l4",), beam="l2,1") == ["l3"]
+    assert shown(filters=("l[04]",)) == ["t0", "l0", "left out", "l4", "left out", "t6"]
+    assert shown(filters=("l4",), beam="l2,1") == ["left out", "l2*", "left out"]
     assert shown(highlights=("l3",))[3:6] == ["l2", "l3*", "l4"]
     assert shown(beam="l2,1", highlights=("l3",)) == ["l1", "l2", "l3*"]
     assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
-
-
-def test_what_has_nothing_in_common() -> None:
-    with pytest.raises(UsageError, match="nothing is left"):
-        shown(filters=("l5",), beam="l0,1")
 
 
 @pytest.mark.parametrize(

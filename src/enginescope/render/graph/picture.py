@@ -7,14 +7,7 @@ from functools import cached_property
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.folding.fold import fold, folded
 from enginescope.analysis.plan_graph import PlanGraph, plan_graph
-from enginescope.analysis.plan_graph_part import (
-    GraphPart,
-    named,
-    parse_beam,
-    part_of,
-    within,
-)
-from enginescope.analysis.plan_graph_query import queried
+from enginescope.analysis.plan_graph_part import GraphPart
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.environment import Device
@@ -26,11 +19,9 @@ from enginescope.render.graph.drawing import Drawing, boxes_of, drawn
 from enginescope.render.graph.faces import Wording
 from enginescope.render.graph.layouts import laid_out_by
 from enginescope.render.graph.raster import graph_png
+from enginescope.render.graph.selection import selected
 from enginescope.render.graph.sketch import Sketch, findings_by_layer, sketch
 from enginescope.render.graph.svg import SvgLook, svg
-
-#: Steps from what a filter means that are drawn with it.
-FILTER_STEPS = 1
 
 
 class Wish(Record, frozen=True, kw_only=True):
@@ -49,7 +40,7 @@ class Wish(Record, frozen=True, kw_only=True):
     fold : {"module", "block", "none"}
         Which layers are one box; of the whole plan only.
     filters, highlights : tuple of str
-        As `queried` reads them: what is drawn, with its neighbours; what is framed.
+        As `queried` reads them: what is drawn, the rest folded; what is framed.
     """
 
     coloring: str = "type"
@@ -128,26 +119,10 @@ class Picture:
 
     @cached_property
     def _part(self) -> GraphPart | None:
-        wish, graph = self.wish, self._whole
-        kept, framed = {node.id for node in graph.nodes}, set[int]()
-        if wish.filters:
-            meant = queried(graph, wish.filters)
-            kept &= within(graph, meant, FILTER_STEPS)
-            framed.update(meant)
-        if wish.beam:
-            name, radius = parse_beam(wish.beam)
-            centres = named(graph, name)
-            kept &= within(graph, centres, radius)
-            framed.update(centres)
-        if wish.highlights:
-            framed = set(queried(graph, wish.highlights))
-        if not kept:
-            raise UsageError(
-                "nothing is left to draw", why="--beam and --filter have nothing alike"
-            )
-        if not framed:
-            return None
-        return part_of(graph, kept, framed & kept)
+        wish = self.wish
+        return selected(
+            self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
+        )
 
     @cached_property
     def _sketch(self) -> Sketch:

@@ -121,10 +121,10 @@ def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
     layers = sum(len(node.held_layers) for node in drawing.graph.nodes)
     words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
     if part is not None:
-        words = [
-            f"{len(drawing.graph.nodes):,} of {part.whole_nodes:,} nodes",
-            f"{part.cut_edges:,} edges lead out",
-        ]
+        nodes = sum(not node.layers for node in drawing.graph.nodes)
+        words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]
+        if part.cut_edges:
+            words.append(f"{part.cut_edges:,} edges lead out")
     if drawing.times:
         words.append(f"{format_ms(drawing.times.sum_ms)} over all layers")
     else:

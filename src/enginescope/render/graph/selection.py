@@ -1,0 +1,62 @@
+"""Which part of a plan's graph is drawn, and what is framed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.folding.fold import folded
+from enginescope.analysis.folding.left_out import left_out
+from enginescope.analysis.plan_graph import PlanGraph
+from enginescope.analysis.plan_graph_part import (
+    GraphPart,
+    named,
+    parse_beam,
+    part_of,
+    within,
+)
+from enginescope.analysis.plan_graph_query import queried
+
+
+def selected(
+    graph: PlanGraph,
+    *,
+    beam: str | None = None,
+    filters: Sequence[str] = (),
+    highlights: Sequence[str] = (),
+) -> GraphPart | None:
+    """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
+
+    Parameters
+    ----------
+    graph : PlanGraph
+    beam : str, optional
+        ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been folded.
+    filters, highlights : sequence of str
+        As `queried` reads them. What the filters do not mean is folded, run by run.
+
+    Raises
+    ------
+    UsageError
+        One of them means nothing.
+    """
+    centres, radius = set[int](), 0
+    if beam:
+        name, radius = parse_beam(beam)
+        centres = set(named(graph, name))
+    framed = set(queried(graph, highlights)) if highlights else centres
+    drawn = graph
+    if filters:
+        whole = left_out(graph, {*queried(graph, filters), *centres, *framed})
+        drawn = folded(graph, whole)
+        place = {old: at for at, old in enumerate(whole.members) if isinstance(old, int)}
+        centres, framed = ({place[one] for one in those} for those in (centres, framed))
+    if not (beam or filters or highlights):
+        return None
+    kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
+    part = part_of(drawn, kept, framed & kept)
+    return GraphPart(
+        graph=part.graph,
+        centres=part.centres,
+        whole_nodes=len(graph.nodes),
+        cut_edges=part.cut_edges,
+    )
