@@ -58,6 +58,7 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
 def test_charts_have_places_and_tables() -> None:
     page = page_of(run_a(), run_b())
     assert set(page.data["charts"]) == {
+        "chart-layers_by_type",
         "chart-time_by_type",
         "chart-time_by_precision",
         "chart-waterfall",

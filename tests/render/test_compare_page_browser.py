@@ -44,7 +44,7 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     path = page_at(tmp_path, run_a(), evil_run())
     tab.open(path)
     places = tab.evaluate("document.querySelectorAll('.vis').length")
-    assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places == 4
+    assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places == 5
     # changes first, what does not differ folded
     assert tab.evaluate(OUTPUT) == "6 of 8 pairs"
     assert tab.evaluate(SHOWN)[0] == "conv1/x"
@@ -57,6 +57,8 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     assert tab.evaluate(SHOWN) == ["conv1/x", "conv2/x + pool/x", "head/x"]
     pick(tab, "type Pooling")
     assert tab.evaluate(SHOWN) == ["conv2/x + pool/x"]
+    pick(tab, "reason Convolution: nothing but the time")
+    assert tab.evaluate(SHOWN) == ["same/x", "same/x", "still/x"]
     pick(tab, "all")
     tab.evaluate(
         "{ const box = document.querySelector('#pairs input[type=search]'); box.value = 'HEAD';"

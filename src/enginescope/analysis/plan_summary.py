@@ -88,8 +88,8 @@ class PlanSummary(Record, frozen=True, kw_only=True):
         The layers' mean times added up; ``None`` without layer times.
     iterations : int or None
         Of the profiling pass.
-    by_type, by_precision : tuple of PlanShare
-        Precision is the type of a layer's first input.
+    by_type, by_precision, by_output_precision : tuple of PlanShare
+        Precision is the type of a layer's first input, or output.
     latencies : tuple of LatencyFigure
     throughput : Throughput or None
     mode : Mode
@@ -107,6 +107,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
     iterations: int | None
     by_type: tuple[PlanShare, ...]
     by_precision: tuple[PlanShare, ...]
+    by_output_precision: tuple[PlanShare, ...]
     latencies: tuple[LatencyFigure, ...]
     throughput: Throughput | None
     mode: Mode
@@ -185,6 +186,7 @@ def compared_plan(
         iterations=profile.iterations if profile else None,
         by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
         by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
+        by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
         latencies=_latencies(view),
         throughput=view.throughput,
         mode=run.job.workload.mode,
@@ -201,6 +203,11 @@ def _batch(plan: Plan, run: Run) -> int | None:
     given = (*(one.tensor for one in plan.inputs), *run.inputs)
     found = (one.shape[0] for one in given if one.shape)
     return next((one for one in found if one is not None), run.job.workload.batch)
+
+
+def _output_precision(row: LayerRow) -> str | None:
+    dtype = row.outputs[0].dtype if row.outputs else None
+    return dtype.value if dtype else None
 
 
 def _shares(

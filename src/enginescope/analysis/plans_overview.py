@@ -37,13 +37,14 @@ class PlansOverview(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     plans : tuple of PlanSummary
-    by_type, by_precision : tuple of ShareAcross
-        The most time in any plan first; precision is the type of a layer's first input.
+    by_type, by_precision, by_output_precision : tuple of ShareAcross
+        The most time in any plan first; precision is the type of a layer's first input, or output.
     """
 
     plans: tuple[PlanSummary, ...]
     by_type: tuple[ShareAcross, ...]
     by_precision: tuple[ShareAcross, ...]
+    by_output_precision: tuple[ShareAcross, ...]
 
     def difference_ms(self, at: int) -> float | None:
         """Return the sum of the layers of the plan at a position less that of the first."""
@@ -68,6 +69,7 @@ def plans_overview(plans: Sequence[PlanSummary]) -> PlansOverview:
         plans=tuple(plans),
         by_type=_across(plans, lambda one: one.by_type),
         by_precision=_across(plans, lambda one: one.by_precision),
+        by_output_precision=_across(plans, lambda one: one.by_output_precision),
     )
 
 

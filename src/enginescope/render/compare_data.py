@@ -58,7 +58,8 @@ def compare_json(
             }
             for at, one in enumerate(overview.plans)
         ]
-        made["by_type"], made["by_precision"] = overview.by_type, overview.by_precision
+        for name in ("by_type", "by_precision", "by_output_precision"):
+            made[name] = getattr(overview, name)
         made["notices"] = found.notices
         if found.layers is not None:
             made |= _layers(found.layers, chosen)

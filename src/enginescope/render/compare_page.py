@@ -11,7 +11,7 @@ from enginescope._version import __version__
 from enginescope.analysis.build_choices import ChoicePair
 from enginescope.analysis.comparison import Comparison
 from enginescope.analysis.comparison_columns import layer_columns
-from enginescope.analysis.paired_layers import ComparedLayers
+from enginescope.analysis.layer_comparison import LayerComparison
 from enginescope.analysis.plan_summary import PlanSummary
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
@@ -26,6 +26,7 @@ from enginescope.render.charts.spec import Chart
 from enginescope.render.compare_data import compare_csv, compare_json
 from enginescope.render.compare_phrases import (
     answer,
+    cause_text,
     changes_text,
     evidence_text,
     pairing_sentence,
@@ -90,6 +91,7 @@ def compare_page(
         cards=_cards(found.overview.plans),
         notices=sorted(found.notices, key=lambda one: one.level != "warning"),
         charts={one.key: one for one in charts},
+        first=_first_picture(found),
         tables=_tables(found, whole),
         choices=_choice_table(choices),
         two=found.layers is not None,
@@ -127,11 +129,16 @@ def _charts(found: Comparison, threshold_pct: float) -> Iterator[Chart]:
     made = [time_by_type(overview), time_by_precision(overview)]
     if len(batches) > 1 and None not in batches:
         made.append(time_by_type(overview, per_item=True))
-    if any(one.sum_ms is None for one in overview.plans):
-        made.append(layers_by_type(overview))
+    made.append(layers_by_type(overview))
     if found.layers is not None:
         made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
     yield from (one for one in made if one is not None)
+
+
+def _first_picture(found: Comparison) -> str:
+    """Key of the picture of the first screen: layers are counted where a plan has no times."""
+    timed = all(one.sum_ms is not None for one in found.overview.plans)
+    return "time_by_type" if timed else "layers_by_type"
 
 
 def _sentences(found: Comparison) -> list[str]:
@@ -202,19 +209,24 @@ def _data(
         "themes": chart_themes(),
     }
     if found.layers is not None:
-        rows = sorted(found.layers.layers, key=lambda one: -abs(one.difference_ms or 0.0))
         data["pairs"] = {
-            "length": len(rows),
+            "length": len(found.layers.layers),
             "threshold_pct": chosen.threshold_pct,
             "only": chosen.only,
-            "columns": pair_columns(rows, chosen),
+            "columns": pair_columns(found.layers, chosen),
         }
     return data
 
 
-def pair_columns(rows: Sequence[ComparedLayers], chosen: Chosen) -> dict[str, Any]:
+def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
     """Return every pair for the page's list, by columns; repeated texts are written once."""
+    reasons = {at: cause_text(one) for one in layers.explanations for at in one.members}
+    order = sorted(
+        range(len(layers.layers)), key=lambda at: -abs(layers.layers[at].difference_ms or 0.0)
+    )
+    rows = [layers.layers[at] for at in order]
     columns = layer_columns(rows)
+    columns["reason"] = [reasons[at] for at in order]
     columns["differs"] = [changes_text(one) for one in rows]
     columns["why"] = [evidence_text(one) if one.evidence else None for one in rows]
     columns["is_shown"] = [int(chosen.is_shown(one)) for one in rows]

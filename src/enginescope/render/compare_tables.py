@@ -144,11 +144,12 @@ def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> Compa
 
 
 def share_tables(found: Comparison, top: int) -> Iterator[CompareTable]:
-    """Yield the time, else the layers, by type and by precision, plan by plan."""
+    """Yield the time, else the layers, by type and by precisions, plan by plan."""
     overview = found.overview
     for title, name, rows in (
         ("by type", "type", overview.by_type),
         ("by precision of the first input", "precision", overview.by_precision),
+        ("by precision of the first output", "precision", overview.by_output_precision),
     ):
         if rows:
             yield _share_table(title, name, rows, overview, top)

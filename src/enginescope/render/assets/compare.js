@@ -47,26 +47,41 @@
     ["alone", (row) => value("relation", row).startsWith("only")],
   ]);
   const titles = {
-    all: "all", precision: "another precision", tactic: "another tactic", format: "another format",
-    fused: "fused otherwise", alone: "only in A or B",
+    all: "all", precision: "precision", tactic: "tactic", format: "format",
+    fused: "what is fused", alone: "whether they are there",
   };
   function hasChange(row, what) {
     return (value("changes", row) ?? "").split(";").includes(what);
   }
-  const types = new Set();
-  for (let row = 0; row < pairs.length; row++) for (const one of typesOf(row)) types.add(one);
-  for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
   function typesOf(row) {
     return [value("a_type", row), value("b_type", row)].filter((one) => one !== null)
       .flatMap((one) => one.split(" + ")).map((one) => one.replace(/^\d+ /, ""));
   }
+  const types = new Set(), reasons = new Set();
+  for (let row = 0; row < pairs.length; row++) {
+    for (const one of typesOf(row)) types.add(one);
+    reasons.add(value("reason", row));
+  }
+  const groups = { differ: "that differ in", type: "of a type", reason: "of one reason" };
+  for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
+  for (const one of reasons) tests.set("reason " + one, (row) => value("reason", row) === one);
   for (const [key, test] of tests) {
     let count = 0;
     for (let row = 0; row < pairs.length; row++) if (test(row)) count++;
     if (!count) { tests.delete(key); continue; }
-    const option = element("option", (titles[key] ?? key.slice(5)) + " (" + count.toLocaleString("en-US") + ")");
+    const [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
+    const option = element("option", name + " (" + count.toLocaleString("en-US") + ")");
     option.value = key;
-    select.append(option);
+    group(key === "all" ? null : groups[kind]).append(option);
+  }
+  function group(label) {
+    if (label === null) return select;
+    const found = [...select.children].find((one) => one.label === label && one.tagName === "OPTGROUP");
+    if (found) return found;
+    const made = element("optgroup");
+    made.label = label;
+    select.append(made);
+    return made;
   }
   if (pairs.only) select.value = tests.has(pairs.only) ? pairs.only : tests.has("type " + pairs.only) ? "type " + pairs.only : "all";
   const folded = pairs.length - unfolded;
