@@ -1,0 +1,73 @@
+"""docs/compare.md names what there is, and its example runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import enginescope as es
+from enginescope.analysis import comparison_notices
+from enginescope.analysis.comparison import compare
+from enginescope.analysis.difference_causes import Cause
+from enginescope.analysis.paired_layers import Relation
+from enginescope.cli.compare import command
+from enginescope.render.compare_page import MAX_CARRIED_PAIRS
+from enginescope.render.compare_phrases import _CAUSES
+from tests.analysis.compared_plans import run_a, run_b
+
+DOCS = Path(__file__).parents[1] / "docs"
+TEXT = (DOCS / "compare.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def first_cells(text: str) -> str:
+    return "\n".join(line.split("|")[1] for line in text.splitlines() if line.startswith("|"))
+
+
+def test_columns() -> None:
+    columns = compare([run_a(), run_b()]).columns()
+    named = set(re.findall(r"`([a-z_]+)`", first_cells(section("From Python"))))
+    assert named | {one.replace("a_", "b_", 1) for one in named if one.startswith("a_")} == set(
+        columns
+    )
+    row = next(line for line in TEXT.splitlines() if line.startswith("| `relation`"))
+    assert set(re.findall(r"`(\w+)`", row)[1:]) == {one.value for one in Relation}
+
+
+def test_notices() -> None:
+    source = Path(comparison_notices.__file__).read_text(encoding="utf-8")
+    told = set(re.findall(r'"([WI]-[A-Z-]+)"', source))
+    assert set(re.findall(r"`([WI]-[A-Z-]+)`", first_cells(section("Notices")))) == told
+
+
+def test_options() -> None:
+    ours = {name for one in command.params for name in one.opts if name.startswith("--")}
+    named = set(re.findall(r"(--[a-z][a-z-]+)", first_cells(TEXT)))
+    assert named == ours - {"--store"}
+
+
+def test_every_reason_is_explained() -> None:
+    text = section("What explains the difference")
+    for cause in Cause:
+        if cause is not Cause.PRECISION:  # called by its types
+            words = _CAUSES[cause].partition(",")[0]
+            assert words.removeprefix("only in ") in text, cause
+
+
+def test_the_limit_of_a_page() -> None:
+    assert f"Up to {MAX_CARRIED_PAIRS:,} pairs" in section("The page")
+
+
+def test_the_example_runs(monkeypatch, capsys) -> None:
+    pytest.importorskip("pandas")
+    found = compare([run_a(), run_b()])
+    monkeypatch.setattr(es, "compare_plans", lambda *_: found, raising=False)
+    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert code is not None
+    exec(compile(code[1], "compare.md", "exec"), {})
+    assert "-1.25 precision Convolution FP32 → FP16" in capsys.readouterr().out
