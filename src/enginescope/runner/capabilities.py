@@ -12,7 +12,8 @@ from enginescope.probe.environment import probe_environment
 
 #: extra -> (module that shows it is there, what it is for)
 EXTRAS = {
-    "plots": ("vl_convert", "PNG plots in reports"),
+    "plots": ("vl_convert", "PNG plots in reports, PNG of explore's drawings"),
+    "graphviz": ("pygraphviz", "Graphviz's layout for small drawings"),
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
     "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
     "gpu": ("pynvml", "GPU facts"),
