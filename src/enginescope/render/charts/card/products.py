@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from enginescope.analysis.layer_clusters import clusters
 from enginescope.analysis.layer_quantities import quantity_named
+from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.analysis.plan_view import PlanView
 from enginescope.render.charts.card.wording import figure, table_of
 from enginescope.render.charts.log_axis import log_axis
-from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.palette import BLUE, ORANGE, VERMILLION
 
 _SIDES = {"m": BLUE, "n": ORANGE, "k": VERMILLION}
@@ -24,25 +25,9 @@ def product_sizes(
         for row in view.facts
         if row.work.product and row.mean_ms and (kinds is None or row.layer.type in kinds)
     ]
-    points: list[Spec] = []
-    for side in _SIDES:
-        found = clusters(
-            rows, quantity_named(side).value, quantity_named("time").value, lambda _: "layers"
-        )
-        points += [
-            {
-                "x": one.x,
-                "y": one.y,
-                "group": side,
-                "layers": one.layers,
-                "name": one.example.layer.name,
-                "size": _size(one.example.work.product),
-            }
-            for one in found.points
-        ]
+    points = [point for side in _SIDES for point in _points(rows, side)]
     if not points:
         return None
-    domain = list(_SIDES)
     return Chart(
         key=key,
         title="Mean time against the sides m, n and k of the matrix product",
@@ -53,18 +38,8 @@ def product_sizes(
             "encoding": {
                 "x": quantity("x", "m, n or k", **log_axis([one["x"] for one in points])),
                 "y": quantity("y", "mean time, ms", **log_axis([one["y"] for one in points])),
-                "color": {
-                    "field": "group",
-                    "type": "nominal",
-                    "title": "side",
-                    "scale": {"domain": domain, "range": list(_SIDES.values())},
-                },
-                "shape": {
-                    "field": "group",
-                    "type": "nominal",
-                    "title": "side",
-                    "scale": {"domain": domain, "range": ["circle", "square", "triangle-up"]},
-                },
+                "color": _side(list(_SIDES.values())),
+                "shape": _side(["circle", "square", "triangle-up"]),
                 "tooltip": tooltip(
                     name="layer",
                     size="m × n × k",
@@ -75,20 +50,48 @@ def product_sizes(
                 ),
             },
         },
-        table=table_of(
-            ("Layer", "Mean, ms", "m", "n", "k", "groups", "Million MACs"),
-            [
-                (
-                    row.layer.name,
-                    figure(row.mean_ms),
-                    *(f"{side:,}" for side in (one.m, one.n, one.k, one.groups)),
-                    figure(one.macs / 1e6),
-                )
-                for row in sorted(rows, key=lambda row: -(row.mean_ms or 0.0))
-                if (one := row.work.product)
-            ],
-        ),
+        table=_table(rows),
         height=300,
+    )
+
+
+def _points(rows: Sequence[LayerFacts], side: str) -> list[Spec]:
+    found = clusters(
+        rows, quantity_named(side).value, quantity_named("time").value, lambda _: "layers"
+    )
+    return [
+        {
+            "x": one.x,
+            "y": one.y,
+            "group": side,
+            "layers": one.layers,
+            "name": one.example.layer.name,
+            "size": _size(one.example.work.product),
+        }
+        for one in found.points
+    ]
+
+
+def _side(values: list[str]) -> Spec:
+    scale = {"domain": list(_SIDES), "range": values}
+    return {"field": "group", "type": "nominal", "title": "side", "scale": scale}
+
+
+def _table(rows: Sequence[LayerFacts]) -> ChartTable:
+    ranked = sorted(rows, key=lambda row: -(row.mean_ms or 0.0))
+    return table_of(
+        ("Layer", "Mean, ms", "m", "n", "k", "groups", "Million MACs"),
+        (
+            (
+                row.layer.name,
+                figure(row.mean_ms),
+                *(f"{side:,}" for side in (one.m, one.n, one.k, one.groups)),
+                figure(one.macs / 1e6),
+            )
+            for row in ranked
+            if (one := row.work.product)
+        ),
+        total=len(ranked),
     )
 
 

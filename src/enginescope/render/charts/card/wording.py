@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from enginescope.core.units import format_significant
 from enginescope.render.charts.spec import ChartTable
@@ -27,10 +28,23 @@ def shape(extents: Sequence[int] | None) -> str:
     return "×".join(str(one) for one in extents) if extents else NOT_KNOWN
 
 
-def table_of(headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ChartTable:
-    """Return the table behind a picture; a long one ends in how many rows are left out."""
-    if len(rows) <= _TABLE_ROWS:
-        return ChartTable(headers=headers, rows=tuple(rows))
-    left = len(rows) - _TABLE_ROWS
-    last = (f"… {left:,} more", *("" for _ in headers[1:]))
-    return ChartTable(headers=headers, rows=(*rows[:_TABLE_ROWS], last))
+def table_of(
+    headers: tuple[str, ...], rows: Iterable[tuple[str, ...]], total: int | None = None
+) -> ChartTable:
+    """Return the table behind a picture; a long one ends in how many rows are left out.
+
+    Parameters
+    ----------
+    headers : tuple of str
+    rows : iterable of (tuple of str)
+        No more are made than the table has.
+    total : int, optional
+        How many there are; by default they are counted.
+    """
+    if total is None:
+        rows = list(rows)
+        total = len(rows)
+    shown = tuple(islice(rows, _TABLE_ROWS))
+    if total > len(shown):
+        shown = (*shown, (f"… {total - len(shown):,} more", *("" for _ in headers[1:])))
+    return ChartTable(headers=headers, rows=shown)
