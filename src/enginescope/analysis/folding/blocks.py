@@ -52,6 +52,7 @@ class _Folder:
         self._graph = graph
         self._number: dict[Any, int] = {}
         self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
+        self._modules: dict[int, Path | None] = {}  # asked for at each level of groups
         self._of_node = [self._numbered(_signature(node)) for node in graph.nodes]
 
     def folded(self, members: Sequence[Member]) -> tuple[Member, ...]:
@@ -107,11 +108,16 @@ class _Folder:
             if isinstance(one, Group):
                 path: Path | None = tuple(one.path.split("/")) if one.kind == "module" else None
             else:
-                layer = self._graph.nodes[one].layer
-                path = module_path(layer) if layer is not None else None
+                path = self._module(one)
             if path is not None:
                 found.append(path)
         return found
+
+    def _module(self, node: int) -> Path | None:
+        if node not in self._modules:
+            layer = self._graph.nodes[node].layer
+            self._modules[node] = module_path(layer) if layer is not None else None
+        return self._modules[node]
 
     def _of_member(self, member: Member) -> int:
         if isinstance(member, int):
