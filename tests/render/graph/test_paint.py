@@ -4,9 +4,10 @@ import pytest
 
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.plan_graph import plan_graph
+from enginescope.analysis.plan_graph_part import named, neighbourhood
 from enginescope.core.errors import UsageError
 from enginescope.model.plan import Plan
-from enginescope.model.timing import LayerTiming, Profile
+from enginescope.model.timing import Attribution, LayerTiming, Profile
 from enginescope.render.graph.faces import Wording
 from enginescope.render.graph.heat import STEPS
 from enginescope.render.graph.paint import Paint, paint
@@ -17,13 +18,16 @@ from tests.analysis.test_plan_graph import made
 PLAN = made(("a", "x", "t"), ("b", "t", "u"), ("c", "u", "v"), ("d", "v", "y"), io="x > y")
 
 
-def timed(*means: float | None, plan: Plan = PLAN, **wording) -> Sketch:
+def joined(*means: float | None, plan: Plan = PLAN) -> Attribution:
     layers = tuple(
         LayerTiming(index=index, name=plan.layers[index].name, mean_ms=mean)
         for index, mean in enumerate(means)
     )
-    joined = attribute(plan, Profile(source="trtexec", layers=layers))
-    return sketch(plan_graph(plan), joined, Wording(**wording))
+    return attribute(plan, Profile(source="trtexec", layers=layers))
+
+
+def timed(*means: float | None, plan: Plan = PLAN, **wording) -> Sketch:
+    return sketch(plan_graph(plan), joined(*means, plan=plan), Wording(**wording))
 
 
 def finding(code: str, severity: Severity, *layers: int) -> Finding:
@@ -46,17 +50,32 @@ def colors(given: Sketch, found: Paint) -> dict[str, str | None]:
     }
 
 
-def test_each_step_of_heat_is_twice_the_one_before() -> None:
-    given = timed(0.8, 0.3, 0.01, None)
+def test_each_step_of_heat_is_twice_the_one_before_in_a_wide_plan() -> None:
+    given = timed(0.8, 0.3, 0.001, None)
     found = paint(given, "time")
-    assert colors(given, found) == {"a": STEPS[7], "b": STEPS[6], "c": STEPS[1], "d": "#7A869A"}
+    assert colors(given, found) == {"a": STEPS[7], "b": STEPS[6], "c": STEPS[0], "d": "#7A869A"}
     assert [one.text for one in found.categories] == [
-        "0.400 … 0.800 ms: 1 layer · 72.1 %",
-        "0.200 … 0.400 ms: 1 layer · 27.0 %",
-        "0.00625 … 0.0125 ms: 1 layer · 0.901 %",
+        "0.400 … 0.800 ms: 1 layer · 72.7 %",
+        "0.200 … 0.400 ms: 1 layer · 27.2 %",
+        "0 … 0.00625 ms: 1 layer · 0.0908 %",
         "no time: 1 layer",
     ]
     assert found.words == "time of a layer"
+
+
+def test_layers_that_are_nearly_alike_are_told_apart() -> None:
+    given = timed(1.0, 0.9, 0.8, 0.7)
+    assert len(set(colors(given, paint(given, "time")).values())) == 4
+
+
+def test_a_part_has_the_colours_of_the_whole() -> None:
+    means = (8.0, 0.02, 0.04, 0.01)
+    given = timed(*means)
+    whole = colors(given, paint(given, "time"))
+    part = neighbourhood(given.graph, named(given.graph, "c"), 1)
+    small = sketch(part.graph, joined(*means))
+    found = colors(small, paint(small, "time"))
+    assert found == {name: whole[name] for name in ("b", "c", "d")}
 
 
 def test_the_coldest_step_holds_all_the_rest() -> None:

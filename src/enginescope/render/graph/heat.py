@@ -1,16 +1,21 @@
-"""Colours by time: viridis, each step twice as long as the one before, up to the slowest layer.
+"""Colours by time: viridis, each step longer than the one before by one factor, up to the slowest.
 
 Steps of equal width would paint all of a plan alike but its one slow layer; how long the layers
-are beside it is what their bars are for.
+are beside it is what their bars are for. The factor is that of the plan: 2, or less where that is
+enough to tell nine tenths of its layers apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from typing import NamedTuple
 
+from enginescope.analysis.plan_graph import GraphNode
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.graph.categories import Category
+from enginescope.render.graph.faces import Times
 from enginescope.render.graph.sketch import Sketch
 from enginescope.render.palette import OTHER
 
@@ -21,6 +26,7 @@ STEPS = (
 )
 _LIGHT_FROM = 4  # steps from here on carry dark text
 _LIGHT, _DARK = "#ffffff", "#14171c"
+_LEAST_FACTOR, _MOST_FACTOR = 1.1, 2.0
 UNTIMED = "no time"
 
 
@@ -38,16 +44,16 @@ def heat(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
             "colours by time need layer times",
             hint="--profile FILE, as trtexec --exportProfile writes it",
         )
-    of_nodes = [times.sum_of_ms(node.held_layers) for node in given.graph.nodes]
-    slowest = max((one for one in of_nodes if one is not None), default=0.0)
-    steps = [_step(mean_ms, slowest) for mean_ms in of_nodes]
-    members: dict[int | None, list[float]] = {}
-    for node, step, mean_ms in zip(given.graph.nodes, steps, of_nodes, strict=True):
+    scale = _scale(given, times)
+    members: defaultdict[int | None, list[GraphNode]] = defaultdict(list)
+    steps = []
+    for node in given.graph.nodes:
+        steps.append(scale.step(times.sum_of_ms(node.held_layers)))
         if node.held_layers:
-            members.setdefault(step, []).append(mean_ms or 0.0)
+            members[steps[-1]].append(node)
     found = [
-        _category(step, values, slowest, times.sum_ms)
-        for step, values in sorted(
+        _category(step, nodes, scale, times)
+        for step, nodes in sorted(
             members.items(), key=lambda one: -1 if one[0] is None else one[0], reverse=True
         )
     ]
@@ -57,28 +63,53 @@ def heat(given: Sketch) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
     )
 
 
-def _step(mean_ms: float | None, slowest: float) -> int | None:
-    if mean_ms is None:
-        return None
-    if not mean_ms > 0:
-        return 0
-    return max(0, len(STEPS) - 1 - math.floor(math.log2(slowest / mean_ms)))
+class _Scale(NamedTuple):
+    """The longest time there is, and by what each step is longer than the one before."""
+
+    slowest_ms: float
+    factor: float
+
+    def step(self, mean_ms: float | None) -> int | None:
+        """Return the place in `STEPS`; ``None`` without a time."""
+        if mean_ms is None:
+            return None
+        if not mean_ms > 0:
+            return 0
+        below = math.log(self.slowest_ms / mean_ms) / math.log(self.factor)
+        return max(0, len(STEPS) - 1 - math.floor(below))
+
+    def end_ms(self, step: int) -> float:
+        """Return the longest time of a step."""
+        return self.slowest_ms / self.factor ** (len(STEPS) - 1 - step)
+
+
+def _scale(given: Sketch, times: Times) -> _Scale:
+    """The whole plan's, so that a part has the colours of the whole; groups may be slower."""
+    known = sorted(one for one in times.mean_ms.values() if one > 0)
+    groups = (times.sum_of_ms(one.layers) for one in given.graph.nodes if one.layers)
+    slowest = max([0.0, *known, *(one for one in groups if one is not None)])
+    if not known:
+        return _Scale(slowest, _MOST_FACTOR)
+    spread = slowest / known[len(known) // 10]
+    factor = spread ** (1 / (len(STEPS) - 1))
+    return _Scale(slowest, min(_MOST_FACTOR, max(_LEAST_FACTOR, factor)))
 
 
 def _name(step: int | None) -> str:
     return UNTIMED if step is None else str(step)
 
 
-def _category(step: int | None, values: list[float], slowest: float, sum_ms: float) -> Category:
-    count = f"{len(values):,} layer{'s' if len(values) != 1 else ''}"
+def _category(step: int | None, nodes: list[GraphNode], scale: _Scale, times: Times) -> Category:
+    layers = sum(len(node.held_layers) for node in nodes)
+    count = f"{layers:,} layer{'s' if layers != 1 else ''}"
     if step is None:
         return Category(name=UNTIMED, color=OTHER, text=f"no time: {count}")
-    high = format_ms(slowest / 2 ** (len(STEPS) - 1 - step), 3)
-    low = format_ms(slowest / 2 ** (len(STEPS) - step), 3).removesuffix(" ms") if step else "0"
-    share = f" · {format_significant(100 * sum(values) / sum_ms, 3)} %" if sum_ms else ""
+    low = format_ms(scale.end_ms(step - 1), 3).removesuffix(" ms") if step else "0"
+    sum_ms = sum(times.sum_of_ms(node.held_layers) or 0.0 for node in nodes)
+    share = f" · {format_significant(100 * sum_ms / times.sum_ms, 3)} %" if times.sum_ms else ""
     return Category(
         name=_name(step),
         color=STEPS[step],
         ink=_DARK if step >= _LIGHT_FROM else _LIGHT,
-        text=f"{low} … {high}: {count}{share}",
+        text=f"{low} … {format_ms(scale.end_ms(step), 3)}: {count}{share}",
     )

@@ -59,6 +59,7 @@ def _surface(theme: Theme) -> str:
         f".n rect {{ fill: {theme.soft}; stroke: {theme.soft}; }}\n"
         f".io .box {{ fill: {theme.background}; }}\n"
         f".e path {{ stroke: {theme.soft}; }}\n"
+        f".n.c .box {{ stroke: {theme.ink}; }}\n"
         f"marker path {{ fill: {theme.soft}; stroke: none; }}\n"
     )
 
