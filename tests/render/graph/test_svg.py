@@ -15,8 +15,11 @@ from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.plan_json import parse_plan
 from enginescope.model.plan import Plan
 from enginescope.model.timing import Attribution, LayerTiming, Profile
-from enginescope.render.graph.drawing import draw
+from enginescope.render.graph.drawing import draw, drawn
+from enginescope.render.graph.faces import Wording
+from enginescope.render.graph.sketch import sketch
 from enginescope.render.graph.svg import SvgLook, svg
+from enginescope.render.graph.xml_text import printable
 from enginescope.render.palette import GREEN, ORANGE, PRECISIONS
 from tests.analysis.folding.test_fold import transformer
 from tests.analysis.test_plan_graph import made
@@ -210,3 +213,51 @@ def test_a_group_is_one_box_with_the_sum_of_its_layers() -> None:
         assert "160 layers" in shown
         assert "80.0 ms · 99 %" in shown
         assert "162 layers" in next(one for one in shown if "coloured by" in one)
+
+
+NASTY = [
+    "{ForeignNode[" + "/model/layers.0/attn/MatMul + " * 340 + "...]}",
+    "<script>alert(1)</script>\"'&amp;]]>",
+    "שלום עולם \u202etxt.exe",
+    "名前のとても長い層の名前のとても長い層の名前のとても長い層",
+    "\x00\x01\x1e\x1f\x7f\ufffe\ud800 tab\there\nline\r\nline",
+    "",
+]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_whole_in_titles_and_text_everywhere(name: str) -> None:
+    root = picture(made((name, "x", "y"), io="x > y"))
+    (layer,) = [one for one in of_class(root, "n") if "io" not in one.attrib["class"].split()]
+    title = layer.findtext(f"{SVG}title") or ""
+    # XML makes one line break of each.
+    assert title.startswith(printable(name).replace("\r\n", "\n") + "\n#0")
+    assert {one.tag for one in layer} == {f"{SVG}title", f"{SVG}rect", f"{SVG}text"}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("details", ["usual", "all"])
+def test_words_fit_their_boxes_in_a_browser(data: Path, tmp_path: Path, details: str) -> None:
+    folder = data / "trt86-h200-process"
+    plan, _ = parse_plan(
+        (folder / "small_convnet.onnx.engine.graph.json").read_bytes(), "small_convnet"
+    )
+    nasty = made(*((name, f"t{at}", f"t{at + 1}") for at, name in enumerate(NASTY)), io="t0 > t6")
+    with chromium_tab(tmp_path / "profile") as tab:
+        for number, one in enumerate((plan, nasty)):
+            path = tmp_path / f"{number}.svg"
+            given = sketch(plan_graph(one), wording=Wording(details=details))
+            path.write_text(svg(drawn(given)), encoding="utf-8")
+            tab.send("Page.navigate", url=path.as_uri())
+            tab.until(f"document.URL.endsWith('/{number}.svg') && document.readyState=='complete'")
+            assert tab.evaluate(_SPILLING) == []
+
+
+#: Text that reaches beyond its box, by more than a pixel.
+_SPILLING = """[...document.querySelectorAll('svg > g:last-of-type > g.n')].flatMap((node) => {
+  const box = node.querySelector('.box').getBBox();
+  return [...node.querySelectorAll('text')].filter((text) => {
+    const words = text.getBBox();
+    return words.x < box.x - 1 || words.x + words.width > box.x + box.width + 1;
+  }).map((text) => text.textContent);
+})"""
