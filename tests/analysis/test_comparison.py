@@ -74,7 +74,7 @@ def test_other_conditions_are_told_first() -> None:
     found = compare([run_a(), other])
     told = {one.code: one for one in found.notices}
     assert list(told) == ["W-OTHER-GPU", "W-OTHER-TENSORRT", "W-OTHER-BATCH"]
-    assert "A NVIDIA A100, B NVIDIA H200" in told["W-OTHER-GPU"].message
+    assert "(A NVIDIA A100, B NVIDIA H200)" in told["W-OTHER-GPU"].message
     assert told["W-OTHER-BATCH"].evidence == {"A": 4, "B": 1}
 
 
@@ -82,6 +82,15 @@ def test_unknown_conditions_are_a_note() -> None:
     (note,) = compare([run_a(), network_b().run("b")]).notices
     assert (note.code, note.level) == ("I-CONDITIONS-UNKNOWN", "info")
     assert note.evidence == {"unknown": ["GPU of B", "TensorRT version of B"]}
+    (note,) = compare([network_a().run("a"), network_b().run("b")]).notices
+    assert note.message == "the files do not say: GPU of any plan; TensorRT version of any plan"
+
+
+def test_conditions_of_many_plans_are_told_by_value() -> None:
+    runs = [network_a().run("x", report=report(gpu)) for gpu in ("T4", "L4", "T4")]
+    assert compare(runs).notices[0].message == (
+        "not the same GPU (A, C T4, B L4): part of the difference is the GPU's"
+    )
 
 
 def test_missing_times_and_few_iterations() -> None:

@@ -3,13 +3,15 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from enginescope.analysis.difference_causes import Cause, cause_of
 from enginescope.analysis.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.paired_layers import ComparedLayers, Relation
 from enginescope.model.plan import Plan
 from enginescope.model.timing import LayerTiming, Profile
-from tests.analysis.compared_plans import Network, network_a, network_b
+from tests.analysis.compared_plans import FP16, FP32, Network, network_a, network_b
 
 
 def compared(
@@ -38,9 +40,11 @@ def check_sums(found: LayerComparison) -> None:
         own = [found.layers[at].difference_ms or 0.0 for at in one.members]
         if one.cause is not Cause.OUTSIDE:
             assert math.fsum(own) == pytest.approx(one.difference_ms or 0.0, abs=1e-12)
-    if found.difference_ms:
+    if abs(found.difference_ms) < 1e-9:
+        assert all(one.share_pct is None for one in found.explanations)
+    else:
         shares = [one.share_pct or 0.0 for one in found.explanations]
-        assert math.fsum(shares) == pytest.approx(100)
+        assert math.fsum(shares) == pytest.approx(100, rel=1e-4)
 
 
 def test_every_way_to_differ() -> None:
@@ -111,6 +115,41 @@ def test_exchanged_plans_give_the_mirror_image() -> None:
     causes = sorted(turned.get(one.cause, one.cause).value for one in back.explanations)
     assert causes == sorted(one.cause.value for one in there.explanations)
     assert there.reformats_lost == back.reformats_added
+
+
+KINDS = st.sampled_from(("Convolution", "Pooling", "Reformat", "gemm"))
+SOME = st.lists(
+    st.tuples(
+        st.sampled_from(("a/x", "b/x", "c/x", "twin/x", "e/x")),
+        KINDS,
+        st.integers(1, 4),
+        st.none() | st.floats(0, 10),
+        st.sampled_from((FP32, FP16)),
+    ),
+    max_size=9,
+)
+
+
+def some_network(layers: list[tuple]) -> Network:
+    made = Network()
+    for name, kind, channels, ms, dtype in layers:
+        made.add(name, kind, channels, ms, dtype=dtype)
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(SOME, SOME, st.none() | st.floats(0, 5), st.none() | st.floats(0, 5))
+def test_reasons_of_any_plans_add_up_and_turn_round(a, b, more_a, more_b) -> None:
+    there = compared(some_network(a), some_network(b), extra_ms=(more_a, more_b))
+    back = compared(some_network(b), some_network(a), extra_ms=(more_b, more_a))
+    seen = [index for one in there.layers if one.a for index in one.a.layers]
+    assert sorted(seen) == list(range(len(a)))
+    assert (there.difference_ms is None) == (back.difference_ms is None)
+    if there.difference_ms is not None:
+        check_sums(there)
+        check_sums(back)
+        assert back.difference_ms == pytest.approx(-there.difference_ms, abs=1e-12)
+        assert len(there.explanations) == len(back.explanations)
 
 
 def test_times_outside_the_layers_are_named() -> None:

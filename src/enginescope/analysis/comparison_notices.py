@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from enginescope.analysis.layer_comparison import LayerComparison
 from enginescope.analysis.plan_summary import ComparedPlan, PlanSummary
@@ -54,11 +54,11 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         values = {one.label: fact(one) for one in plans}
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
-            listed = ", ".join(f"{label} {value}" for label, value in known.items())
-            yield Notice(code=code, message=f"not the same {what}: {listed}; {so}", evidence=known)
+            message = f"not the same {what} ({_listed(known)}): {so}"
+            yield Notice(code=code, message=message, evidence=known)
         if len(known) < len(values):
             missing = ", ".join(label for label in values if label not in known)
-            unknown.append(f"{what} of {missing}")
+            unknown.append(f"{what} of {missing if known else 'any plan'}")
     if unknown:
         yield Notice(
             code="I-CONDITIONS-UNKNOWN",
@@ -78,15 +78,20 @@ def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         if len(set(known.values())) > 1:
             differing[name] = known
     if differing:
-        listed = "; ".join(
-            f"{name}: {', '.join(f'{label} {_word(value)}' for label, value in known.items())}"
-            for name, known in differing.items()
-        )
+        listed = "; ".join(f"{name}: {_listed(known)}" for name, known in differing.items())
         yield Notice(
             code="W-OTHER-MODE",
             message=f"requests were not issued alike ({listed}): their times differ by that too",
             evidence=differing,
         )
+
+
+def _listed(known: Mapping[str, object]) -> str:
+    """Return each value with the plans that have it: ``A, B yes, C no``."""
+    groups: dict[str, list[str]] = {}
+    for label, value in known.items():
+        groups.setdefault(_word(value), []).append(label)
+    return ", ".join(f"{', '.join(labels)} {value}" for value, labels in groups.items())
 
 
 def _word(value: object) -> str:
@@ -104,11 +109,10 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         )
     few = {one.label: one.iterations for one in plans if _is_few(one.iterations)}
     if few:
-        listed = ", ".join(f"{label} over {count:,}" for label, count in few.items())
         yield Notice(
             code="W-FEW-ITERATIONS",
-            message=f"layer times are means of few iterations ({listed}): small differences may "
-            "be chance",
+            message=f"layer times are means of few iterations ({_listed(few)}): small differences "
+            "may be chance",
             evidence=few,
         )
 

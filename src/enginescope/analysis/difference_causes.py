@@ -62,6 +62,8 @@ class Explanation(Record, frozen=True, kw_only=True):
     share_pct: float | None = None
 
 
+#: Sums of the same times in another order differ by as much.
+_NO_DIFFERENCE_MS = 1e-9
 _ALONE = {
     (Relation.ONLY_A, True): Cause.REFORMAT_LOST,
     (Relation.ONLY_B, True): Cause.REFORMAT_ADDED,
@@ -126,7 +128,9 @@ def cause_of(layers: ComparedLayers) -> Cause:
 
 def share_of(difference_ms: float | None, whole_ms: float | None) -> float | None:
     """Return a part of the whole difference in percent; ``None`` where there is no difference."""
-    return 100 * difference_ms / whole_ms if difference_ms is not None and whole_ms else None
+    if difference_ms is None or whole_ms is None or abs(whole_ms) < _NO_DIFFERENCE_MS:
+        return None
+    return 100 * difference_ms / whole_ms
 
 
 def _detail(layers: ComparedLayers, cause: Cause) -> str | None:

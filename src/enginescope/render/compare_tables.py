@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.comparison import Comparison
+from enginescope.analysis.difference_causes import share_of
 from enginescope.analysis.layer_comparison import LayerComparison
 from enginescope.analysis.paired_layers import ComparedLayers
 from enginescope.analysis.plans_overview import PlansOverview, ShareAcross
@@ -102,7 +103,7 @@ def explanation_table(layers: LayerComparison, top: int) -> CompareTable:
         texts.append(f"{len(rest):,} more reasons")
     if layers.difference_ms is not None:
         differences.append(layers.difference_ms)
-        shares.append(100.0 if layers.difference_ms else None)
+        shares.append(share_of(layers.difference_ms, layers.difference_ms))
         counts.append(len(layers.layers))
         texts.append("the whole difference")
     columns = {
@@ -201,10 +202,7 @@ def _share_table(
         differences = [one.difference_ms(1) for one in shown]
         columns[_DIFFERENCE] = number_column(differences, signed=True)
         whole = overview.difference_ms(1)
-        columns[_SHARE] = [
-            number_text(100 * one / whole if one is not None and whole else None, 1)
-            for one in differences
-        ]
+        columns[_SHARE] = [number_text(share_of(one, whole), 1) for one in differences]
     if len(plans) == 2 or not timed:
         for at, plan in enumerate(plans):
             columns[f"{plan.label} layers"] = [f"{one.layers[at]:,}" for one in shown]
