@@ -10,6 +10,7 @@ from enginescope.analysis import frames
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.gpu_limits import GpuLimits, limits_of
 from enginescope.analysis.layer_bytes import LayerBytes, layer_bytes
+from enginescope.analysis.layer_table import LayerRow, layer_rows
 from enginescope.analysis.layer_work import LayerWork, layer_work
 from enginescope.analysis.onnx_map import OnnxMap, map_onnx
 from enginescope.analysis.onnx_work import with_onnx_work
@@ -103,6 +104,11 @@ class PlanView:
     def totals(self) -> PlanTotals:
         """Counts and bytes of the plan as a whole."""
         return plan_totals(self.plan)
+
+    @cached_property
+    def rows(self) -> tuple[LayerRow, ...]:
+        """Every layer with its times, in the file's order, then times that have no layer."""
+        return layer_rows(self.plan, self.profile)
 
     @cached_property
     def attribution(self) -> Attribution | None:

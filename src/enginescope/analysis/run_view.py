@@ -109,6 +109,9 @@ class RunView:
     @cached_property
     def layers(self) -> tuple[LayerRow, ...]:
         """Layers with their times: the plan joined with the profile, or either alone."""
+        view = self.plan_view
+        if view is not None and view.plan is self.run.plan and view.profile is self.run.profile:
+            return view.rows
         return layer_rows(self.run.plan, self.run.profile)
 
     @cached_property

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from enginescope.analysis.layer_table import LayerRow
-from enginescope.model.tensor import Tensor
+from enginescope.model.tensor import DataType, Layout, Tensor
 from enginescope.render.data_table import DataColumn, data_table
 from enginescope.render.facts import shape_text
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "layers"
+#: Thousands of tensors share a few shapes.
+_shape_text = lru_cache(maxsize=4096)(shape_text)
 _CAPTION = "Layers, the slowest first"
 
 
@@ -101,7 +104,7 @@ def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
         DataColumn(title="Tactic", values=_field(rows, "tactic")),
         DataColumn(title="Implementation", values=_field(rows, "subtype")),
         DataColumn(title="Formats", values=_joined(rows, _format)),
-        DataColumn(title="Shapes", values=_joined(rows, lambda one: shape_text(one.shape))),
+        DataColumn(title="Shapes", values=_joined(rows, lambda one: _shape_text(one.shape))),
         DataColumn(title="Median ms", values=_field(rows, "median_ms"), places=5),
         DataColumn(
             title="ONNX nodes", values=tuple(", ".join(row.onnx_nodes) or None for row in rows)
@@ -115,20 +118,25 @@ def _field(rows: Sequence[LayerRow], name: str) -> tuple[Any, ...]:
 
 def _joined(rows: Sequence[LayerRow], text: Callable[[Tensor], str]) -> tuple[str | None, ...]:
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
+
+    def side(tensors: Sequence[Tensor]) -> str:
+        if len(tensors) == 1:
+            return text(tensors[0])
+        return ", ".join(map(text, tensors)) or "nothing"
+
     return tuple(
-        f"{_side(row.inputs, text)} → {_side(row.outputs, text)}"
-        if row.inputs or row.outputs
-        else None
+        f"{side(row.inputs)} → {side(row.outputs)}" if row.inputs or row.outputs else None
         for row in rows
     )
 
 
-def _side(tensors: Sequence[Tensor], text: Callable[[Tensor], str]) -> str:
-    return ", ".join(text(one) for one in tensors) or "nothing"
-
-
 def _format(tensor: Tensor) -> str:
-    parts = (tensor.dtype and tensor.dtype.value, tensor.layout and tensor.layout.name)
+    return _format_text(tensor.dtype, tensor.layout)
+
+
+@lru_cache(maxsize=1024)
+def _format_text(dtype: DataType | None, layout: Layout | None) -> str:
+    parts = (dtype.value if dtype else None, layout.name if layout else None)
     return " ".join(part for part in parts if part) or "not known"
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from enginescope.analysis.kernels import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.analysis.layer_groups import LayerGroup, group_layers
-from enginescope.analysis.layer_table import layer_rows
 from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.pointwise_operations import pointwise_operations
@@ -35,7 +34,7 @@ def by_groups(view: PlanView) -> Chart | None:
 
 def by_origin(view: PlanView) -> Chart | None:
     """Reformats by where they come from, split by what they change."""
-    found = {one.index: one for one in reformats(view.plan, layer_rows(view.plan, view.profile))}
+    found = {one.index: one for one in reformats(view.plan, view.rows)}
     rows = [row for row in view.facts if row.layer.index in found]
 
     def key(row: LayerFacts) -> tuple[str, str]:
@@ -114,7 +113,7 @@ def operations(view: PlanView) -> Chart | None:
 
 def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     """Time by tactic, hashes at the end of a name left out."""
-    found = [one for one in tactic_shares(layer_rows(view.plan, view.profile)) if one.mean_ms]
+    found = [one for one in tactic_shares(view.rows) if one.mean_ms]
     if not found or all(one.tactic is None for one in found):
         return None
     rows: list[Spec] = [
