@@ -138,6 +138,29 @@ def test_names_alone_say_how_to_build() -> None:
     assert "ProfilingVerbosity.DETAILED" in notice.message
 
 
+def test_what_steers_the_cache_is_no_tensor() -> None:
+    """TensorRT 10 lists ``l2_cache_*`` among inputs; nothing writes them and they hold no data."""
+    half = {"Dimensions": [1, 64], "Format/Datatype": "Half"}
+    steer = ["l2_cache_policy_inputs_0", "l2_cache_management_1"]
+    names = (steer[0], "x", steer[1])
+    one = layer("a", "kgen", [{"Name": it, **half} for it in names], [{"Name": "y", **half}])
+    for bindings in (IO, ()):
+        view = PlanView(plan_of([one], *bindings))
+        assert [it.name for it in view.layers[0].inputs] == ["x"]
+        assert view.layers[0].attributes["ControlInputs"] == steer
+        assert [it.tensor.name for it in view.plan.inputs] == ["x"]
+        totals = view.totals
+        assert (totals.weights_bytes, totals.activation_bytes) == (None, 2 * 128)
+
+
+def test_a_binding_that_is_read_and_written() -> None:
+    """An input that a layer writes in place is an input all the same; an output may be read."""
+    layers = chain(("a", "kgen", "x", "x"), ("b", "kgen", "x", "y"), ("c", "kgen", "y", "z"))
+    plan = plan_of(layers, "x", "y", "z")
+    assert [one.tensor.name for one in plan.inputs] == ["x"]
+    assert [one.tensor.name for one in plan.outputs] == ["y", "z"]
+
+
 def test_a_layer_type_that_is_new() -> None:
     """Types that no list has are types like any other."""
     plan = plan_of([layer("a", "Mamba", [tensor("x", [4], "Half")], [tensor("y", [4], "Half")])])

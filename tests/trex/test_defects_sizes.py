@@ -119,6 +119,23 @@ def test_a_reused_region() -> None:
     assert view.totals.weights_bytes is None
 
 
+def test_a_name_that_a_no_op_and_a_layer_write() -> None:
+    """Myelin uses names of memory again: behind the second writer there is no no-op."""
+
+    def half(name: str, size: int) -> dict:
+        return {"Name": name, "Dimensions": [size], "Format/Datatype": "Half"}
+
+    view = view_of(
+        layer("a", "kgen", [half("x", 1)], [half("t", 8)]),
+        layer("squeeze", "NoOp", [half("t", 8)], [half("__tran1", 8)]),
+        layer("b", "kgen", [half("__tran1", 8)], [half("u", 2)]),
+        layer("c", "kgen", [half("u", 2)], [half("__tran1", 100)]),
+        layer("d", "kgen", [half("__tran1", 100)], [half("y", 1)]),
+    )
+    assert view.columns()["total_io_size_bytes"] == [18, 20, 204, 202]
+    assert view.totals.activation_bytes == 18 + 20 + 204 + 202
+
+
 def test_kernels_of_a_type_of_their_own() -> None:
     """trex takes a kernel at the size of the input's type in its bytes."""
     own = {"Weights": {"Type": "Int8", "Count": 36}}

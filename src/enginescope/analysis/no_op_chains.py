@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from enginescope.model.plan import Plan
 from enginescope.model.tensor import Tensor
 
 
 def no_op_sources(plan: Plan) -> dict[str, Tensor]:
-    """Return, for each output of a no-op, the tensor that goes into the first of its chain."""
-    direct = {
-        tensor.name: layer.inputs[0]
-        for layer in plan.layers
-        if "NoOp" in (layer.type, layer.subtype) and layer.inputs
-        for tensor in layer.outputs
-    }
+    """Return, for each output of a no-op, the tensor that goes into the first of its chain.
+
+    A name that is written again stands for something else from there on: it is left out.
+    """
+    direct: dict[str, Tensor] = {}
+    for layer in plan.layers:
+        if "NoOp" in (layer.type, layer.subtype) and layer.inputs:
+            direct.update((tensor.name, layer.inputs[0]) for tensor in layer.outputs)
+    if not direct:
+        return {}
+    writers = Counter(tensor.name for layer in plan.layers for tensor in layer.outputs)
+    direct = {name: source for name, source in direct.items() if writers[name] == 1}
     return {name: _first_in_chain(name, direct) for name in direct}
 
 

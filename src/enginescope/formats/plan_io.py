@@ -21,27 +21,33 @@ class _Flow:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.read: dict[str, Tensor] = {}
         self.written: dict[str, Tensor] = {}
+        self._read_first: set[str] = set()
         for layer in layers:
             for tensor in layer.inputs:
                 self.read.setdefault(tensor.name, tensor)
+                if tensor.name not in self.written:
+                    self._read_first.add(tensor.name)
             for tensor in layer.outputs:
                 self.written.setdefault(tensor.name, tensor)
 
     def mode(self, name: str) -> str | None:
-        if name in self.written:
-            return "output"
-        return "input" if name in self.read else None
+        if name in self._read_first:
+            return "input"
+        return "output" if name in self.written else None
 
     def tensor(self, name: str) -> Tensor:
-        return self.written.get(name) or self.read.get(name) or Tensor(name=name)
+        places = (
+            (self.read, self.written) if name in self._read_first else (self.written, self.read)
+        )
+        return places[0].get(name) or places[1].get(name) or Tensor(name=name)
 
 
 def io_tensors(root: dict[str, Any], layers: Sequence[Layer]) -> tuple[tuple[IOTensor, ...], bool]:
     """Return the engine's tensors, and whether they had to be deduced from the layers.
 
-    From ``I/O Tensors``, else from the names in ``Bindings`` (input if only read, output if
-    written), else: inputs are read and never written, and no constant by their name; outputs are
-    written and never read.
+    From ``I/O Tensors``, else from the names in ``Bindings`` (input if read before anything
+    writes it, else output), else: inputs are read and never written, and no constant by their
+    name; outputs are written and never read.
     """
     flow = _Flow(layers)
     listed, names = root.get("I/O Tensors"), root.get("Bindings")

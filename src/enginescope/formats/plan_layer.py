@@ -15,6 +15,9 @@ _PROFILE = re.compile(r"\[profile (\d{1,9})\]")
 _SEPARATOR = re.compile("[\x1e\x1f]|" + r"\\u001[eEfF]")
 _ONNX = re.compile(r"\[ONNX Layer: (.*)\]", re.DOTALL)
 _MAX_INT = 2**63
+#: Where a layer keeps the names of what steers the cache for it, and is no data.
+CONTROLS = "ControlInputs"
+_CONTROL = "l2_cache_"
 Shape = tuple[int | None, ...] | None
 _OWN_KEYS = frozenset(
     {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue"}
@@ -52,8 +55,11 @@ class LayerReader:
             return None
         name = raw["Name"]
         subtype = _text(raw.get("LayerType"))
-        inputs, outputs = self._tensors(raw.get("Inputs")), self._tensors(raw.get("Outputs"))
+        inputs, controls = _without_controls(self._tensors(raw.get("Inputs")))
+        outputs = self._tensors(raw.get("Outputs"))
         weights, attributes = _weights_and_rest(raw)
+        if controls:
+            attributes[CONTROLS] = controls
         return Layer(
             index=index,
             name=name,
@@ -89,6 +95,14 @@ class LayerReader:
         text = _text(raw.get("Format/Datatype")) or _text(_datatype_text(raw))
         if text is not None:
             self.unknown_formats.add(text)
+
+
+def _without_controls(inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], list[str]]:
+    """Part inputs from the channels that TensorRT lists among them to steer the L2 cache."""
+    controls = [one.name for one in inputs if one.name.startswith(_CONTROL)]
+    if not controls:
+        return inputs, controls
+    return tuple(one for one in inputs if not one.name.startswith(_CONTROL)), controls
 
 
 class SeenTensors:
