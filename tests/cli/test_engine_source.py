@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.plan_sources import Beside, plan_source
+from enginescope.cli.plan_source import Beside
+from enginescope.cli.plan_sources import plan_source
 from enginescope.core.errors import BackendError
 from enginescope.store.archive import Store
 from tests.fakes import loading, models

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.plan_sources import Beside, plan_source, plan_sources, sources
+from enginescope.cli.plan_source import Beside
+from enginescope.cli.plan_sources import plan_source, plan_sources, sources
 from enginescope.core.errors import UsageError
 from enginescope.store.archive import Store
 from tests.formats import plans
@@ -136,7 +137,7 @@ def test_files_beside_go_with_a_plan_file(folder, name) -> None:
     ("name", "made"), [("../up", "up"), ("..", "plan"), ("a b/ü", "a_b_ü"), ("net.v2", "net.v2")]
 )
 def test_the_folder_of_a_report_is_named_like_the_engine(name, made) -> None:
-    from enginescope.cli.plan_sources import PlanSource
+    from enginescope.cli.plan_source import PlanSource
     from enginescope.cli.report import _short
 
     found = _short(PlanSource(kind="folder", where="x", name=name))

@@ -7,14 +7,19 @@ from pathlib import Path
 import msgspec
 
 from enginescope.cli.options import note
-from enginescope.cli.plan_sources import Beside, PlanSource
+from enginescope.cli.plan_source import Beside, PlanSource
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.formats.plan_files import PlanFiles, ReadBeside, read_beside_engine
 from enginescope.model.run import Run
 
 
-def engine_source(path: Path, beside: Beside) -> PlanSource:
+def engine_source(path: Path, beside: Beside, *, called: str | None = None) -> PlanSource:
     """Return an engine's plan, asked of TensorRT, with the layer times that lie beside the file.
+
+    Parameters
+    ----------
+    called : str, optional
+        How messages call it; by default its path.
 
     Raises
     ------
@@ -28,11 +33,11 @@ def engine_source(path: Path, beside: Beside) -> PlanSource:
         A file that was named cannot be used.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **beside._asdict()))
-    run = _inspected(path)
+    run = _inspected(path, called or str(path))
     if run.plan is None:
         said = [one for one in run.notices if one.code == "W-NO-PLAN"]
         raise UsageError(
-            f"{path} has no plan to look into",
+            f"{called or path} has no plan to look into",
             why=said[0].evidence.get("why", said[0].message) if said else None,
             hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
         )
@@ -51,11 +56,11 @@ def engine_source(path: Path, beside: Beside) -> PlanSource:
     )
 
 
-def _inspected(path: Path) -> Run:
+def _inspected(path: Path, called: str) -> Run:
     from enginescope.cli.termination import ending_in_order
     from enginescope.runner.inspection import inspect_engine
 
-    said = f"asking TensorRT about {path} …"
+    said = f"asking TensorRT about {called} …"
     try:
         with ending_in_order():
             return inspect_engine(path, on_started=lambda: note(said))

@@ -23,7 +23,7 @@ from enginescope.cli.options import json_option, store_option
 from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_sources import PlanSource
+    from enginescope.cli.plan_source import PlanSource
 
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
@@ -80,7 +80,8 @@ def command(
     inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
-    from enginescope.cli.plan_sources import Beside, plan_source
+    from enginescope.cli.plan_source import Beside
+    from enginescope.cli.plan_sources import plan_source
     from enginescope.formats.paused_collection import paused_collection
 
     with paused_collection():
@@ -117,7 +118,7 @@ def explorable(source: PlanSource) -> PlanSource:
 
     if source.plan is None and source.profile is None:
         raise UsageError(
-            f"run {source.where[:6]} has neither a plan nor layer times",
+            f"{source.label} has neither a plan nor layer times",
             hint="enginescope bench takes layer times unless --no-layers is given",
         )
     return source

@@ -14,7 +14,7 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.cli.explore_more import More
-    from enginescope.cli.plan_sources import PlanSource
+    from enginescope.cli.plan_source import PlanSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 

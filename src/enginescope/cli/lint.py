@@ -15,7 +15,7 @@ from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_sources import PlanSource
+    from enginescope.cli.plan_source import PlanSource
     from enginescope.render.findings import Linted
     from enginescope.rules.base import LintInput
     from enginescope.rules.config import LintConfig
@@ -69,7 +69,8 @@ def command(
     of an id, a tag, `latest`, or its folder. Rules are told by code (PLAN104), by the beginning of
     one, or by name; docs/rules.md has them all.
     """
-    from enginescope.cli.plan_sources import Beside, plan_sources
+    from enginescope.cli.plan_source import Beside
+    from enginescope.cli.plan_sources import plan_sources
     from enginescope.formats.paused_collection import paused_collection
 
     if profile is not None and len(targets) > 1:
@@ -160,7 +161,7 @@ def lint_input(source: PlanSource) -> LintInput:
 
     if source.plan is None:
         raise UsageError(
-            f"run {source.where} has no plan",
+            f"{source.label} has no plan",
             hint="measure with a backend that inspects its engine, as trt and trtexec do",
         )
     run = source.run

@@ -1,125 +1,20 @@
-"""What a reading verb was given: a plan file, an engine, a folder of files, or a stored run."""
+"""What a reading verb was given: a plan, an engine, a folder, an archive, or a stored run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import msgspec
-
+from enginescope.cli.plan_source import NOTHING_BESIDE, Beside, PlanSource, source_of_run
 from enginescope.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from enginescope.model.environment import Device
-    from enginescope.model.notice import Notice
-    from enginescope.model.plan import Plan
-    from enginescope.model.run import Artifact, Run
-    from enginescope.model.timing import Profile
-    from enginescope.model.tool_report import ToolReport
 
 #: A stored run's own file.
 _RUN_DOCUMENT = "run.json"
 _SHOWN_NAMES = 8
 #: So much of a file tells a plan's JSON from an engine.
 _HEAD_BYTES = 4096
-
-
-class Beside(NamedTuple):
-    """The files named beside a plan; ``None``: the one that is named like it, if it is there."""
-
-    profile: Path | None = None
-    metadata: Path | None = None
-    build_metadata: Path | None = None
-
-
-NOTHING_BESIDE = Beside()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSource:
-    """One engine, as far as what was given tells of it.
-
-    Attributes
-    ----------
-    kind : {"file", "folder", "run", "engine"}
-        What was given.
-    where : str
-        The plan's or engine's file, or the run's id.
-    name : str
-    plan : Plan or None
-    profile : Profile or None
-    devices : tuple of Device
-    report : ToolReport or None
-    notices : tuple of Notice
-        Of reading, or of the run.
-    run : Run or None
-        As stored, or as imported from the folder; `as_run` makes one of a plan file.
-    artifacts : tuple of Artifact
-        The files it was read from.
-    """
-
-    kind: Literal["file", "folder", "run", "engine"]
-    where: str
-    name: str
-    plan: Plan | None = None
-    profile: Profile | None = None
-    devices: tuple[Device, ...] = ()
-    report: ToolReport | None = None
-    notices: tuple[Notice, ...] = ()
-    run: Run | None = None
-    artifacts: tuple[Artifact, ...] = ()
-
-    @property
-    def device_names(self) -> str | None:
-        """The GPUs, each once."""
-        return ", ".join(dict.fromkeys(one.name for one in self.devices)) or None
-
-    @property
-    def whole(self) -> tuple[str, float] | None:
-        """Metric and mean in ms of whole requests: of the samples, else as the tool printed it."""
-        from enginescope.analysis.run_view import RunView
-        from enginescope.analysis.whole_request import whole_request
-
-        return whole_request(RunView(self.as_run()))
-
-    def of_profile(self, index: int) -> PlanSource:
-        """Return the same with the layers and times of one optimisation profile, of several.
-
-        Raises
-        ------
-        UsageError
-            The plan has no such profile.
-        """
-        from enginescope.analysis.plan_profile import (
-            of_plan_profile,
-            plan_profiles,
-            times_of_plan_profile,
-        )
-
-        if self.plan is None or not plan_profiles(self.plan):
-            return self
-        plan = of_plan_profile(self.plan, index)
-        profile = times_of_plan_profile(self.profile, index) if self.profile else None
-        run = self.run and msgspec.structs.replace(self.run, plan=plan, profile=profile)
-        return replace(self, plan=plan, profile=profile, run=run)
-
-    def as_run(self) -> Run:
-        """Return the run; of a plan file an imported one, with the files it was read from."""
-        if self.run is not None:
-            return self.run
-        from enginescope.formats.engine_run import EngineFacts, run_of_engine
-
-        facts = EngineFacts(
-            name=self.name,
-            plan=self.plan,
-            profile=self.profile,
-            report=self.report,
-            notices=self.notices,
-            artifacts=self.artifacts,
-        )
-        return run_of_engine(facts)
+#: What is looked for as a file and never as a run's name.
+_FILES = frozenset({".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
 
 
 def plan_source(
@@ -136,9 +31,10 @@ def plan_source(
     if len(found) == 1:
         return found[0]
     names = ", ".join(sorted(one.name for one in found)[:_SHOWN_NAMES])
-    raise UsageError(
-        f"{what} holds {len(found)} plans", why=names, hint="give the plan's JSON file"
-    )
+    hint = "give the plan's JSON file"
+    if found[0].kind == "archive":
+        hint = f"enginescope archive extract {what}, then give the plan's JSON file"
+    raise UsageError(f"{what} holds {len(found)} plans", why=names, hint=hint)
 
 
 def plan_sources(
@@ -146,7 +42,7 @@ def plan_sources(
 ) -> tuple[PlanSource, ...]:
     """Return the engines with a plan that `what` stands for; see `sources`.
 
-    A run is returned whether it has a plan or not.
+    A run is returned whether it has a plan or not, and so is an archive without any.
 
     Raises
     ------
@@ -154,13 +50,12 @@ def plan_sources(
         There is no plan in a folder.
     """
     found = sources(what, beside, store_folder=store_folder)
-    planned = tuple(one for one in found if one.plan is not None or one.kind != "folder")
-    if not planned:
-        raise UsageError(
-            f"{what} holds no plans",
-            hint="give a folder with what trtexec --exportLayerInfo wrote",
-        )
-    return planned
+    planned = tuple(one for one in found if one.plan is not None)
+    if planned or found[0].kind != "folder":
+        return planned or found
+    raise UsageError(
+        f"{what} holds no plans", hint="give a folder with what trtexec --exportLayerInfo wrote"
+    )
 
 
 def sources(
@@ -172,8 +67,8 @@ def sources(
     ----------
     what : str
         A plan's JSON, with the files beside it that are named like it; an engine, where TensorRT
-        is installed; a folder of files, for every engine in it; or a run: its folder, its
-        ``run.json``, the beginning of its id, a tag, ``latest``, ``latest~2``.
+        is installed; a folder or an archive of files, for every engine in it; or a run: its
+        folder, its ``run.json``, the beginning of its id, a tag, ``latest``, ``latest~2``.
     beside : Beside
         Files to read in place of those found beside a plan file.
     store_folder : Path, optional
@@ -196,24 +91,35 @@ def sources(
     if path.is_file() and not is_run:
         return _of_any_file(path, beside)
     if any(beside):
-        raise UsageError(
-            "files beside a plan can only be named with a plan file",
-            why=f"{what} is no plan file",
-            hint="give the plan's JSON file",
-        )
+        raise _nothing_beside(path)
     if path.is_dir() and not is_run:
         return tuple(_of_folder(path))
-    if path.suffix == ".json" and not path.exists():
+    if path.suffix.lower() in _FILES and not path.exists():
         raise UsageError(f"{what} does not exist", hint="give a plan's JSON file, or a run")
     from enginescope.store.archive import Store
 
-    return (_of_run(Store(store_folder).load(what)),)
+    return (source_of_run(Store(store_folder).load(what)),)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path is an archive: a zip file, or called one."""
+    from enginescope.core.safe_zip import ZIP_TAGS
+
+    if not path.is_file():
+        return False
+    return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS)
 
 
 def _of_any_file(path: Path, beside: Beside) -> tuple[PlanSource, ...]:
     from enginescope.formats.engine_file import is_engine_file
     from enginescope.formats.foreign_text import decode_text
 
+    if is_archive(path):
+        if any(beside):
+            raise _nothing_beside(path)
+        from enginescope.cli.archive_source import archive_sources
+
+        return archive_sources(path)
     head = _head(path)
     text, _ = decode_text(head, path.name)
     if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
@@ -221,6 +127,14 @@ def _of_any_file(path: Path, beside: Beside) -> tuple[PlanSource, ...]:
 
         return (engine_source(path, beside),)
     return (_of_plan_file(path, beside),)
+
+
+def _nothing_beside(path: Path) -> UsageError:
+    return UsageError(
+        "files beside a plan can only be named with a plan file",
+        why=f"{path} is no plan file",
+        hint="give the plan's JSON file",
+    )
 
 
 def _head(path: Path) -> bytes:
@@ -251,26 +165,9 @@ def _of_plan_file(path: Path, beside: Beside) -> PlanSource:
     )
 
 
-def _of_folder(folder: Path) -> Iterable[PlanSource]:
+def _of_folder(folder: Path) -> Iterator[PlanSource]:
     from enginescope.formats.importer import import_artifacts
 
     for run in import_artifacts([folder]).runs:
         file = next((one.path for one in run.artifacts if one.kind == "plan"), str(folder))
-        yield _of_run(run, kind="folder", where=file)
-
-
-def _of_run(
-    run: Run, *, kind: Literal["folder", "run"] = "run", where: str | None = None
-) -> PlanSource:
-    return PlanSource(
-        kind=kind,
-        where=where or run.id,
-        name=run.job.subject.name,
-        plan=run.plan,
-        profile=run.profile,
-        devices=run.environment.devices,
-        report=run.tool,
-        notices=run.notices,
-        run=run,
-        artifacts=run.artifacts,
-    )
+        yield source_of_run(run, kind="folder", where=file)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import stat
 import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
 
 from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.safe_zip import Member, copy_member, opened_zip, safe_members
 from enginescope.store.run_folder import DOCUMENT
-
-_UNREADABLE = (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 def pack(folder: Path, destination: Path) -> Path:
@@ -55,39 +52,27 @@ def unpack(file: Path, folder: Path) -> None:
     StoreError
         There is no space for it.
     """
-    try:
-        with zipfile.ZipFile(file) as packed:
-            members = _members(packed, file)
-            needed = sum(info.file_size for info, _ in members)
-            free = shutil.disk_usage(folder).free
-            if needed > free:
-                raise StoreError(f"cannot unpack {file}", why=f"{needed} bytes; {free} are free")
-            for info, path in members:
-                target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with packed.open(info) as source, target.open("xb") as out:
-                    shutil.copyfileobj(source, out)
-    except _UNREADABLE as error:
-        raise FormatError(str(file), why=str(error), expected="a zip file of one run") from error
+    with opened_zip(file, expected="a zip file of one run") as packed:
+        members = _below_top(safe_members(packed, str(file)), file)
+        needed = sum(one.info.file_size for one in members)
+        free = shutil.disk_usage(folder).free
+        if needed > free:
+            raise StoreError(f"cannot unpack {file}", why=f"{needed} bytes; {free} are free")
+        for one in members:
+            target = folder / one.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                copy_member(packed, one, out)
 
 
-def _members(packed: zipfile.ZipFile, file: Path) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """Return the files to write and where, each path below the one top folder."""
-    tops, members = set(), []
-    for info in packed.infolist():
-        path = PurePosixPath(info.filename)
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
-        if path.is_absolute() or ".." in path.parts or "\\" in info.filename or not is_plain:
-            why = "a link or a path that may lead out of its folder"
-            raise FormatError(str(file), where=info.filename, why=why)
-        tops.add(path.parts[0] if path.parts else "")
-        if not info.is_dir():
-            members.append((info, PurePosixPath(*path.parts[1:])))
-    if len(tops) != 1 or PurePosixPath(DOCUMENT) not in [path for _, path in members]:
+def _below_top(members: list[Member], file: Path) -> list[Member]:
+    """Return the files by their paths below the one top folder."""
+    tops = {one.path.parts[0] for one in members}
+    below = [Member(one.info, PurePosixPath(*one.path.parts[1:])) for one in members]
+    if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {one.path for one in below}:
         why = f"not one folder with a {DOCUMENT} in it"
         raise FormatError(str(file), why=why, expected="a zip file of one run")
-    return members
+    return below
 
 
 def _discard(part: Path) -> None:

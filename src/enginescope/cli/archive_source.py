@@ -1,0 +1,147 @@
+"""An archive that a reading verb was given: its plans, runs and other files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from enginescope.cli.engine_source import engine_source
+from enginescope.cli.options import note
+from enginescope.cli.plan_source import NOTHING_BESIDE, PlanSource, source_of_run
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.formats.importer import Imported, import_artifacts
+from enginescope.formats.tea_kinds import OPAQUE, RUN_DOCUMENT
+from enginescope.formats.tea_reader import TeaContents, extract_tea, read_tea
+from enginescope.store.archive import load_path
+
+_SHOWN_NAMES = 8
+_ENGINE_OF_TREX = "engine.trt"
+
+
+class Unpacked(NamedTuple):
+    """An archive's readable files, in a folder that is gone later.
+
+    Attributes
+    ----------
+    archive : Path
+    folder : Path
+        Named like the archive.
+    contents : TeaContents
+    runs : tuple of Path
+        Folders of stored runs.
+    files : tuple of Path
+        Those that are in no run.
+    """
+
+    archive: Path
+    folder: Path
+    contents: TeaContents
+    runs: tuple[Path, ...]
+    files: tuple[Path, ...]
+
+    def name_of(self, path: str | Path) -> str:
+        """Return where a file is in the archive: ``net.tea/net.graph.json``."""
+        return str(self.archive / Path(path).resolve().relative_to(self.folder.resolve()))
+
+    def imported(self) -> Imported:
+        """Return the runs in the files; none where there is nothing to read."""
+        if not self.files:
+            return Imported(runs=())
+        try:
+            found = import_artifacts(self.files)
+        except UsageError:  # nothing that is known: what else is there decides
+            return Imported(runs=())
+        skipped = tuple((self.name_of(path), reason) for path, reason in found.skipped)
+        return Imported(runs=found.runs, skipped=skipped)
+
+
+@contextmanager
+def unpacked(archive: Path) -> Iterator[Unpacked]:
+    """Unpack what can be read of an archive; engines and caches stay in it.
+
+    Raises
+    ------
+    FormatError
+        It is no archive, or damaged.
+    """
+    contents = read_tea(archive)
+    if contents.unlisted:
+        note(f"{archive}: not in its manifest: {', '.join(contents.unlisted)}")
+    top = Path(tempfile.mkdtemp(prefix="enginescope-"))
+    try:
+        folder = top / (archive.stem or "archive")
+        paths = extract_tea(archive, folder, lambda one: one.kind not in OPAQUE)
+        runs = tuple(one.parent for one in paths if one.name == RUN_DOCUMENT)
+        files = tuple(one for one in paths if not any(one.is_relative_to(run) for run in runs))
+        yield Unpacked(archive, folder, contents, runs, files)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def archive_sources(archive: Path) -> tuple[PlanSource, ...]:
+    """Return what an archive tells of each engine in it.
+
+    The engine itself is only asked where no plan of it was written.
+
+    Raises
+    ------
+    UsageError
+        There is nothing in it that can be read.
+    FormatError
+        It is no archive, or damaged.
+    MissingDependencyError, BackendError
+        There is an engine and nothing else, and it cannot be asked here.
+    """
+    with unpacked(archive) as found:
+        runs = [(load_path(one), one / RUN_DOCUMENT) for one in found.runs]
+        sources = [
+            source_of_run(run, kind="archive", where=found.name_of(document))
+            for run, document in runs
+        ]
+        for run in found.imported().runs:
+            plan = next((one.path for one in run.artifacts if one.kind == "plan"), None)
+            where = found.name_of(plan) if plan else str(archive)
+            sources.append(source_of_run(run, kind="archive", where=where))
+        if not any(one.plan for one in sources):
+            try:
+                sources = [*asked_engines(found)] or sources
+            except MissingDependencyError as error:
+                if not sources:
+                    raise
+                note(f"{error}; {error.hint}")
+    if not sources:
+        raise nothing_in(archive, found.contents)
+    return tuple(sources)
+
+
+def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
+    """Return the error for an archive in which nothing can be read."""
+    names = [one.name for one in contents.entries]
+    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    return UsageError(
+        f"{archive} holds nothing that can be read",
+        why=f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}",
+        hint="archives hold plans, layer times, logs, runs, or an engine",
+    )
+
+
+def asked_engines(found: Unpacked) -> Iterator[PlanSource]:
+    """Yield what TensorRT tells of the engines in an archive.
+
+    Raises
+    ------
+    MissingDependencyError, BackendError
+        They cannot be asked here.
+    """
+    names = {one.name for one in found.contents.entries if one.kind == "engine"}
+    for path in extract_tea(found.archive, found.folder, lambda one: one.name in names):
+        where = found.name_of(path)
+        source = engine_source(path, NOTHING_BESIDE, called=where)
+        # trex calls every engine so
+        name = found.archive.stem if path.name == _ENGINE_OF_TREX else source.name
+        yield replace(source, kind="archive", where=where, name=name)

@@ -1,0 +1,117 @@
+"""Zip files of unknown origin: no path leads out of a folder, no file grows beyond measure."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+from enginescope.core.errors import FormatError
+
+#: What reading a damaged zip file raises.
+UNREADABLE = (
+    *(OSError, EOFError, RuntimeError, ValueError, NotImplementedError),
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
+)
+#: What zip files begin with; the second of an empty one.
+ZIP_TAGS = (b"PK\x03\x04", b"PK\x05\x06")
+#: More files than that hold no engine; each costs memory before it is looked at.
+MOST_MEMBERS = 100_000
+#: A file that grows more than this, and beyond `LEAST_SUSPECT_BYTES`, was made to fill a disk.
+MOST_GROWTH = 500
+LEAST_SUSPECT_BYTES = 256 << 20
+_BLOCK_BYTES = 1 << 20
+_ENCRYPTED = 0x1
+
+
+class Member(NamedTuple):
+    """A file in a zip file and where it goes, below a folder."""
+
+    info: zipfile.ZipInfo
+    path: PurePosixPath
+
+
+@contextmanager
+def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
+    """Open a zip file; whatever is wrong with it, also later, becomes a `FormatError`.
+
+    Parameters
+    ----------
+    expected : str
+        What it should be, for the message.
+
+    Raises
+    ------
+    FormatError
+    """
+    try:
+        with zipfile.ZipFile(file) as packed:
+            yield packed
+    except UNREADABLE as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise FormatError(str(file), why=why or "it is damaged", expected=expected) from error
+
+
+def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:
+    """Return the files in a zip file; folders are left out.
+
+    Raises
+    ------
+    FormatError
+        A path may lead out of its folder, is a link, encrypted, or there twice; or it would grow
+        beyond measure.
+    """
+    infos = packed.infolist()
+    if len(infos) > MOST_MEMBERS:
+        raise FormatError(source, why=f"{len(infos):,} files, more than {MOST_MEMBERS:,}")
+    found: dict[PurePosixPath, Member] = {}
+    for info in infos:
+        path = _path(info, source)
+        if info.is_dir():
+            continue
+        if path in found:
+            raise FormatError(source, where=info.filename, why="a second file of that name")
+        found[path] = Member(info, path)
+    for path in found:
+        if not found.keys().isdisjoint(path.parents):
+            raise FormatError(source, where=str(path), why="a file of the name of its folder")
+    return list(found.values())
+
+
+def copy_member(packed: zipfile.ZipFile, member: Member, out: BinaryIO | None = None) -> str:
+    """Read a file, write it to `out` if there is one, and return its SHA-256.
+
+    The zip file's own checksum is checked too.
+    """
+    digest = hashlib.sha256()
+    with packed.open(member.info) as source:
+        while block := source.read(_BLOCK_BYTES):
+            digest.update(block)
+            if out is not None:
+                out.write(block)
+    return digest.hexdigest()
+
+
+def _path(info: zipfile.ZipInfo, source: str) -> PurePosixPath:
+    name = info.filename
+    path = PurePosixPath(name)
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
+    leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name[:2]
+    if leads_out or not is_plain or not path.parts:
+        why = "a link or a path that may lead out of its folder"
+        raise FormatError(source, where=name, why=why)
+    if not name.isprintable():
+        raise FormatError(source, where=repr(name), why="a name with control characters")
+    if info.flag_bits & _ENCRYPTED:
+        raise FormatError(source, where=name, why="it is encrypted")
+    growth = info.file_size / max(info.compress_size, 1)
+    if growth > MOST_GROWTH and info.file_size > LEAST_SUSPECT_BYTES:
+        why = f"it would grow {growth:,.0f} times, to {info.file_size:,} bytes"
+        raise FormatError(source, where=name, why=why)
+    return path

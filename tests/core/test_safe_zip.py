@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import hashlib
+import io
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from enginescope.core import safe_zip
+from enginescope.core.errors import FormatError
+from enginescope.core.safe_zip import copy_member, opened_zip, safe_members
+
+
+def packed(path: Path, **files: str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, text in files.items():
+            made.writestr(name, text)
+    return path
+
+
+def names(path: Path) -> list[str]:
+    with opened_zip(path, expected="a zip") as opened:
+        return [one.path.as_posix() for one in safe_members(opened, str(path))]
+
+
+def test_files_in_their_order_without_folders(tmp_path) -> None:
+    path = packed(tmp_path / "a.zip", **{"b/": "", "b/c.txt": "x", "a": "y"})
+    assert names(path) == ["b/c.txt", "a"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil", "a/../../evil", "/etc/evil", "a\\..\\evil", "C:/evil", ".", "a/.."]
+)
+def test_no_path_leads_out(tmp_path, name) -> None:
+    with pytest.raises(FormatError, match="may lead out"):
+        names(packed(tmp_path / "a.zip", **{name: "evil"}))
+
+
+def test_no_link(tmp_path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        link = zipfile.ZipInfo("link")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        made.writestr(link, "/etc/passwd")
+    with pytest.raises(FormatError, match="link: a link"):
+        names(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_no_second_file_of_a_name(tmp_path) -> None:
+    path = packed(tmp_path / "a.zip", a="1")
+    with zipfile.ZipFile(path, "a") as made:
+        made.writestr("a", "2")
+    with pytest.raises(FormatError, match="a second file of that name"):
+        names(path)
+
+
+def test_no_file_of_the_name_of_a_folder(tmp_path) -> None:
+    with pytest.raises(FormatError, match="of the name of its folder"):
+        names(packed(tmp_path / "a.zip", **{"a/b": "1", "a": "2"}))
+
+
+def test_no_name_that_a_terminal_obeys(tmp_path) -> None:
+    with pytest.raises(FormatError, match="control characters"):
+        names(packed(tmp_path / "a.zip", **{"a\x1b[2J": "1"}))
+
+
+def test_nothing_that_grows_beyond_measure(tmp_path, monkeypatch) -> None:
+    path = packed(tmp_path / "a.zip", a="0" * 3_000_000)
+    assert names(path) == ["a"]
+    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 1 << 20)
+    with pytest.raises(FormatError, match="it would grow"):
+        names(path)
+
+
+def test_not_too_many_files(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(safe_zip, "MOST_MEMBERS", 1)
+    with pytest.raises(FormatError, match="2 files, more than 1"):
+        names(packed(tmp_path / "a.zip", a="1", b="2"))
+
+
+def test_nothing_encrypted(tmp_path) -> None:
+    path = packed(tmp_path / "a.zip", a="1")
+    data = bytearray(path.read_bytes())
+    at = data.index(b"PK\x01\x02")
+    data[at + 8] |= 1  # general purpose flag of the central directory
+    path.write_bytes(bytes(data))
+    with pytest.raises(FormatError, match="encrypted"):
+        names(path)
+
+
+def test_a_copy_is_checked_and_known_by_its_content(tmp_path) -> None:
+    path = packed(tmp_path / "a.zip", a="x" * 3_000_000)
+    out = io.BytesIO()
+    with opened_zip(path, expected="a zip") as opened:
+        (member,) = safe_members(opened, "a.zip")
+        digest = copy_member(opened, member, out)
+        assert copy_member(opened, member) == digest
+    assert out.getvalue() == b"x" * 3_000_000
+    assert digest == hashlib.sha256(out.getvalue()).hexdigest()
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04 cut off"])
+def test_what_is_no_zip_file(tmp_path, content) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        names(path)
+    assert caught.value.hint == "expected a zip"
+
+
+def test_damage_inside_is_found_while_it_is_copied(tmp_path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as made:
+        made.writestr("a", b"y" * 1000)
+    path.write_bytes(path.read_bytes().replace(b"y" * 10, b"z" * 10, 1))
+    with pytest.raises(FormatError, match="CRC"), opened_zip(path, expected="a zip") as opened:
+        copy_member(opened, safe_members(opened, "a.zip")[0])
+
+
+def test_a_file_that_is_not_there(tmp_path) -> None:
+    with pytest.raises(FormatError, match="No such file"):
+        names(tmp_path / "none.zip")
