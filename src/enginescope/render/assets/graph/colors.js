@@ -21,10 +21,10 @@
       const { plan } = scene;
       this.scene = scene;
       this.mode = mode === "time" && !plan.isTimed ? "type" : mode;
-      this.most = 0;
-      if (this.mode === "time") {
-        for (let box = 0; box < scene.count; box++) this.most = Math.max(this.most, this.ms(scene.ids[box]) || 0);
-      }
+      // Layers against the slowest layer, groups against the longest group in sight: a layer keeps
+      // its colour whatever is folded.
+      this.most = plan.nodes.ms.reduce((most, one) => (one > most ? one : most), 0);
+      this.mostOfGroups = scene.ids.reduce((most, id) => Math.max(most, id < 0 ? this.ms(id) ?? 0 : 0), 0);
       this.cached = scene.ids.map((id) => this.colorOf(id));
     }
 
@@ -41,7 +41,7 @@
       if (id >= 0 && !plan.isLayer[id]) return null;
       if (this.mode === "time") {
         const ms = this.ms(id);
-        return ms === null || Number.isNaN(ms) ? null : viridis(Math.sqrt(ms / (this.most || 1)));
+        return ms === null || Number.isNaN(ms) ? null : viridis(Math.sqrt(ms / ((id < 0 ? this.mostOfGroups : this.most) || 1)));
       }
       if (this.mode === "findings") {
         const severity = id >= 0 ? plan.severity[id] : folding.sums[-1 - id].severity;

@@ -79,7 +79,8 @@
       if (coloring.mode === "time") {
         const bar = element("span", null, "graph-heat");
         bar.style.background = "linear-gradient(to right, " + Array.from({ length: 9 }, (_, at) => viridis(Math.sqrt(at / 8))).join(", ") + ")";
-        place.replaceChildren(element("span", "0 ms"), bar, element("span", msText(coloring.most) + " (the longest shown)"));
+        const words = coloring.mostOfGroups ? " a layer, " + msText(coloring.mostOfGroups) + " a group" : " a layer";
+        place.replaceChildren(element("span", "0"), bar, element("span", msText(coloring.most) + words));
         return;
       }
       place.replaceChildren(...coloring.legend().map((one) => {

@@ -104,7 +104,7 @@
   function msText(ms) {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return "";
     if (ms === 0) return "0 ms";
-    return (ms >= 100 ? ms.toFixed(0) : Number(ms.toPrecision(3)).toString()) + " ms";
+    return (ms >= 100 ? Math.round(ms).toLocaleString("en-US") : Number(ms.toPrecision(3)).toString()) + " ms";
   }
   function shareText(ms, total) {
     return ms && total ? Number(((100 * ms) / total).toPrecision(2)) + " %" : "";

@@ -139,6 +139,8 @@
     dots(boxes, width, height) {
       const { pen, k, look, shown } = this, { scene, coloring, marks } = shown, [left, top] = this.sight;
       const columns = Math.ceil(width / 2) + 2, cells = new Map();
+      // What is far taller than wide would be a hair.
+      const wide = scene.height > 20 * scene.width && k < DOTS / 4 ? 12 : 2.5;
       for (const box of boxes) {
         const x = (scene.boxes[4 * box] - left) * k, y = (scene.boxes[4 * box + 1] - top) * k;
         const key = Math.round(y / 2) * columns + Math.round(x / 2), weight = coloring.ms(scene.ids[box]) || 0;
@@ -146,7 +148,7 @@
         if (!old || rank > old[0]) cells.set(key, [rank, box]);
       }
       for (const [, box] of cells.values()) {
-        const w = Math.max(scene.boxes[4 * box + 2], 2.5 / k), h = Math.max(scene.boxes[4 * box + 3], 2 / k);
+        const w = Math.max(scene.boxes[4 * box + 2], wide / k), h = Math.max(scene.boxes[4 * box + 3], 2 / k);
         pen.globalAlpha = marksDim(marks, box) ? 0.15 : 1;
         pen.fillStyle = marks.found?.has(box) ? look.accent : coloring.of(box) ?? look.soft;
         pen.fillRect(scene.boxes[4 * box] - w / 2, scene.boxes[4 * box + 1] - h / 2, w, h);

@@ -116,7 +116,9 @@
         const flat = this.folding.edge[first + edge], key = edges.kind[flat] + " " + edges.tensor[flat];
         const source = ends[layout.source[edge]], target = ends[layout.target[edge]];
         const begin = layout.starts[edge], end = layout.starts[edge + 1];
-        if (layout.source[edge] === ENTRY && frame.entries.has(key)) this.points.push(frame.entries.get(key), frame.y - frame.h / 2);
+        // Edges that run together begin where they part: only the first reaches the border.
+        const isFromBorder = layout.source[edge] === ENTRY && layout.points[2 * begin + 1] < 1;
+        if (isFromBorder && frame.entries.has(key)) this.points.push(frame.entries.get(key), frame.y - frame.h / 2);
         for (let at = begin; at < end; at++) {
           let x = layout.points[2 * at], y = layout.points[2 * at + 1];
           const box = at === begin ? source : at === end - 1 ? target : null;

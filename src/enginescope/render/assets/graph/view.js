@@ -164,7 +164,7 @@
     // Move only as far as needed to have a box well in sight.
     bring(box) {
       const { boxes } = this.scene, { camera, canvas } = this, x = boxes[4 * box], y = boxes[4 * box + 1];
-      const scale = Math.max(camera.scale, 0.5), wide = canvas.clientWidth / 2 / scale - 130, high = canvas.clientHeight / 2 / scale - 60;
+      const scale = Math.max(camera.scale, 0.5), wide = canvas.clientWidth / 2 / scale - 220, high = canvas.clientHeight / 2 / scale - 90;
       const near = (from, to, room) => (room <= 0 ? to : from < to - room ? to - room : from > to + room ? to + room : from);
       this.look_at(near(camera.x, x, wide), near(camera.y, y, high), scale);
     }
@@ -208,12 +208,15 @@
       for (let group = this.folding.home[node]; group > 0; group = this.folding.parent[group]) this.state.open.add(group);
       this.state.selected = node;
       this.rebuild(false);
-      this.select(this.scene.boxOf[node], true);
+      const box = this.scene.boxOf[node];
+      this.select(box);
+      this.look_at(this.scene.boxes[4 * box], this.scene.boxes[4 * box + 1], Math.max(this.camera.scale, 0.7));
     }
 
     refold(folding) {
       const { selected } = this.state;
       Object.assign(this.state, { folding, open: new Set(), selected: null });
+      this.controls.show();
       this.rebuild(true);
       if (selected !== null && selected >= 0) this.select(this.scene.boxOf[selected], true);
       this.keep();
