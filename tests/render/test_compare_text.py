@@ -132,6 +132,15 @@ def test_no_line_is_longer_than_the_screen(width) -> None:
         assert max(map(len, text(found, width=width).splitlines())) <= width
 
 
+def test_narrow_screens_keep_the_difference_and_drop_the_share() -> None:
+    def heads(width: int) -> str:
+        lines = text(two(), width=width).splitlines()
+        return lines[lines.index("Layers that differ, the largest difference first") + 1]
+
+    assert "".join(heads(60).split()) == "AmsBmsB−Amsdiffersinlayer"
+    assert "share %" in heads(80)
+
+
 def test_names_cannot_steer_the_terminal() -> None:
     b = network_b()
     b.layers[0] = msgspec.structs.replace(b.layers[0], name="conv\x1b[31m")

@@ -90,8 +90,9 @@ def reformat_tables(layers: LayerComparison, top: int) -> Iterator[CompareTable]
 
 def explanation_table(layers: LayerComparison, top: int) -> CompareTable:
     """Return what explains the difference, the largest first; its last row is the whole."""
-    shown = layers.explanations[:top]
-    rest = layers.explanations[top:]
+    reasons = layers.explanations
+    shown = reasons[: len(reasons) if len(reasons) == top + 1 else top]
+    rest = reasons[len(shown) :]
     differences = [one.difference_ms for one in shown]
     shares = [one.share_pct for one in shown]
     counts = [len(one.members) for one in shown]

@@ -30,10 +30,13 @@ from enginescope.render.text import label_row, notice_lines, table
 _GAP = 2
 _LEAST_NAME = 12
 _LEAST_FACT = 18
+_NARROW = 72
 #: From here on there is room for types and reasons beside the names of layers.
 _WIDE = 120
+#: Ends of headers of columns that narrow screens go without.
+_SPARED = (" layers", "share %", "B − A ms")
 #: Header -> most columns of texts that are not the last.
-_SHORTENED = {"differs in": 24, "from → to": 28, "type": 28}
+_SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
 
 
 def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> RenderableType:
@@ -108,24 +111,41 @@ def _facts(found: CompareTable, width: int) -> list[RenderableType]:
 
 
 def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
-    """Return a table under its title; the last column takes the columns that are left."""
-    columns = [[_plain(row[at]) for row in found.rows] for at, _ in enumerate(found.headers)]
-    for at, header in enumerate(found.headers):
-        if header in _SHORTENED:
-            columns[at] = [shorten(one, _SHORTENED[header]) for one in columns[at]]
-    taken = sum(
-        max(len(one) for one in (name, *cells)) + _GAP
-        for name, cells in zip(found.headers[:-1], columns[:-1], strict=True)
-    )
-    spare = max(_LEAST_NAME, width - taken - 1)
-    columns[-1] = [shorten(one, spare) for one in columns[-1]]
+    """Return a table under its title; the last column takes the columns that are left.
+
+    Where they are too few, those of `_SPARED` are left out, the first first.
+    """
+    columns = {
+        header: [shorten(_plain(row[at]), _most(header, width)) for row in found.rows]
+        for at, header in enumerate(found.headers)
+    }
+    last = found.headers[-1]
+    for ending in _SPARED:
+        if _taken(columns) + _LEAST_NAME <= width:
+            break
+        columns = {name: cells for name, cells in columns.items() if not name.endswith(ending)}
+    spare = max(_LEAST_NAME, width - _taken(columns) - 1)
+    columns[last] = [shorten(one, spare) for one in columns[last]]
     lines: list[RenderableType] = [Text(found.title, style="bold")]
     if found.rows:
-        cells = list(zip(*columns, strict=True))
-        lines.append(table(found.headers, cells, right=found.numbers))
+        cells = list(zip(*columns.values(), strict=True))
+        right = [name for name in found.numbers if name in columns]
+        lines.append(table(tuple(columns), cells, right=right))
     if found.note or not found.rows:
         lines.append(Text(found.note or "none", style="dim"))
     return [*lines, Text()]
+
+
+def _most(header: str, width: int) -> int:
+    """Columns of the screen for a text of this column."""
+    most = _SHORTENED.get(header, width)
+    return min(most, width // 4) if header == "differs in" and width < _NARROW else most
+
+
+def _taken(columns: dict[str, list[str]]) -> int:
+    """Columns of the screen that all but the last take."""
+    widths = [max(map(len, (name, *cells))) + _GAP for name, cells in columns.items()]
+    return sum(widths[:-1])
 
 
 def _plain(text: str) -> str:
