@@ -134,7 +134,7 @@ def test_goldens(shared, name: str) -> None:
 def test_weights_of_gemm_layers_are_no_activations(
     shared, name: str, weights_mib: float, activations_mib: float
 ) -> None:
-    """AlexNet without gemm fusion has 116.5 and 3.1 MiB; trex says 4.7 and 114.9."""
+    """trex says 4.7 and 114.9 MiB of AlexNet; tests/trex holds the sum to its parameters."""
     plan, _ = parse_plan((shared / "trt10-rtx3060" / name).read_bytes(), name)
     totals = plan_totals(plan)
     assert totals.weights_bytes is not None

@@ -9,10 +9,13 @@ import pytest
 
 from enginescope.analysis.alignment import align
 from enginescope.analysis.alignment_times import paired_times
+from enginescope.analysis.comparison import compare
 from enginescope.analysis.plan_graph import plan_graph
 from enginescope.analysis.plan_view import PlanView
+from enginescope.formats.engine_run import EngineFacts, run_of_engine
 from enginescope.formats.onnx_graph import annotated_onnx, read_onnx_graph
 from enginescope.model.plan import Plan
+from enginescope.opened_plan import OpenedPlan
 from enginescope.render.explore_data import explore_csv
 from enginescope.render.explore_text import explore_text
 from enginescope.render.graph.drawing import draw
@@ -130,6 +133,9 @@ def test_convolutions_by_their_kernels() -> None:
         for at, kernel in enumerate(([3, 3], [1, 1], [3, 3]))
     ]
     frame = PlanView(plan_of(layers, "x", "y")).to_pandas("Convolution")
+    chart = OpenedPlan(plan_of(layers, "x", "y"), profile_of(("c0", 1.0), ("c1", 2.0)))
+    kernels = {one["Of"] for one in chart.chart("convolutions-by-kernel").rows()}
+    assert kernels == {"3×3", "1×1"}
     counts = frame["Kernel"].map(tuple).value_counts()
     assert isinstance(frame, pandas.DataFrame)
     assert counts.to_dict() == {(3, 3): 2, (1, 1): 1}
@@ -140,6 +146,14 @@ def test_plans_without_bindings_side_by_side() -> None:
     a, b = (plan_of(chain(("a", "kgen", "x", "t"), ("b", "kgen", "t", "y"))) for _ in range(2))
     found = paired_times(align(a, b), profile_of(("a", 1.0), ("b", 2.0)), profile_of(("a", 4.0)))
     assert [(one.a_ms, one.b_ms) for one in found.pairs] == [(1.0, 4.0), (2.0, None)]
+    whole = compare(
+        [
+            run_of_engine(EngineFacts(name=name, plan=plan, profile=profile_of(("a", ms))))
+            for name, plan, ms in (("one", a, 4.0), ("two", b, 3.0))
+        ]
+    )
+    assert [one.batch for one in whole.overview.plans] == [1, 1]  # of the deduced input
+    assert whole.overview.difference_ms(1) == -1.0
 
 
 def test_a_model_of_half_precision_for_a_viewer(tmp_path) -> None:

@@ -14,7 +14,9 @@ from enginescope.analysis.alignment import align
 from enginescope.analysis.alignment_times import paired_times
 from enginescope.analysis.layer_sum import LayerSum
 from enginescope.analysis.plan_graph import plan_graph
+from enginescope.analysis.plan_view import PlanView
 from enginescope.formats.exported_times import parse_times
+from enginescope.formats.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.trex_metadata import parse_trex_metadata
 from tests.trex import corrections
 from tests.trex.examples import (
@@ -282,6 +284,26 @@ def test_one_layer_keeps_all_its_findings(shared: Path) -> None:
     found = [it.subject for it in one.linted.findings if it.code in codes]
     lost = {name for name in names if names.count(name) > 1}
     assert all(found.count(name) >= names.count(name) for name in lost)
+
+
+#: Of torchvision's AlexNet.
+PARAMETERS = 61_100_840
+
+
+@pytest.mark.parametrize(
+    ("name", "element_bytes", "scalars"),
+    [("alexnet_fp16.graph", 2, 12), ("alexnet_torch_tensorrt.engine_info", 4, 0)],
+)
+def test_every_parameter_is_a_weight(
+    shared: Path, name: str, element_bytes: int, scalars: int
+) -> None:
+    """trex takes those of gemm layers for activations; their alphas and betas are the scalars."""
+    read = read_plan_files(PlanFiles(plan=shared / "trt10-rtx3060" / f"{name}.json"))
+    assert read.notices == ()
+    totals = PlanView(read.plan).totals
+    held = (totals.weights_bytes + totals.bias_bytes) / element_bytes
+    assert held == PARAMETERS + scalars
+    assert totals.unknown_tensors == 0
 
 
 def test_every_golden_is_looked_at(shared: Path) -> None:
