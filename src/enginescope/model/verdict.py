@@ -1,0 +1,106 @@
+"""What a comparison of two sides comes to."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+from enginescope.core.record import Record
+from enginescope.model.samples import Interval
+
+
+class VerdictKind(Enum):
+    """What may be said of B against A."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNDECIDED = "undecided"
+    INCOMPARABLE = "incomparable"
+
+
+class Reason(Enum):
+    """Why a verdict is what it is."""
+
+    BEYOND_THRESHOLD = "beyond-threshold"
+    WITHIN_THRESHOLD = "within-threshold"
+    INTERVAL_TOO_WIDE = "interval-too-wide"
+    NO_INTERVAL = "no-interval"
+    ONE_VALUE = "one-value"
+    CLOCK_STEP = "clock-step"
+    EXACT = "exact"
+    DIFFERENT = "different-conditions"
+
+
+class RatioEstimate(Record, frozen=True, kw_only=True):
+    """How many times A's median B's is.
+
+    Attributes
+    ----------
+    ratio : float
+        B ÷ A.
+    interval : Interval or None
+        Of the ratio; ``None`` where the samples cannot carry one.
+    method : {"rounds", "processes", "samples"}
+        What was taken as the unit: pairs of processes measured in turn, processes, or blocks of
+        samples within one process a side.
+    n_a, n_b : int
+        Units of either side: rounds, processes, or samples.
+    """
+
+    ratio: float
+    interval: Interval | None
+    method: Literal["rounds", "processes", "samples"]
+    n_a: int
+    n_b: int
+
+
+class Verdict(Record, frozen=True, kw_only=True):
+    """B against A in one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Tag of a `Metric`, or the name of a figure that a run has one of.
+    kind : VerdictKind
+    reason : Reason
+    a, b : float or None
+        The medians, in the unit of the metric.
+    estimate : RatioEstimate or None
+        ``None`` where there is nothing to divide.
+    threshold_pct : float
+        Smaller differences do not matter.
+    samples_a, samples_b : int
+        Samples of all processes together.
+    effective_a, effective_b : float or None
+        What they are worth.
+    processes_a, processes_b : int
+    more : int or None
+        How many more units of `estimate` would probably decide it; ``None`` where it is decided,
+        or where no number of them would.
+    detail : str or None
+        What the reason alone does not say: the conditions that differ, the step of the clock.
+    higher_is_better : bool
+    """
+
+    metric: str
+    kind: VerdictKind
+    reason: Reason
+    a: float | None = None
+    b: float | None = None
+    estimate: RatioEstimate | None = None
+    threshold_pct: float = 1.0
+    samples_a: int = 0
+    samples_b: int = 0
+    effective_a: float | None = None
+    effective_b: float | None = None
+    processes_a: int = 1
+    processes_b: int = 1
+    more: int | None = None
+    detail: str | None = None
+    higher_is_better: bool = False
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it says faster, slower or same."""
+        return self.kind in (VerdictKind.FASTER, VerdictKind.SLOWER, VerdictKind.SAME)

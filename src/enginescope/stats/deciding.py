@@ -1,0 +1,68 @@
+"""From a ratio and its interval to a verdict; when to look, and how sure to be at each look.
+
+A difference counts when the interval leaves out 1 and the ratio itself is beyond the threshold.
+Two sides are the same when the whole interval lies within it. Everything else is undecided.
+"""
+
+from __future__ import annotations
+
+import math
+
+from enginescope.model.verdict import RatioEstimate, Reason, VerdictKind
+
+#: Rounds after which an interleaved comparison may stop.
+LOOKS = (7, 10, 14, 20)
+#: Confidence at each, such that all together hold 95 % (Pocock 1977, *Group sequential methods*:
+#: nominal level 0.0182 for four looks), rounded to the side of caution.
+LOOK_CONFIDENCE = 0.984
+
+
+def decide(
+    estimate: RatioEstimate, threshold_pct: float, *, higher_is_better: bool = False
+) -> tuple[VerdictKind, Reason]:
+    """Return what may be said of B, and why.
+
+    Parameters
+    ----------
+    estimate : RatioEstimate
+        B ÷ A.
+    threshold_pct : float
+        Differences up to this do not matter: 1 means ratios of 1/1.01 … 1.01.
+    higher_is_better : bool
+        Of a rate; else of a time.
+    """
+    interval = estimate.interval
+    if interval is None:
+        return VerdictKind.UNDECIDED, Reason.NO_INTERVAL
+    edge = math.log1p(threshold_pct / 100)
+    low, middle, high = (math.log(one) for one in (interval.low, estimate.ratio, interval.high))
+    if -edge < low and high < edge:
+        return VerdictKind.SAME, Reason.WITHIN_THRESHOLD
+    if abs(middle) > edge and (low > 0 or high < 0):
+        better = (middle > 0) is higher_is_better
+        return (VerdictKind.FASTER if better else VerdictKind.SLOWER), Reason.BEYOND_THRESHOLD
+    return VerdictKind.UNDECIDED, Reason.INTERVAL_TOO_WIDE
+
+
+def more_needed(estimate: RatioEstimate, threshold_pct: float) -> int | None:
+    """Return how many more units would probably decide it, if the ratio stays where it is.
+
+    The half-width falls with the square root of their number. It has to come down to the ratio's
+    distance from 1, or to what is left of the threshold, whichever is the sooner.
+
+    Returns
+    -------
+    int or None
+        At least 1; ``None`` without an interval, or where it would take a hundred times as many.
+    """
+    interval = estimate.interval
+    if interval is None:
+        return None
+    edge, middle = math.log1p(threshold_pct / 100), math.log(estimate.ratio)
+    half = (math.log(interval.high) - math.log(interval.low)) / 2
+    wanted = abs(middle) if abs(middle) > edge else edge - abs(middle)
+    if wanted <= 0 or half <= 0:
+        return None
+    n = max(estimate.n_a, estimate.n_b)
+    factor = (half / wanted) ** 2
+    return max(1, math.ceil(n * factor) - n) if factor <= 100 else None

@@ -1,0 +1,67 @@
+"""Verdicts from intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginescope.model.samples import Interval
+from enginescope.model.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.stats.deciding import decide, more_needed
+
+
+def estimate(low: float, ratio: float, high: float, n: int = 10) -> RatioEstimate:
+    interval = Interval(low=low, high=high)
+    return RatioEstimate(ratio=ratio, interval=interval, method="rounds", n_a=n, n_b=n)
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind"),
+    [
+        ((0.95, 0.96, 0.97), VerdictKind.FASTER),
+        ((0.97, 0.98, 0.999), VerdictKind.FASTER),
+        ((1.02, 1.03, 1.04), VerdictKind.SLOWER),
+        ((0.995, 1.0, 1.005), VerdictKind.SAME),
+        ((1.001, 1.004, 1.007), VerdictKind.SAME),
+        ((0.97, 0.98, 1.001), VerdictKind.UNDECIDED),
+        ((0.985, 0.995, 0.999), VerdictKind.UNDECIDED),
+    ],
+)
+def test_verdicts(ends, kind) -> None:
+    assert decide(estimate(*ends), 1.0)[0] is kind
+
+
+def test_a_higher_rate_is_faster() -> None:
+    found = estimate(1.02, 1.03, 1.04)
+    assert decide(found, 1.0, higher_is_better=True)[0] is VerdictKind.FASTER
+
+
+def test_no_interval_decides_nothing() -> None:
+    none = RatioEstimate(ratio=3.0, interval=None, method="rounds", n_a=3, n_b=3)
+    assert decide(none, 1.0) == (VerdictKind.UNDECIDED, Reason.NO_INTERVAL)
+    assert more_needed(none, 1.0) is None
+
+
+@given(st.floats(-0.1, 0.1), st.floats(0, 0.1), st.floats(0, 0.1), st.floats(0.1, 5))
+def test_sides_exchanged_exchange_the_verdict(middle, down, up, threshold) -> None:
+    there = estimate(*(math.exp(one) for one in (middle - down, middle, middle + up)))
+    back = estimate(*(math.exp(-one) for one in (middle + up, middle, middle - down)))
+    opposite = {VerdictKind.FASTER: VerdictKind.SLOWER, VerdictKind.SLOWER: VerdictKind.FASTER}
+    found = decide(there, threshold)[0]
+    edges = [math.log1p(threshold / 100), 0.0]
+    ends = (middle - down, middle, middle + up)
+    if all(abs(abs(one) - edge) > 1e-9 for one in ends for edge in edges):
+        assert decide(back, threshold)[0] is opposite.get(found, found)
+
+
+def test_half_the_width_takes_four_times_as_many() -> None:
+    wide = estimate(math.exp(-0.02), math.exp(0.02), math.exp(0.06), n=10)
+    assert more_needed(wide, 1.0) == pytest.approx(30, abs=1)
+
+
+def test_what_lies_on_the_threshold_takes_for_ever() -> None:
+    edge = estimate(math.exp(-0.05), 1.01, math.exp(0.05))
+    assert more_needed(edge, 1.0) is None
