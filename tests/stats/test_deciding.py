@@ -62,6 +62,6 @@ def test_half_the_width_takes_four_times_as_many() -> None:
     assert more_needed(wide, 1.0) == pytest.approx(30, abs=1)
 
 
-def test_what_lies_on_the_threshold_takes_for_ever() -> None:
-    edge = estimate(math.exp(-0.05), 1.01, math.exp(0.05))
+def test_what_lies_just_inside_the_threshold_takes_for_ever() -> None:
+    edge = estimate(math.exp(-0.05), 1.01 - 1e-6, math.exp(0.05))
     assert more_needed(edge, 1.0) is None
