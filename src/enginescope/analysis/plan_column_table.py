@@ -15,7 +15,22 @@ from enginescope.model.timing import LayerTiming
 
 
 class LayerFacts(Record, frozen=True):
-    """Everything known of one layer."""
+    """Everything known of one layer.
+
+    Attributes
+    ----------
+    layer : Layer
+    size : LayerBytes
+    work : LayerWork
+    timing : LayerTiming or None
+    roof : LayerRoof or None
+    whole_ms : float or None
+        Sum of every time in the profile.
+    mean_ms : float or None
+        Mean time per iteration.
+    precision, output_precision : str or None
+        Names of the types of the first input and output.
+    """
 
     layer: Layer
     size: LayerBytes
@@ -23,21 +38,9 @@ class LayerFacts(Record, frozen=True):
     timing: LayerTiming | None
     roof: LayerRoof | None
     whole_ms: float | None
-
-    @property
-    def mean_ms(self) -> float | None:
-        """Mean time per iteration."""
-        return self.timing.mean_ms if self.timing else None
-
-    @property
-    def precision(self) -> str | None:
-        """Name of the first input's type."""
-        return _precision(self.layer.inputs)
-
-    @property
-    def output_precision(self) -> str | None:
-        """Name of the first output's type."""
-        return _precision(self.layer.outputs)
+    mean_ms: float | None
+    precision: str | None
+    output_precision: str | None
 
 
 class Column(Record, frozen=True, kw_only=True):
@@ -76,7 +79,8 @@ def _share_pct(row: LayerFacts) -> float | None:
     return 100 * mean_ms / row.whole_ms if mean_ms is not None and row.whole_ms else None
 
 
-def _precision(tensors: Sequence[Tensor]) -> str | None:
+def precision_name(tensors: Sequence[Tensor]) -> str | None:
+    """Return the name of the first tensor's type, or ``None``."""
     return tensors[0].dtype.value if tensors and tensors[0].dtype else None
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from enginescope.analysis.layer_bytes import LayerBytes
 from enginescope.analysis.layer_work import LayerWork
-from enginescope.analysis.plan_column_table import COLUMNS, TABLE, LayerFacts
+from enginescope.analysis.plan_column_table import COLUMNS, TABLE, LayerFacts, precision_name
 from enginescope.analysis.roofline import Roofline
 from enginescope.core.record import Record
 from enginescope.model.plan import Plan
@@ -60,17 +60,23 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
     roofs = {one.position: one for one in facts.roofline.layers} if facts.roofline else {}
     times = facts.attribution.layers if facts.attribution else None
     whole_ms = _whole_ms(facts.attribution) if facts.attribution else None
-    return [
-        LayerFacts(
-            layers[at],
-            facts.sizes[at],
-            facts.works[at],
-            times[at].timing if times else None,
-            roofs.get(at),
-            whole_ms,
+    found = []
+    for at in positions:
+        layer, timing = layers[at], times[at].timing if times else None
+        found.append(
+            LayerFacts(
+                layer,
+                facts.sizes[at],
+                facts.works[at],
+                timing,
+                roofs.get(at),
+                whole_ms,
+                timing.mean_ms if timing else None,
+                precision_name(layer.inputs),
+                precision_name(layer.outputs),
+            )
         )
-        for at in positions
-    ]
+    return found
 
 
 def _whole_ms(attribution: Attribution) -> float:
