@@ -14,6 +14,7 @@ from enginescope.analysis.plan_profile import (
     times_of_plan_profile,
 )
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.reformats import (
     ReformatLayer,
     ReformatShare,
@@ -164,6 +165,25 @@ def ordered(layers: tuple[ExploredLayer, ...], by: str) -> tuple[ExploredLayer, 
     falling = bool(known) and not isinstance(values[known[0]], str)
     known.sort(key=values.__getitem__, reverse=falling)
     return tuple(layers[at] for at in (*known, *(at for at in values if values[at] is None)))
+
+
+def view_of(found: Exploration, plan: Plan, profile: Profile | None) -> PlanView:
+    """Return a view of the plan that `found` is of, with what `found` holds of it already.
+
+    Parameters
+    ----------
+    found : Exploration
+    plan : Plan
+        Of the optimisation profile that was looked at.
+    profile : Profile or None
+        The same.
+    """
+    view = PlanView(plan, profile)
+    view.rows = tuple(one.row for one in found.layers)
+    view.sizes = tuple(one.sizes for one in found.layers if one.sizes is not None)
+    if found.totals is not None:
+        view.totals = found.totals
+    return view
 
 
 def _size(name: str) -> Callable[[ExploredLayer], int | None]:

@@ -154,6 +154,16 @@ class PlanView:
         """The layers' ONNX nodes and what each costs; ``None`` without a model."""
         return map_onnx(self.plan, self.onnx, self.attribution) if self.onnx else None
 
+    def against(self, gpu: GpuLimits | None, onnx: OnnxGraph | None) -> PlanView:
+        """Return the same plan held against a GPU, a model, or both.
+
+        What depends on neither is found once for both views.
+        """
+        made = PlanView(self.plan, self.profile, gpu=gpu, onnx=onnx)
+        made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
+        made.totals = self.totals
+        return made
+
     def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:
         """Return the layers that do work as columns, one row each; see ``docs/plan-columns.md``.
 

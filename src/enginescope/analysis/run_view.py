@@ -109,10 +109,8 @@ class RunView:
     @cached_property
     def layers(self) -> tuple[LayerRow, ...]:
         """Layers with their times: the plan joined with the profile, or either alone."""
-        view = self.plan_view
-        if view is not None and view.plan is self.run.plan and view.profile is self.run.profile:
-            return view.rows
-        return layer_rows(self.run.plan, self.run.profile)
+        whole = self._whole_plan
+        return whole.rows if whole else layer_rows(self.run.plan, self.run.profile)
 
     @cached_property
     def time_by_type(self) -> tuple[TimeShare, ...]:
@@ -127,7 +125,16 @@ class RunView:
     @cached_property
     def plan_totals(self) -> PlanTotals | None:
         """Counts and bytes of the plan, or ``None`` without one."""
-        return plan_totals(self.run.plan) if self.run.plan else None
+        if self.run.plan is None:
+            return None
+        return self._whole_plan.totals if self._whole_plan else plan_totals(self.run.plan)
+
+    @property
+    def _whole_plan(self) -> PlanView | None:
+        """`plan_view` where it is of all that the run has, not of one optimisation profile."""
+        view, run = self.plan_view, self.run
+        same = view is not None and view.plan is run.plan and view.profile is run.profile
+        return view if same else None
 
     @cached_property
     def plan_view(self) -> PlanView | None:

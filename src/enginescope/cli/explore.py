@@ -33,7 +33,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("explore")
-@click.argument("what", metavar="PLAN|FOLDER|RUN")
+@click.argument("what", metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @click.option("--profile", type=_FILE, help="Layer times.  [default: X.profile.json]")
 @click.option("--metadata", type=_FILE, help="trex's.  [default: X.profile.metadata.json]")
 @click.option("--build-metadata", type=_FILE, help="trex's.  [default: X.build.metadata.json]")
@@ -71,8 +71,9 @@ def command(
     """Say what a TensorRT plan consists of and where its time goes.
 
     A PLAN is the JSON of trtexec --exportLayerInfo, of the engine inspector, or trex's
-    X.graph.json; what is named like it is read too. A FOLDER holds the files of one engine. A RUN
-    is the beginning of an id, a tag, `latest`, or a run's folder.
+    X.graph.json; what is named like it is read too. An ENGINE is asked where TensorRT is
+    installed. A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the beginning of an
+    id, a tag, `latest`, or a run's folder.
     """
     check_exports(asked)
     check_drawing(asked)
@@ -98,7 +99,7 @@ def command(
         more = read_more(chosen.plan, chosen.profile, asked)
         explored = Explored(chosen, found, ordered(found.layers, sort), more)
         write_exports(explored, asked)
-        write_page(chosen, more, asked)
+        write_page(explored, asked)
         draw_plan(chosen, asked)
         if as_json:
             _print_json(explored)

@@ -13,8 +13,7 @@ from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.explore_more import More
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.cli.explore_exports import Explored
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,7 +29,7 @@ def page_option(function: F) -> F:
     return option(function)
 
 
-def write_page(source: PlanSource, more: More, asked: dict[str, Any]) -> None:
+def write_page(explored: Explored, asked: dict[str, Any]) -> None:
     """Write the page where it was asked for.
 
     Raises
@@ -41,18 +40,20 @@ def write_page(source: PlanSource, more: More, asked: dict[str, Any]) -> None:
     path = asked["html_file"]
     if path is None:
         return
+    from enginescope.analysis.exploration import view_of
     from enginescope.analysis.run_view import RunView
     from enginescope.core.jsonio import write_atomic
     from enginescope.render.page import report_page
     from enginescope.render.page_subject import PageSubject
 
-    run = source.as_run()
-    run = msgspec.structs.replace(run, notices=(*run.notices, *more.notices))
-    view = more.view
+    run, more = explored.source.as_run(), explored.more
+    view = RunView(msgspec.structs.replace(run, notices=(*run.notices, *more.notices)))
+    if run.plan is not None:
+        view.plan_view = view_of(explored.found, run.plan, run.profile)
     subject = PageSubject(
-        RunView(run),
-        gpu=view.gpu if view else None,
-        onnx=view.onnx if view else None,
+        view,
+        gpu=more.view.gpu if more.view else None,
+        onnx=more.view.onnx if more.view else None,
         story=more.story,
     )
     try:

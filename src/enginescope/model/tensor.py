@@ -115,7 +115,12 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
     @property
     def nbytes(self) -> int | None:
         """Bytes of the values alone: elements × element size, without padding."""
-        return _bytes_of(self.elements, self.dtype)
+        # All in one: a page over a large plan asks half a million times.
+        shape, dtype = self.shape, self.dtype
+        if shape is None or dtype is None or None in shape:
+            return None
+        bits = _BITS[dtype._name_]
+        return None if bits is None else -(-math.prod(cast("tuple[int, ...]", shape)) * bits // 8)
 
     @property
     def padded_nbytes(self) -> int | None:

@@ -61,7 +61,7 @@ class PageSubject:
         bare = self.view.plan_view
         if bare is None or (self.gpu is None and self.onnx is None):
             return bare
-        return PlanView(bare.plan, bare.profile, gpu=self.gpu, onnx=self.onnx)
+        return bare.against(self.gpu, self.onnx)
 
     @cached_property
     def findings(self) -> LintReport | None:
