@@ -31,7 +31,6 @@ from enginescope.render.compare_phrases import (
     evidence_text,
     pairing_sentence,
     plan_facts,
-    ratio_sentence,
     requests_sentence,
 )
 from enginescope.render.compare_tables import (
@@ -146,7 +145,7 @@ def _sentences(found: Comparison) -> list[str]:
     requests = requests_sentence(plans)
     made = [f"Whole requests, {requests}." if requests else None]
     if layers is not None:
-        made += [ratio_sentence(layers, plans), f"{pairing_sentence(layers, plans)}."]
+        made.append(f"{pairing_sentence(layers, plans)}.")
     return [one for one in made if one]
 
 

@@ -46,6 +46,9 @@ def answer(found: Comparison, threshold_pct: float) -> str:
         known = [one for one in (layers.a_ms, layers.b_ms) if one is not None]
         missing = "one plan has" if known else "the plans have"
         return f"Which is faster is not known: {missing} no layer times."
+    per_item = _per_item(found.overview.plans, threshold_pct)
+    if per_item is not None:
+        return per_item
     percent = abs(layers.difference_pct)
     times = f"{format_ms(layers.a_ms)} in A and {format_ms(layers.b_ms)} in B"
     amount = format_ms(abs(layers.difference_ms), 3)
@@ -79,17 +82,23 @@ def _fastest(found: Comparison) -> str:
     return f"{text}, {less} % less than those of A, {format_ms(time(base))}."
 
 
-def ratio_sentence(layers: LayerComparison, plans: tuple[PlanSummary, ...]) -> str | None:
-    """Say how the times per item compare where the batch is not the same."""
+def _per_item(plans: tuple[PlanSummary, ...], threshold_pct: float) -> str | None:
+    """Answer per item where the batches are known and not the same."""
     a, b = plans[:2]
     first, second = a.sum_per_item_ms, b.sum_per_item_ms
-    if layers.difference_ms is None or not first or not second or a.batch == b.batch:
+    if a.batch == b.batch or not first or not second:
         return None
+    whole = f"{format_ms(a.sum_ms)} for A's batch of {a.batch} and {format_ms(b.sum_ms)} for B's "
+    whole += f"batch of {b.batch}"
     percent = 100 * (second / first - 1)
-    word = "less" if percent < 0 else "more"
+    each = f"the layers add up to {format_ms(first)} in A and {format_ms(second)} in B: {whole}"
+    if abs(percent) <= threshold_pct:
+        return f"Per item A and B differ by less than {threshold_pct:g} %: {each}."
+    word, less = ("faster", "less") if percent < 0 else ("slower", "more")
+    share = format_significant(abs(percent))
     return (
-        f"Per item it is {format_ms(first)} in A, batch {a.batch}, and {format_ms(second)} in B, "
-        f"batch {b.batch}: {format_significant(abs(percent))} % {word}."
+        f"Per item B is {word}: its layers add up to {format_ms(second)}, {share} % {less} than "
+        f"A's {format_ms(first)}; it is {whole}."
     )
 
 

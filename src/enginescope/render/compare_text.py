@@ -13,7 +13,6 @@ from enginescope.render.compare_phrases import (
     answer,
     cause_text,
     pairing_sentence,
-    ratio_sentence,
     requests_sentence,
 )
 from enginescope.render.compare_tables import (
@@ -79,13 +78,11 @@ def _sentences(found: Comparison) -> list[tuple[str, str]]:
     rows = [("requests", requests)] if requests else []
     if layers is None:
         return rows
-    per_item = ratio_sentence(layers, plans)
-    if per_item:
-        rows.append(("per item", per_item))
     if layers.difference_ms and layers.explanations:
         most = layers.explanations[0]
         (difference,) = number_column([most.difference_ms], signed=True)
-        rows.append(("most of it", f"{cause_text(most)}, {difference} ms"))
+        each = " per iteration" if plans[0].batch != plans[1].batch else ""
+        rows.append(("most of it", f"{cause_text(most)}, {difference} ms{each}"))
     rows.append(("paired", pairing_sentence(layers, plans)))
     return rows
 
