@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from enginescope.cli.main import cli
 from tests.conftest import missing
 from tests.render.notebook.pages import ACTIVE, Fragment
 
@@ -62,6 +64,23 @@ def test_links_and_data_are_there(path: Path) -> None:
     code = "\n".join(source(one) for one in cells if one["cell_type"] == "code")
     assert "shared" not in code
     assert not re.search(r"https?://", code)
+
+
+def test_commands_are_there() -> None:
+    words = [
+        source(cell)
+        for path in NOTEBOOKS
+        for cell in read(path)["cells"]
+        if cell["cell_type"] == "markdown"
+    ]
+    words.append((ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8"))
+    found = re.findall(r"`enginescope ([a-z]+)([^`]*)`", "\n".join(words))
+    assert {"explore", "compare", "process"} <= {verb for verb, _ in found}
+    for verb, rest in found:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None, verb
+        known = {option for one in command.params for option in one.opts}
+        assert set(re.findall(r"--[a-z-]+", rest)) <= known, (verb, rest)
 
 
 @pytest.mark.slow
