@@ -39,8 +39,8 @@ def graph_png(text: str, scale: float | None = None) -> bytes:
     if not _fits(width, height, scale):
         raise UsageError(
             f"a PNG of {width * scale:,.0f} × {height * scale:,.0f} pixels is too large",
-            why=f"at most {MOST_SIDE:,} a side and {MOST_PIXELS // 10**6:,} million in all",
-            hint="--svg FILE has no limit; --beam LAYER,N or --filter TEXT draws less of the plan",
+            why=f"at most {MOST_SIDE:,} a side and {MOST_PIXELS // 10**6:,} million pixels in all",
+            hint="--svg FILE has no limit; --fold, --beam LAYER,N and --filter WHAT draw less",
         )
     return svg_png(text, scale)
 
