@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.formats.importer import import_artifacts
+from enginescope.formats.tea_reader import check_tea, read_tea
 from tests.fakes.loading import VERSIONS, environment
 
 NAMES = (
@@ -50,6 +51,21 @@ def test_trex_finds_all_its_files(convnet, tmp_path, version) -> None:
     assert run.tool is not None
     assert run.tool.passed
     assert not [one for one in run.notices if one.code == "W-SUMMARY-MISMATCH"]
+
+
+@pytest.mark.slow
+def test_all_of_it_as_one_file(convnet, tmp_path) -> None:
+    folder, cache = tmp_path / "out", tmp_path / "mine.cache"
+    flags = ("--archive", "--duration=0.2", f"--timingCacheFile={cache}")
+    ended = process(tmp_path, str(convnet), str(folder), *flags)
+    assert ended.returncode == 0, ended.stderr
+    archive = folder / f"{convnet.name}.engine.tea"
+    assert str(archive) in ended.stdout.splitlines()
+    kinds = {one.name: one.kind for one in read_tea(archive).entries}
+    assert set(kinds) == {*(f"{convnet.name}.engine{ending}" for ending in NAMES), "mine.cache"}
+    assert kinds[f"{convnet.name}.engine"] == "engine"
+    assert kinds["mine.cache"] == "timing_cache"
+    assert check_tea(archive) == ()
 
 
 @pytest.mark.slow

@@ -65,8 +65,9 @@ def command(
 ) -> int:
     """Look for what may cost time in the plan of each TARGET, most time at stake first.
 
-    A TARGET is a plan (trtexec --exportLayerInfo), a folder of such files, or a run: the beginning
-    of an id, a tag, `latest`, or its folder. Rules are told by code (PLAN104), by the beginning of
+    A TARGET is a plan (trtexec --exportLayerInfo), an engine where TensorRT is installed, a folder
+    or an archive of such files, or a run: the beginning of an id, a tag, `latest`, or its folder.
+    Rules are told by code (PLAN104), by the beginning of
     one, or by name; docs/rules.md has them all.
     """
     from enginescope.cli.plan_source import Beside

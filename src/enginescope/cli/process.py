@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
 _RUN = re.compile(r"^enginescope: run (\w+)$", re.MULTILINE)
 _USAGE = 2
+_CACHE = "--timingCacheFile"
 #: Flags whose files process names.
 _NAMED_HERE = (
     *("--onnx", "--saveEngine", "--loadEngine"),
@@ -32,8 +33,11 @@ _NAMED_HERE = (
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.option("--archive", is_flag=True, help="All of it as MODEL.engine.tea too.")
 @click.option("--store", "store_folder", type=click.Path(file_okay=False), help="Folder of runs.")
-def command(model: Path, folder: Path, flags: tuple[str, ...], store_folder: str | None) -> None:
+def command(
+    model: Path, folder: Path, flags: tuple[str, ...], archive: bool, store_folder: str | None
+) -> None:
     """Build MODEL, measure and profile it, and leave all that trex reads in FOLDER.
 
     FLAGS are trtexec's, for both steps: --fp16 --shapes=input:8x3x224x224. Written are
@@ -72,11 +76,25 @@ def command(model: Path, folder: Path, flags: tuple[str, ...], store_folder: str
         *(_MEASURING if version_numbers(version) < (11,) else ()),
     )
     run = _step("profile", engine, (*measured, *shared))
+    if archive:
+        _archive(engine, flags)
     for file in sorted(folder.glob(f"{engine.name}*")):
         print(file)
     if run:
         at = f" --store {shlex.quote(store_folder)}" if store_folder else ""
         note(f"report: enginescope report{at} {run[:8]}")
+
+
+def _archive(engine: Path, flags: tuple[str, ...]) -> None:
+    """Write the engine and what lies beside it to one file, with the timing cache of the flags."""
+    from enginescope.cli.archive_files import gathered
+    from enginescope.formats.tea_writer import write_tea
+
+    target = Path(f"{engine}.tea")
+    files = [one for one in sorted(engine.parent.glob(f"{engine.name}*")) if one != target]
+    files += [Path(one.partition("=")[2]) for one in flags if one.startswith(f"{_CACHE}=")]
+    found = gathered([str(one) for one in files if one.is_file()])
+    write_tea(target, found.files, found.subjects)
 
 
 def _check_flags(model: Path, flags: tuple[str, ...]) -> None:

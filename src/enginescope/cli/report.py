@@ -19,7 +19,7 @@ _MOST_LETTERS = 60
 
 
 @click.command("report")
-@click.argument("names", metavar="[RUN|PLAN|FOLDER]...", nargs=-1)
+@click.argument("names", metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1)
 @click.option(
     "-o",
     "--output",
@@ -39,7 +39,8 @@ def command(
     """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
 
     A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
-    Of a PLAN's JSON or a FOLDER of files, what they tell of each engine; nothing is stored.
+    Of a PLAN's JSON, an ENGINE, a FOLDER or an ARCHIVE of files, what they tell of each engine;
+    nothing is stored.
     """
     from enginescope.analysis.run_view import RunView
     from enginescope.cli.plan_sources import sources
