@@ -93,6 +93,13 @@ def test_unknown_precisions_have_words() -> None:
     assert found["card-memory"].empty == "The plan does not say how large its tensors are."
 
 
+def test_what_myelin_hides_is_said() -> None:
+    assert sections_of(run_of(small_plan()))["card-memory"].facts["hidden"] is None
+    layers = tuple(replace(one, type="Myelin") for one in small_plan().layers)
+    found = sections_of(run_of(replace(small_plan(), layers=layers)))
+    assert found["card-memory"].facts["hidden"].startswith("5 Myelin layers (ForeignNode): ")
+
+
 def test_the_slowest_are_coloured_by_what_tells_them_apart() -> None:
     def title(run: Run) -> str:
         charts = sections_of(run)["card-convolutions"].charts

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.plan_view import PlanView
 from enginescope.render.charts.card.every import charts_of
+from enginescope.render.charts.card.wording import counted
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -28,4 +30,16 @@ def card_memory(subject: PageSubject) -> Section | None:
         title="Memory of the layers",
         charts=charts,
         empty=None if charts else _NOTHING,
+        facts={"hidden": _hidden(subject.plan)},
+    )
+
+
+def _hidden(view: PlanView) -> str | None:
+    """Say that Myelin keeps to itself what is inside its layers."""
+    count = sum("Myelin" in (one.type, one.subtype) for one in view.layers)
+    if not count:
+        return None
+    return (
+        f"{counted(count, 'Myelin layer')} (ForeignNode): the plan does not tell the weights and "
+        "the intermediate tensors inside, which are missing below."
     )
