@@ -18,6 +18,7 @@ from enginescope.model.tensor import Tensor
 from enginescope.model.tensor_values import TensorValues
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
+from enginescope.model.turn import Turn
 
 #: Version of the stored form. Raised when an old reader could misread a new file.
 SCHEMA_VERSION = 1
@@ -166,6 +167,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     device_memory : DeviceMemory or None
     answers : tuple of TensorValues
         Values of the outputs, where they were asked for.
+    turn : Turn or None
+        Its place in a comparison whose sides were measured in turn.
     """
 
     id: str
@@ -198,6 +201,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     notices: tuple[Notice, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     tags: tuple[str, ...] = ()
+    turn: Turn | None = None
     schema_version: int = SCHEMA_VERSION
 
     def series(self, metric: str) -> Samples | None:

@@ -1,0 +1,187 @@
+"""Two sides of runs held against each other."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.comparability import CONDITIONS, differences
+from enginescope.analysis.verdicts import Terms, verdicts
+from enginescope.core.errors import UsageError
+from enginescope.model.build import BuildReport
+from enginescope.model.environment import Device, Environment, Host
+from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.model.run import Outcome, OutcomeKind, Phase, Run
+from enginescope.model.samples import Samples, frozen
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.turn import Turn
+from enginescope.model.verdict import Reason, VerdictKind
+
+replace = msgspec.structs.replace
+DRAW = np.random.default_rng(0)
+
+
+def process(median_ms: float, *, n: int = 400, turn: Turn | None = None, **more) -> Run:
+    """A run whose samples lie around a median."""
+    values = median_ms * (1 + 0.002 * DRAW.standard_normal(n))
+    more.setdefault("job", job())
+    return Run(
+        id="0123456789abcdef",
+        created="2026-01-01T00:00:00.000000Z",
+        origin="measured",
+        samples=(Samples(metric="latency", values_ms=frozen(values)),),
+        turn=turn,
+        **more,
+    )
+
+
+def job(precision: str | None = None, **mode) -> Job:
+    return Job(
+        subject=Subject(name="net.onnx", kind="onnx"),
+        backend=BackendSpec(name="ort-cpu", precision=precision),
+        workload=Workload(batch=1, mode=Mode(**mode)),
+    )
+
+
+def sides(ratio: float, *, rounds: int = 10, noise: float = 0.01, shared: float = 0.0):
+    a, b = [], []
+    for number in range(rounds):
+        level = np.exp(shared * DRAW.standard_normal())
+        for side, runs, factor in (("A", a, 1.0), ("B", b, ratio)):
+            turn = Turn(comparison="c0", side=side, round=number, place=0)
+            own = np.exp(noise * DRAW.standard_normal())
+            runs.append(process(factor * level * own, turn=turn))
+    return a, b
+
+
+def headline(a, b, **terms):
+    return verdicts(a, b, Terms(**terms))[0]
+
+
+def test_rounds_are_paired_and_what_they_share_divides_out() -> None:
+    found = headline(*sides(1.05, shared=0.3))
+    assert found.kind is VerdictKind.SLOWER
+    assert found.estimate.method == "rounds"
+    assert found.estimate.ratio == pytest.approx(1.05, rel=0.02)
+    assert (found.processes_a, found.processes_b) == (10, 10)
+    assert found.samples_a == 4000
+    assert found.effective_a > 1000
+
+
+def test_a_round_that_one_side_lost_is_left_out() -> None:
+    a, b = sides(1.0, noise=0.001)
+    failed = replace(a[3], outcome=Outcome(kind=OutcomeKind.CRASHED, message="gone"))
+    found = headline([*a[:3], failed, *a[4:]], b)
+    assert found.estimate.n_a == 9
+    assert found.kind is VerdictKind.SAME
+
+
+def test_processes_without_turns_are_two_groups() -> None:
+    a = [process(one) for one in (1.0, 1.001, 0.999, 1.002, 1.0)]
+    b = [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)]
+    found = headline(a, b)
+    assert found.estimate.method == "processes"
+    assert found.kind is VerdictKind.FASTER
+
+
+def test_two_processes_a_side_say_how_much_and_not_whether() -> None:
+    found = headline([process(1.0)] * 2, [process(1.5)] * 2)
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.NO_INTERVAL)
+    assert found.estimate.ratio == pytest.approx(1.5, rel=0.01)
+
+
+def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
+    small = headline([process(1.0)], [process(1.02)])
+    assert small.kind is VerdictKind.UNDECIDED
+    assert headline([process(1.0)], [process(1.1)]).kind is VerdictKind.SLOWER
+    assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("precision", {"job": job("fp16")}),
+        ("graph", {"job": job(cuda_graph=True)}),
+        ("gpu", {"environment": Environment(devices=(Device(name="H200", driver="580"),))}),
+        ("cpu", {"environment": Environment(host=Host(cpu_model="Other", cores_usable=2))}),
+        ("shapes", {"inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)}),
+    ],
+)
+def test_other_conditions_are_incomparable_unless_meant(key, change) -> None:
+    host = Host(cpu_model="Xeon", cores_usable=2)
+    base = {
+        "job": job("fp32", cuda_graph=False),
+        "environment": Environment(host=host, devices=(Device(name="A100", driver="580"),)),
+        "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
+    }
+    if key in ("gpu", "cpu"):
+        other = change["environment"]
+        change = {
+            "environment": replace(
+                base["environment"],
+                **{name: getattr(other, name) for name in ("devices" if key == "gpu" else "host",)},
+            )
+        }
+    elif "job" in change and key == "precision":
+        change = {"job": job("fp16", cuda_graph=False)}
+    elif "job" in change:
+        change = {"job": job("fp32", cuda_graph=True)}
+    a, b = [process(1.0, **base)], [process(2.0, **{**base, **change})]
+    found = headline(a, b)
+    assert (found.kind, found.reason) == (VerdictKind.INCOMPARABLE, Reason.DIFFERENT)
+    assert CONDITIONS[key].title in found.detail
+    assert found.estimate.ratio == pytest.approx(2, rel=0.01)
+    assert [one.key for one in differences(a, b)] == [key]
+    assert headline(a, b, across=(key,)).kind is VerdictKind.SLOWER
+
+
+def test_what_is_not_known_is_no_difference() -> None:
+    a = [process(1.0, environment=Environment(host=Host(cpu_model="Xeon")))]
+    assert differences(a, [process(1.0)]) == ()
+
+
+def test_an_unknown_condition_is_named() -> None:
+    with pytest.raises(UsageError, match="--across drivr"):
+        headline([process(1.0)], [process(1.0)], across=("drivr",))
+
+
+def test_steps_of_the_clock_decide_nothing() -> None:
+    coarse = [
+        replace(
+            process(1.0),
+            samples=(
+                Samples(
+                    metric="latency", values_ms=frozen(np.repeat([middle, middle + 0.05], 200))
+                ),
+            ),
+        )
+        for middle in (1.0, 1.02)
+    ]
+    found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.CLOCK_STEP)
+    assert "steps" in found.detail
+
+
+def test_figures_that_each_process_has_one_of() -> None:
+    built = BuildReport(engine="x", engine_bytes=1000, build_ms=5.0)
+    a = [process(1.0, phases=(Phase(name="load", duration_ms=10.0),), build=built)]
+    heavier = replace(built, engine_bytes=1100)
+    b = [process(1.0, phases=(Phase(name="load", duration_ms=30.0),), build=heavier)]
+    found = {one.metric: one for one in verdicts(a, b)}
+    assert (found["load"].kind, found["load"].reason) == (
+        VerdictKind.UNDECIDED,
+        Reason.ONE_VALUE,
+    )
+    assert found["load"].estimate.ratio == pytest.approx(3)
+    assert found["engine_size"].kind is VerdictKind.SLOWER
+    assert found["engine_size"].reason is Reason.EXACT
+    assert "first_inference" not in found
+    many = verdicts(a * 5, b * 5)
+    assert {one.metric: one.kind for one in many}["load"] is VerdictKind.SLOWER
+
+
+def test_a_side_without_a_good_run_is_an_error() -> None:
+    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
+    with pytest.raises(UsageError, match="no memory"):
+        verdicts([failed], [process(1.0)])
