@@ -45,6 +45,8 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     tab.open(path)
     places = tab.evaluate("document.querySelectorAll('.vis').length")
     assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places == 5
+    picture = "document.querySelector('#summary .vis svg').getBoundingClientRect().bottom"
+    assert tab.evaluate(picture) <= 800
     # changes first, what does not differ folded
     assert tab.evaluate(OUTPUT) == "6 of 8 pairs"
     assert tab.evaluate(SHOWN)[0] == "conv1/x"

@@ -53,6 +53,12 @@ _ROWS = 200
 MAX_CARRIED_PAIRS = 1_500
 
 
+#: Facts that stand in the table of plans alone, so that the first screen holds the picture.
+_NOT_ON_CARDS = frozenset(
+    {"sum of layers", "… per item", "Latency (trtexec)", "throughput", "weights", "activations"}
+)
+
+
 class PlanCard(Record, frozen=True, kw_only=True):
     """One plan on the first screen; `part_pct`: its time as a part of the longest of all."""
 
@@ -88,7 +94,8 @@ def compare_page(
         answer=answer(found, chosen.threshold_pct),
         sentences=_sentences(found),
         cards=_cards(found.overview.plans),
-        notices=sorted(found.notices, key=lambda one: one.level != "warning"),
+        warnings=[one for one in found.notices if one.level == "warning"],
+        notes=[one for one in found.notices if one.level != "warning"],
         charts={one.key: one for one in charts},
         first=_first_picture(found),
         tables=_tables(found, whole),
@@ -158,7 +165,7 @@ def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
             name=plan.name,
             time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
             part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
-            facts=tuple((name, cells[at]) for name, cells in facts if name != "sum of layers"),
+            facts=tuple((name, cells[at]) for name, cells in facts if name not in _NOT_ON_CARDS),
         )
         for at, plan in enumerate(plans)
     ]

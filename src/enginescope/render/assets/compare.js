@@ -35,7 +35,7 @@
     longest = Math.max(longest, value("a_ms", row) ?? 0, value("b_ms", row) ?? 0);
     unfolded += value("is_shown", row);
   }
-  const places = longest > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(longest)))) + 1 : 4;
+  const places = longest > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(longest)))) : 4;
 
   // What can be asked for: everything, what differs, or one type of layer.
   const tests = new Map([

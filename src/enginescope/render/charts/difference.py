@@ -199,7 +199,7 @@ def _speedup_spec(rows: list[Spec]) -> Spec:
                     "y": _names_axis(rows, 270),
                     "x": quantity(
                         "one",
-                        "A's time ÷ B's (above 1: B is faster)",
+                        "A ÷ B; above 1: B is faster",
                         scale={"zero": False},
                         axis={"tickCount": 8},
                     ),
