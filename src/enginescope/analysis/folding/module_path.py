@@ -11,6 +11,7 @@ Path = tuple[str, ...]
 
 _JOINT = re.compile(r" \+ |, |\.\.\.(?=/)")
 _AROUND = re.compile(r"^(?:PWN\(|\{?ForeignNode\[|\()+|[)\]}]+$")
+_BRACKET = re.compile(r"[(\[)\]}]")
 #: TensorRT's own layers bear the name of the layer they serve.
 _COPY = re.compile(r"^Reformatting CopyNode for (?:Input|Output) Tensor \d+ (?:to|from) ")
 _WEIGHTS = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.(?:weight|bias|kernel|scale)$")
@@ -26,7 +27,9 @@ def module_path(layer: Layer) -> Path | None:
     nodes. ``()``: they share no module.
     """
     found = _paths(layer.onnx_nodes) or _paths(_parts(layer.name))
-    return shared_path(found) if found else None
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else shared_path(found)
 
 
 def shared_path(paths: Sequence[Path]) -> Path:
@@ -41,7 +44,9 @@ def shared_path(paths: Sequence[Path]) -> Path:
 
 
 def _parts(name: str) -> list[str]:
-    return [_AROUND.sub("", one) for one in _JOINT.split(_COPY.sub("", name))]
+    if name.startswith("Reformatting"):
+        name = _COPY.sub("", name)
+    return [_AROUND.sub("", one) if _BRACKET.search(one) else one for one in _JOINT.split(name)]
 
 
 def _paths(names: Iterable[str]) -> list[Path]:
@@ -55,8 +60,8 @@ def _paths(names: Iterable[str]) -> list[Path]:
 
 
 def _of_node(name: str) -> Path:
-    steps = [one for one in name.split("/") if one]
-    return tuple(steps[:-1][:_DEEPEST])
+    steps = name.strip("/").split("/", _DEEPEST + 1)
+    return tuple(filter(None, steps[:-1][:_DEEPEST]))
 
 
 def _of_weights(name: str) -> Path:
