@@ -2,8 +2,9 @@
 
 Every figure is the median of several processes. The plans are synthetic: `chain`, a residual
 network end to end, and `transformer`, with residuals and If branches; see `synthetic_plans.py`.
-Limits are held against CPU seconds: on a quiet machine, the seconds of the clock. Growth is how
-many times the CPU time ten times the layers take. Ends with 1 if a limit is passed.
+Limits are held against the least CPU seconds of the rounds, on a quiet machine the seconds of the
+clock: what others do at the same time is not the work's. Growth is how many times those ten times
+the layers take. Ends with 1 if a limit is passed.
 
 python benchmarks/explore/table.py [--rounds N] [--only WORK …]
 """
@@ -137,7 +138,7 @@ def growth(small: Case, large: Case) -> float | None:
     """CPU time of ten times the layers, as a multiple."""
     if small.failure or large.failure:
         return None
-    times = statistics.median(large.cpu_s) / statistics.median(small.cpu_s)
+    times = min(large.cpu_s) / min(small.cpu_s)
     return float(10 ** (math.log(times) / math.log(large.layers / small.layers)))
 
 
@@ -153,16 +154,29 @@ def line(case: Case, grown: float | None) -> tuple[list[str], bool]:
         case.trex,
     ]
     if case.failure:
-        return [*cells, "", "", "", ", ".join(most), "", case.failure], False
+        return [*cells, "", "", "", "", ", ".join(most), "", case.failure], False
     wall_s, cpu_s, peak_mib = map(statistics.median, (case.wall_s, case.cpu_s, case.peak_mib))
-    kept = cpu_s <= case.most_s and peak_mib <= case.most_mib and (grown or 0) <= MOST_GROWTH
-    cells += [f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{peak_mib:.0f}", ", ".join(most)]
+    least_s = min(case.cpu_s)
+    kept = least_s <= case.most_s and peak_mib <= case.most_mib and (grown or 0) <= MOST_GROWTH
+    cells += [f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{least_s:.2f}", f"{peak_mib:.0f}", ", ".join(most)]
     return [*cells, f"{grown:.1f} ×" if grown else "", "" if kept else "over"], kept
 
 
 def show(groups: list[tuple[Case, ...]]) -> bool:
     """Print the table as Markdown; return whether all limits are kept."""
-    head = ["work", "plan", "layers", "trex 0.2.1", "s", "CPU s", "MiB", "limit", "growth", ""]
+    head = [
+        "work",
+        "plan",
+        "layers",
+        "trex 0.2.1",
+        "s",
+        "CPU s",
+        "least",
+        "MiB",
+        "limit",
+        "growth",
+        "",
+    ]
     table, fine = [head], True
     for group in groups:
         for case in group:
