@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from enginescope.analysis.attribution import attribute
-from enginescope.analysis.folding.fold import fold, folded
 from enginescope.analysis.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.plan_graph_part import GraphPart
 from enginescope.core.errors import UsageError
@@ -14,12 +13,9 @@ from enginescope.model.environment import Device
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
 from enginescope.model.timing import Attribution, Profile
-from enginescope.render.graph.dot import dot
 from enginescope.render.graph.drawing import Drawing, boxes_of, drawn
 from enginescope.render.graph.faces import Wording
 from enginescope.render.graph.layouts import laid_out_by
-from enginescope.render.graph.raster import graph_png
-from enginescope.render.graph.selection import selected
 from enginescope.render.graph.sketch import Sketch, findings_by_layer, sketch
 from enginescope.render.graph.svg import SvgLook, svg
 
@@ -63,6 +59,9 @@ _UNFOLDED = {
 class Picture:
     """Pictures of one plan; what they have in common is made once.
 
+    What only some pictures need is imported where they need it: a small plan is drawn in less time
+    than that takes.
+
     Parameters
     ----------
     plan : Plan
@@ -90,10 +89,14 @@ class Picture:
 
     def png(self, scale: float | None = None) -> bytes:
         """Return the picture as PNG, on white."""
+        from enginescope.render.graph.raster import graph_png
+
         return graph_png(self.svg(theme="light"), scale)
 
     def dot(self) -> str:
         """Return it as DOT text."""
+        from enginescope.render.graph.dot import dot
+
         return dot(self._sketch, self.wish.coloring, self._part)
 
     @cached_property
@@ -108,6 +111,8 @@ class Picture:
                 why="it is of the whole plan: layers in a group cannot be chosen",
                 hint="leave out --beam, --filter and --highlight",
             )
+        from enginescope.analysis.folding.fold import fold, folded
+
         tree = fold(graph, wish.fold)
         if tree is None:
             self._note(_UNFOLDED[wish.fold])
@@ -120,6 +125,10 @@ class Picture:
     @cached_property
     def _part(self) -> GraphPart | None:
         wish = self.wish
+        if not (wish.beam or wish.filters or wish.highlights):
+            return None
+        from enginescope.render.graph.selection import selected
+
         return selected(
             self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
         )
