@@ -8,6 +8,8 @@ from enginescope.render.charts.spec import Spec, quantity
 from enginescope.render.charts.tips import with_tips
 
 ROW_HEIGHT = 19
+#: Less than half of a narrow page.
+_LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 
 
 def group_color(
@@ -40,6 +42,8 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
         The channel.
     """
     names = {one["row"]: one["label"] for one in rows}
+    counts = all(isinstance(one["value"], int) for one in rows)
+    whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
     return {
         "data": {"values": [{**one, "part": at} for at, one in enumerate(told)]},
@@ -51,9 +55,13 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
+                "axis": {
+                    "labelExpr": "names[datum.value]",
+                    "labelLimit": _LABEL_WIDTH,
+                    "ticks": False,
+                },
             },
-            "x": quantity("value", x_title, axis={"tickCount": 8}),
+            "x": quantity("value", x_title, axis={"tickCount": 8, **whole}),
             "order": {"field": "part", "type": "quantitative"},
             "color": color,
             "tooltip": tips_channel,

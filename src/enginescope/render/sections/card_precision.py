@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.render.charts.card.every import charts_of
+from enginescope.render.charts.spec import Chart
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -18,11 +19,16 @@ _NOTHING = (
 )
 
 
+def _is_trivial(chart: Chart) -> bool:
+    """Whether it shows that all layers read and write one type, which the first chart says."""
+    return chart.key == "precision-changes" and len(chart.spec["data"]["values"]) == 1
+
+
 def card_precision(subject: PageSubject) -> Section | None:
     """What part each precision has, and where precisions change; ``None`` without a plan."""
     if subject.plan is None or subject.plan.plan.source_schema == "names-only":
         return None
-    charts = charts_of(subject.plan, *_CHARTS)
+    charts = tuple(one for one in charts_of(subject.plan, *_CHARTS) if not _is_trivial(one))
     known = any(one.key == "precision-rollup" for one in charts)
     return Section(
         key="card-precision",

@@ -94,6 +94,7 @@ def amount_channel(name: str) -> Spec:
         "type": "quantitative",
         "title": QUANTITIES[name].title,
         "scale": {"scheme": AMOUNTS, "zero": True},
+        "legend": {"titleLimit": 400, "gradientLength": 200},
     }
 
 

@@ -8,10 +8,10 @@ from enginescope.analysis.kernels import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.analysis.layer_groups import LayerGroup, group_layers
 from enginescope.analysis.plan_column_table import LayerFacts
 from enginescope.analysis.plan_view import PlanView
-from enginescope.analysis.pointwise_operations import pointwise_operations
+from enginescope.analysis.pointwise_operations import PointwiseOperation, pointwise_operations
 from enginescope.analysis.reformats import reformats
 from enginescope.analysis.tactics import tactic_shares
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_ms, format_significant
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
 from enginescope.render.charts.spec import Chart, Spec
@@ -87,7 +87,7 @@ def operations(view: PlanView) -> Chart | None:
     first = next((one for one in found if one.operation), found[0])
     return Chart(
         key="pointwise-operations",
-        title=f"Operations in pointwise layers: {first.operation or NOT_KNOWN} is first",
+        title=f"Operations in pointwise layers: {_held(first)}",
         subtitle=(
             ("Time of the layers that hold an operation: one of several counts under each",)
             if timed
@@ -109,6 +109,12 @@ def operations(view: PlanView) -> Chart | None:
         ),
         height=height_of(rows),
     )
+
+
+def _held(one: PointwiseOperation) -> str:
+    what = counted(one.layers, "layer")
+    time = f", {format_ms(one.mean_ms, 3)}" if one.mean_ms is not None else ""
+    return f"{one.operation} is in {what}{time}"
 
 
 def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
