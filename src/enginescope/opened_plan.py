@@ -96,7 +96,7 @@ class OpenedPlan(PlanView):
         beam : str, optional
             ``"LAYER,N"``: only what lies within N steps of a layer.
         only, highlight : sequence of str
-            What is drawn, with its neighbours; what is framed. ``"type:Reformat"``,
+            What is drawn, the rest folded; what is framed. ``"type:Reformat"``,
             ``"precision:INT8"``, or a regular expression sought in names and tactics.
 
         Raises
