@@ -1,0 +1,83 @@
+"""What ends trex with a traceback, from layers without outputs to unknown types: none does here."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enginescope.analysis.comparison import compare
+from enginescope.analysis.exploration import explore
+from enginescope.formats.engine_run import EngineFacts, run_of_engine
+from enginescope.model.plan import Layer, Plan
+from enginescope.model.run import Run
+from enginescope.model.timing import LayerTiming, Profile
+from enginescope.opened_plan import OpenedPlan
+from enginescope.render.explore_data import explore_csv
+from enginescope.render.notebook.comparison import comparison_html
+from enginescope.render.notebook.findings import findings_html
+from enginescope.render.notebook.plan import plan_html
+from enginescope.rules.base import LintInput
+from enginescope.rules.engine import lint
+from tests.render.notebook.pages import checked
+from tests.rules.made import plan
+from tests.rules.test_engine import LAYERS
+
+TIMES = st.none() | st.floats(0, 10, allow_subnormal=False)
+
+
+@st.composite
+def timed_plans(draw: st.DrawFn) -> tuple[Plan, Profile | None]:
+    layers: list[Layer] = draw(st.lists(LAYERS, max_size=8))
+    made = plan(*layers, inputs="a", outputs="d")
+    if draw(st.booleans()):
+        return made, None
+    rows = tuple(
+        LayerTiming(index=at, name=layer.name, mean_ms=draw(TIMES))
+        for at, layer in enumerate(made.layers)
+    )
+    return made, Profile(source="trtexec", layers=rows)
+
+
+def run_of(name: str, made: Plan, profile: Profile | None) -> Run:
+    return run_of_engine(EngineFacts(name=name, plan=made, profile=profile))
+
+
+@pytest.mark.slow
+@given(timed_plans())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_plan_makes_a_view_fail(given_plan: tuple[Plan, Profile | None]) -> None:
+    made, profile = given_plan
+    view = OpenedPlan(made, profile, gpu="H200")
+    for kind in (None, *view.types):
+        assert len({len(values) for values in view.columns(kind).values()}) <= 1
+    checked(plan_html(view))
+    checked(findings_html(lint(LintInput(plan=made, profile=profile))))
+    explore_csv(explore("p", made, profile).layers)
+    for shown in view.charts().values():
+        text = json.dumps(shown.spec, allow_nan=False)
+        assert "NaN" not in text
+        assert all(None not in row.values() for row in shown.rows())
+    checked(view.graph(color="time" if view.total_ms else "lint")._repr_html_())
+
+
+@pytest.mark.slow
+@given(timed_plans(), timed_plans())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_two_plans_make_a_comparison_fail(
+    one: tuple[Plan, Profile | None], other: tuple[Plan, Profile | None]
+) -> None:
+    found = compare([run_of("one", *one), run_of("other", *other)])
+    checked(comparison_html(found))
+    layers = found.pairs
+    if layers.difference_ms is not None:
+        explained = math.fsum(it.difference_ms or 0.0 for it in layers.explanations)
+        assert math.isclose(explained, layers.difference_ms, abs_tol=1e-9)
+    again = compare([run_of("other", *other), run_of("one", *one)]).pairs
+    assert (again.a_ms, again.b_ms) == (layers.b_ms, layers.a_ms)
+    assert len(again.layers) == len(layers.layers)
+    assert msgspec.structs.asdict(layers)
