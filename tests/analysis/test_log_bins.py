@@ -2,7 +2,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.analysis.log_bins import log_bins
@@ -37,6 +37,7 @@ def test_narrow_values_still_have_several_bins() -> None:
     assert len(log_bins([1.0 + at / 100 for at in range(60)])) >= 8
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.just(0.0), st.floats(1e-9, 1e12)), max_size=60), st.booleans())
 def test_every_value_is_in_one_bin(values, binary) -> None:
     bins = log_bins(values, binary=binary)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.render.charts.log_axis import log_axis
@@ -10,6 +10,7 @@ def test_a_wide_axis_names_powers_and_a_narrow_one_what_lies_between() -> None:
     assert log_axis([2.0, 9.0])["axis"]["values"] == [2, 3, 4, 5, 6, 8, 10]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1e-9, 1e15), min_size=1, max_size=20))
 def test_every_value_is_inside_and_some_are_named(values) -> None:
     found = log_axis(values)

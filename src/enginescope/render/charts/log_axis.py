@@ -37,6 +37,8 @@ def _ticks(low: float, high: float) -> list[float]:
     powers: Sequence[int] = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in _STEPS:
+        if len(steps) * math.log10(high / low) > 10 * _MOST_TICKS:
+            continue  # far too many
         every = (float(f"{step:.6g}e{power}") for power in powers for step in steps)
         found = [one for one in every if low <= one <= high]
         if len(found) <= _MOST_TICKS:
