@@ -62,6 +62,7 @@ bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
 
 bench-explore: $(VENV)/.run ## Show what large plans cost, beside the limits and trex
 	$(BIN)/python benchmarks/explore/table.py $(EXPLORE_ARGS)
+	$(BIN)/python benchmarks/explore/page.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

@@ -138,17 +138,22 @@
     // One small square for all boxes that share it, the most important colour on top.
     dots(boxes, width, height) {
       const { pen, k, look, shown } = this, { scene, coloring, marks } = shown, [left, top] = this.sight;
-      const columns = Math.ceil(width / 2) + 2, cells = new Map();
+      const columns = Math.ceil(width / 2) + 1, rows = Math.ceil(height / 2) + 1;
+      const ranks = new Float64Array(columns * rows), owners = new Int32Array(columns * rows), taken = [];
       // What is far taller than wide would be a hair.
       const wide = scene.height > 20 * scene.width && k < DOTS / 4 ? 12 : 2.5;
       for (const box of boxes) {
-        const x = (scene.boxes[4 * box] - left) * k, y = (scene.boxes[4 * box + 1] - top) * k;
-        const key = Math.round(y / 2) * columns + Math.round(x / 2), weight = coloring.ms(scene.ids[box]) || 0;
-        const rank = (marksDim(marks, box) ? 0 : 1e9) + (marks.found?.has(box) ? 2e9 : 0) + weight, old = cells.get(key);
-        if (!old || rank > old[0]) cells.set(key, [rank, box]);
+        const column = Math.round(((scene.boxes[4 * box] - left) * k) / 2), row = Math.round(((scene.boxes[4 * box + 1] - top) * k) / 2);
+        if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
+        const cell = row * columns + column, ms = coloring.ms(scene.ids[box]) || 0;
+        const rank = 1 + ms + (marksDim(marks, box) ? 0 : 1e9) + (marks.found?.has(box) ? 2e9 : 0);
+        if (rank <= ranks[cell]) continue;
+        if (!ranks[cell]) taken.push(cell);
+        ranks[cell] = rank;
+        owners[cell] = box;
       }
-      for (const [, box] of cells.values()) {
-        const w = Math.max(scene.boxes[4 * box + 2], wide / k), h = Math.max(scene.boxes[4 * box + 3], 2 / k);
+      for (const cell of taken) {
+        const box = owners[cell], w = Math.max(scene.boxes[4 * box + 2], wide / k), h = Math.max(scene.boxes[4 * box + 3], 2 / k);
         pen.globalAlpha = marksDim(marks, box) ? 0.15 : 1;
         pen.fillStyle = marks.found?.has(box) ? look.accent : coloring.of(box) ?? look.soft;
         pen.fillRect(scene.boxes[4 * box] - w / 2, scene.boxes[4 * box + 1] - h / 2, w, h);
