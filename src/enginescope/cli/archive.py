@@ -22,7 +22,7 @@ def command() -> None:
     """
 
 
-@command.command("create")
+@command.command("create", short_help="Write files, folders and runs to one file.")
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
 @click.option(
@@ -62,7 +62,7 @@ def create(
     note(f"written: {archive}")
 
 
-@command.command("list")
+@command.command("list", short_help="Say what is in one.")
 @click.argument("archive", type=_ARCHIVE)
 @click.option("--check", is_flag=True, help="Hold every file against its SHA-256.")
 @json_option
@@ -94,7 +94,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     return int(bool(changed))
 
 
-@command.command("extract")
+@command.command("extract", short_help="Write its files to a folder.")
 @click.argument("archive", type=_ARCHIVE)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(

@@ -8,7 +8,6 @@ from pathlib import Path
 from enginescope.core.units import format_bytes
 from enginescope.formats.tea_kinds import RUNS
 from enginescope.formats.tea_manifest import Manifest, TeaEntry, TeaSubject
-from enginescope.render.text import show, table
 
 
 def show_archive(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:
@@ -23,7 +22,9 @@ def show_archive(archive: Path, manifest: Manifest | None, files: Sequence[TeaEn
             print(_subject(one))
     print()
     rows = [(format_bytes(size), kind, _plain(name)) for name, kind, size in _rows(files)]
-    show(table(("size", "kind", "file"), rows, right=("size",)))
+    kinds = max((len(kind) for _, kind, _ in rows), default=0)
+    for size, kind, name in rows:  # names whole, to be copied: neither cut nor broken
+        print(f"{size:>9}  {kind:<{kinds}}  {name}")
 
 
 def _rows(files: Sequence[TeaEntry]) -> list[tuple[str, str, int]]:
