@@ -195,6 +195,7 @@
         cell.append(link);
       }
       if (column.places !== null) cell.className = "number"; else if (value) cell.title = value;
+      cell.classList.toggle("long", column.places === null && text.length > 24);
       if (column.is_share) {
         cell.classList.add("share");
         cell.style.setProperty("--part", (100 * (value ?? 0)) / column.greatest + "%");
