@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from enginescope.analysis.no_op_chains import no_op_sources
 from enginescope.core.record import Record
@@ -60,24 +61,23 @@ def layer_bytes(plan: Plan) -> tuple[LayerBytes, ...]:
 
 def add_known(*parts: int | None) -> int | None:
     """Return the sum of `parts`, or ``None`` if any of them is not known."""
-    total = 0
-    for part in parts:
-        if part is None:
-            return None
-        total += part
-    return total
+    return None if None in parts else sum(cast("tuple[int, ...]", parts))
 
 
 def _of_layer(layer: Layer, constants: frozenset[str], sources: dict[str, Tensor]) -> LayerBytes:
-    fixed = [one.nbytes for one in layer.inputs if one.name in constants]
-    moving = [
-        sources.get(one.name, one).nbytes for one in layer.inputs if one.name not in constants
-    ]
-    biases = [one.nbytes for one in layer.weights if is_bias(one.role)]
-    kernels = [one.nbytes for one in layer.weights if not is_bias(one.role)]
+    activations = [one.nbytes for one in layer.outputs]
+    weights: list[int | None] = []
+    biases: list[int | None] = []
+    for one in layer.inputs:
+        if one.name in constants:
+            weights.append(one.nbytes)
+        else:
+            activations.append(sources.get(one.name, one).nbytes)
+    for carried in layer.weights:
+        (biases if is_bias(carried.role) else weights).append(carried.nbytes)
     return LayerBytes(
-        activation_bytes=add_known(*moving, *(one.nbytes for one in layer.outputs)),
-        weights_bytes=add_known(*kernels, *fixed),
+        activation_bytes=add_known(*activations),
+        weights_bytes=add_known(*weights),
         bias_bytes=add_known(*biases),
     )
 

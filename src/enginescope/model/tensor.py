@@ -126,7 +126,7 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
     def padded_nbytes(self) -> int | None:
         """Bytes with the padding of a vectorised layout, such as 32 channels at a time."""
         layout = self.layout
-        if self.shape is None or layout is None or layout.vector_width is None:
+        if layout is None or layout.vector_width is None or self.shape is None:
             return self.nbytes
         axis = layout.vector_axis
         if axis is None or axis >= len(self.shape) or self.shape[axis] is None:
