@@ -12,6 +12,7 @@ from enginescope.analysis.run_view import RunView
 from enginescope.formats.engine_run import EngineFacts, run_of_engine
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.run import Run
+from enginescope.model.tensor import DataType
 from enginescope.render.page import report_page
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.report_card import report_card
@@ -98,6 +99,23 @@ def test_what_myelin_hides_is_said() -> None:
     layers = tuple(replace(one, type="Myelin") for one in small_plan().layers)
     found = sections_of(run_of(replace(small_plan(), layers=layers)))
     assert found["card-memory"].facts["hidden"].startswith("5 Myelin layers (ForeignNode): ")
+
+
+def test_one_precision_is_said_once() -> None:
+    layers = tuple(
+        replace(one, inputs=one.inputs[:1], outputs=one.inputs[:1])
+        for one in small_plan().layers
+        if one.precision is DataType.INT8
+    )
+    found = sections_of(run_of(replace(small_plan(), layers=layers)))
+    assert [one.key for one in found["card-precision"].charts] == ["precision-rollup"]
+    mixed = sections_of(run_of(small_plan()))["card-precision"].charts
+    assert [one.key for one in mixed] == [
+        "precision-rollup",
+        "precision-changes",
+        "precision-per-layer",
+        "output-precision-per-layer",
+    ]
 
 
 def test_the_slowest_are_coloured_by_what_tells_them_apart() -> None:

@@ -190,6 +190,16 @@ def test_large_plans_have_few_marks() -> None:
         assert len(chart.table.rows) <= 251, name
 
 
+def test_stretches_say_how_many_layers_they_are() -> None:
+    assert chart_of(large_view(480), "latency-in-order").subtitle == (
+        "Each bar is the sum of 2 layers",
+    )
+    assert chart_of(large_view(481), "latency-in-order").subtitle == (
+        "Each bar is the sum of 3 layers, the last one of 1",
+    )
+    assert chart_of(small_view(), "latency-in-order").subtitle == ()
+
+
 def test_what_needs_times_is_left_out_without_them() -> None:
     timed, bare = set(every_chart(small_view())), set(every_chart(small_view(timed=False)))
     assert timed - bare == {

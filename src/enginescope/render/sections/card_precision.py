@@ -20,8 +20,11 @@ _NOTHING = (
 
 
 def _is_trivial(chart: Chart) -> bool:
-    """Whether it shows that all layers read and write one type, which the first chart says."""
-    return chart.key == "precision-changes" and len(chart.spec["data"]["values"]) == 1
+    """Whether it shows but one type, which the first chart says already."""
+    if chart.key == "precision-rollup":
+        return False
+    rows = chart.spec["data"]["values"]
+    return len({row.get("group", (row.get("from"), row.get("to"))) for row in rows}) == 1
 
 
 def card_precision(subject: PageSubject) -> Section | None:

@@ -137,8 +137,11 @@ def _in_order(
 
 def stretch_text(found: Sequence[Stretch], what: str) -> tuple[str, ...]:
     """Say what one bar is, where it is not one layer."""
-    each = found[0].last - found[0].first + 1
-    return (f"Each bar is {what} {each:,} layers",) if each > 1 else ()
+    each, left = (one.last - one.first + 1 for one in (found[0], found[-1]))
+    if each == 1:
+        return ()
+    last = f", the last one of {left:,}" if left < each else ""
+    return (f"Each bar is {what} {each:,} layers{last}",)
 
 
 def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -> Spec:
