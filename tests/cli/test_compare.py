@@ -70,6 +70,11 @@ def test_files_of_one_name_are_told_apart(files, capsys) -> None:
     assert "1.00 ms (100 %) more" in text
 
 
+def test_folders_of_one_model_are_told_apart(files, capsys) -> None:
+    text = shown([str(Path(one).parent) for one in files], capsys)
+    assert text.startswith("A net (before) B net (after)")
+
+
 def test_a_folder_and_a_run(files, stored, capsys) -> None:
     assert "B net b" in shown([str(Path(files[0]).parent), stored[1]], capsys)
 

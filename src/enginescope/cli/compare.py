@@ -113,17 +113,22 @@ def _comparison(what: Sequence[str], plan_profile: int, store_folder: Path | Non
     found = [plan_source(one, store_folder=store_folder) for one in what]
     names = [one.name for one in found]
     if len(set(names)) < len(names):
-        names = [f"{one.name} ({place})" for one, place in zip(found, _places(found), strict=True)]
+        places = _places(what, found)
+        names = [f"{one.name} ({place})" for one, place in zip(found, places, strict=True)]
     return compare([one.as_run() for one in found], names=names, plan_profile=plan_profile)
 
 
-def _places(found: Sequence[PlanSource]) -> list[str]:
-    """Tell builds of one model apart: by their runs, or where their files part ways."""
-    files = [Path(one.where).absolute() for one in found if one.kind != "run"]
-    shared = Path(os.path.commonpath([one.parent for one in files])) if files else Path()
+def _places(what: Sequence[str], found: Sequence[PlanSource]) -> list[str]:
+    """Tell builds of one model apart: by their runs, or where what was named parts ways."""
+    named = [
+        None if source.kind == "run" else Path(one).absolute()
+        for one, source in zip(what, found, strict=True)
+    ]
+    parents = [one.parent for one in named if one is not None]
+    shared = os.path.commonpath(parents) if parents else ""
     return [
-        one.where[:8] if one.kind == "run" else str(Path(one.where).absolute().relative_to(shared))
-        for one in found
+        source.where[:8] if path is None else str(path.relative_to(shared))
+        for path, source in zip(named, found, strict=True)
     ]
 
 
