@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,14 @@ def choose(tab: Tab, part: str, value: str, event: str = "change") -> None:
     tab.evaluate(f"{place}.value = '{value}'; {place}.dispatchEvent(new Event('{event}'))")
 
 
+def settle(tab: Tab) -> None:
+    """Wait until the page scrolls no more."""
+    before = None
+    while before != (now := tab.evaluate("scrollY")):
+        before = now
+        time.sleep(0.15)
+
+
 def focus(tab: Tab) -> None:
     tab.evaluate(f"{VIEW}.canvas.focus()")
 
@@ -211,7 +220,9 @@ def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
     wheel = {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -100}
     tab.send("Input.dispatchMouseEvent", **wheel)
     assert tab.evaluate(scale) == before  # the page scrolls
+    settle(tab)
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
+    settle(tab)
     x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
     for kind in ("mousePressed", "mouseReleased"):
         tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
@@ -264,6 +275,13 @@ def test_filters_and_neighbourhood_dim_the_rest(tab, tmp_path) -> None:
     assert "choose a layer" in tab.evaluate(f"{VIEW}.part('said').textContent")
     tab.evaluate(f"{VIEW}.select(3)")  # attention of the first block: norm before, gemm after
     assert tab.evaluate(dimmed) == 24 - 3
+
+
+def test_a_layer_leads_to_its_row(tab, tmp_path, whole_page) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.17/Gelu')[0])")
+    tab.evaluate(f"{VIEW}.part('panel').querySelector('a[data-table]').click()")
+    assert "/layers.17/Gelu" in tab.evaluate("document.querySelector('tr.marked').textContent")
 
 
 def test_the_address_remembers_the_view(tab, tmp_path) -> None:
@@ -347,6 +365,21 @@ def test_narrow_windows(tab, tmp_path) -> None:
         deviceScaleFactor=1,
         mobile=False,
     )
+
+
+def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
+    path = page_of(tmp_path, transformer(32))
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        tab.send("Page.navigate", url=path.as_uri())
+        time.sleep(0.5)
+        tree = tab.send("DOM.getDocument", depth=-1)
+        words = json.dumps(tree)
+    finally:
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)
+    assert "The interactive graph needs JavaScript" in words
+    assert "layers.* \\u00d7 32" in words
+    assert '"nodeName": "svg"' in words
 
 
 @pytest.mark.slow

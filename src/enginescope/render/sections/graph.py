@@ -11,7 +11,7 @@ from enginescope.formats.paused_collection import paused_collection
 from enginescope.render.graph.canvas import Canvas, canvas
 from enginescope.render.graph.drawing import draw
 from enginescope.render.graph.faces import Times, times_of
-from enginescope.render.graph.packing import container
+from enginescope.render.graph.packing import container, packed
 from enginescope.render.graph.svg import svg
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
@@ -32,7 +32,11 @@ def graph(subject: PageSubject) -> Section | None:
             return None
         times = times_of(view.attribution) or Times(mean_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer)
-        data = container(made.data)
+        rows = [
+            subject.row_of_layer.get(one.layer.index, -1) if one.layer else -1
+            for one in found.nodes
+        ]
+        data = container({**made.data, "rows": packed("i4", rows)})
     return Section(
         key=KEY,
         title="Graph",

@@ -172,7 +172,7 @@
       if (isGroup && k >= NAMES / 2) for (const shift of [8, 4]) this.shape(x + shift, y + shift, w, h, radius, look.paper, color ?? look.soft);
       const fill = color === null ? look.paper : coloring.isFilled ? color : k < NAMES ? mixed(color, look.paper, 0.6) : mixed(color, look.paper, 0.2);
       if (isRound) pen.setLineDash([4, 2]);
-      this.shape(x, y, w, h, radius, fill, color ?? look.soft);
+      this.shape(x, y, w, h, radius, fill, coloring.isFilled ? look.soft : color ?? look.soft);
       pen.setLineDash([]);
       if (k >= NAMES) this.words(id, x, y, w, h, coloring.isFilled && color !== null ? inkOn(color) : look.ink);
       if (isGroup && k >= NAMES / 2) this.parts(-1 - id, x, y, w, h);

@@ -40,7 +40,7 @@
       const span = (from, to) => Array.from({ length: to - from }, (_, at) => tensor(from + at));
       const onnx = Array.from(nodes.onnx.slice(nodes.onnxStarts[node], nodes.onnxStarts[node + 1]), (one) => strings[one]);
       return [
-        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), this.row(isLayer),
+        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), isLayer ? this.row() : null,
         this.facts(facts), this.findings(plan.findingsOf.get(node)),
         isLayer ? this.tensors("Inputs", span(first, outputs)) : this.tensors("Tensor", span(first, last)),
         isLayer ? this.tensors("Outputs", span(outputs, last)) : null,
@@ -70,18 +70,21 @@
       ];
     }
 
-    row(isLayer) {
+    row() {
       const row = element("p", null, "graph-acts"), around = element("button", "Fold around it");
       around.type = "button";
       around.addEventListener("click", () => this.act.foldAround());
       row.append(around);
-      if (isLayer && this.act.toTable) {
-        const table = element("button", "In the table");
-        table.type = "button";
-        table.addEventListener("click", () => this.act.toTable());
-        row.append(table);
+      around.hidden = !this.act.isInGroup();
+      const { table, row: line } = this.act.line();
+      if (line >= 0 && document.getElementById(table)) {
+        const link = element("a", "In the table of layers");
+        Object.assign(link.dataset, { table, row: line });
+        link.href = "#" + table;
+        link.addEventListener("click", () => this.act.leave());
+        row.append(link);
       }
-      return this.act.isInGroup() || (isLayer && this.act.toTable) ? row : null;
+      return row;
     }
 
     facts(pairs) {
@@ -96,7 +99,7 @@
       box.append(element("h4", countText(found.length, "finding")));
       for (const [code, severity, message, advice, stake] of found.slice(0, 12)) {
         const one = element("p", null, "graph-finding " + severity);
-        one.append(element("strong", code + " " + severity), element("span", " " + message + (stake ? " (" + msText(stake) + ")" : "") + ". "), element("em", advice + "."));
+        one.append(element("strong", code + " " + severity), element("span", " " + message + (stake ? " (" + msText(stake) + ")" : "")), element("br"), element("em", "→ " + advice));
         box.append(one);
       }
       if (found.length > 12) box.append(element("p", "and " + (found.length - 12).toLocaleString("en-US") + " more", "quiet"));

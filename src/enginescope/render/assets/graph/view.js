@@ -17,6 +17,8 @@
       this.panel = new Panel(this.part("panel"), {
         unfold: (group) => this.toggle(group), foldAround: () => this.foldAround(), select: (one) => this.select(one, true),
         isInGroup: () => this.state.selected >= 0 && this.folding.home[this.state.selected] > 0,
+        line: () => ({ table: this.prefix + "table-layers", row: this.plan.rows[this.state.selected] }),
+        leave: () => this.box.classList.contains("wide") && this.controls.widen(),
       });
       this.controls = new Controls(this);
       this.listen();
