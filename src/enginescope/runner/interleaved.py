@@ -1,0 +1,164 @@
+"""Sides measured in turn: rounds of fresh processes, their order drawn anew for each round.
+
+Every side has one process in every round, so that what drifts from minute to minute, and what two
+processes of the same work differ by, meets all sides alike. The store gets each process as a run
+with its `Turn`; when to stop is asked of the caller after certain rounds and at no other time,
+since each look is a chance to be wrong (`stats.deciding`).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Callable, Sequence
+from string import ascii_uppercase
+
+from msgspec.structs import replace
+
+from enginescope.backends.base import Progress
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.model.job import Job, StopRule
+from enginescope.model.run import OutcomeKind, Run
+from enginescope.model.turn import Turn
+from enginescope.runner.session import Sink, Watcher, run_jobs
+from enginescope.stats.deciding import LOOKS
+
+#: What a process is timed for where nothing else is asked for. Processes of the same work differ by
+#: more than the median of a second is uncertain, so that more of them tell more than longer ones;
+#: and a length that the samples have no say in is the same for all sides.
+PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=None)
+#: A side whose processes fail so often in a row is given up, and the comparison with it.
+GIVE_UP_AFTER = 2
+#: One round in so many may be lost to a failed process and is made up for.
+_SPARE_SHARE = 4
+
+Sides = tuple[tuple[Run, ...], ...]
+
+
+class Pacing(Record, frozen=True, kw_only=True):
+    """How many rounds, in which order, and when it may end.
+
+    Attributes
+    ----------
+    decided : callable (sides) -> bool
+        Asked after each of `looks`, with the runs of each side so far.
+    looks : tuple of int
+        Complete rounds after which it is asked; the last is the most there are.
+    seed : int
+        Of the orders.
+    """
+
+    decided: Callable[[Sides], bool] = lambda _sides: False
+    looks: tuple[int, ...] = LOOKS
+    seed: int = 0
+
+
+class TurnWatcher(Record, frozen=True, kw_only=True):
+    """What is told while rounds run.
+
+    Attributes
+    ----------
+    started : callable (turn, job)
+    progressed : callable (turn, progress)
+    """
+
+    started: Callable[[Turn, Job], None] = lambda _turn, _job: None
+    progressed: Callable[[Turn, Progress], None] = lambda _turn, _progress: None
+
+
+def looks_up_to(rounds: int) -> tuple[int, ...]:
+    """Return the looks of a comparison of at most `rounds`: `LOOKS`, stretched or shrunk.
+
+    No look is earlier than the first of `LOOKS`, below which there is no interval.
+    """
+    least = LOOKS[0]
+    scaled = (max(least, math.ceil(one * rounds / LOOKS[-1])) for one in LOOKS)
+    return tuple(sorted({*scaled, max(least, rounds)}))
+
+
+def run_interleaved(
+    jobs: Sequence[Job],
+    sink: Sink,
+    pacing: Pacing,
+    *,
+    command: str | None = None,
+    watcher: TurnWatcher | None = None,
+) -> Sides:
+    """Measure every job once a round, each time in a fresh process, until it is decided.
+
+    A process that fails is a run like any other; its round does not count, and up to a quarter of
+    the rounds is made up for. Layers are profiled, and engines rebuilt, in the first round alone.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        One for each side, 2 to 26.
+    sink : callable
+        Gets each run as soon as its process has ended.
+    pacing : Pacing
+    command : str, optional
+        The command line to record.
+    watcher : TurnWatcher, optional
+
+    Returns
+    -------
+    tuple of (tuple of Run)
+        The runs of each side, round by round.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two sides, or more than there are letters.
+    """
+    if not 1 < len(jobs) <= len(ascii_uppercase):
+        raise UsageError(
+            f"{len(jobs)} side{'' if len(jobs) == 1 else 's'} to compare",
+            hint=f"2 to {len(ascii_uppercase)} models or --on",
+        )
+    watch = watcher or TurnWatcher()
+    draw = random.Random(pacing.seed)  # noqa: S311 - an order to be repeated, no secret
+    comparison = secrets.token_hex(4)
+    sides: list[list[Run]] = [[] for _ in jobs]
+    complete = 0
+    for number in range(pacing.looks[-1] + pacing.looks[-1] // _SPARE_SHARE):
+        order = draw.sample(range(len(jobs)), len(jobs))
+        for place, side in enumerate(order):
+            turn = Turn(
+                comparison=comparison, side=ascii_uppercase[side], round=number, place=place
+            )
+            sides[side].append(_process(_of_round(jobs[side], number), turn, sink, command, watch))
+        whole = all(runs[-1].outcome.kind is OutcomeKind.OK for runs in sides)
+        complete += whole
+        if any(map(_is_hopeless, sides)) or complete >= pacing.looks[-1]:
+            break
+        if whole and complete in pacing.looks and pacing.decided(tuple(map(tuple, sides))):
+            break
+    return tuple(map(tuple, sides))
+
+
+def _of_round(job: Job, number: int) -> Job:
+    """Return the job as the round does it: what is no timing is done once."""
+    return job if number == 0 else replace(job, layer_profile=False, rebuild=False)
+
+
+def _process(job: Job, turn: Turn, sink: Sink, command: str | None, watch: TurnWatcher) -> Run:
+    ended: list[Run] = []
+
+    def keep(run: Run) -> None:
+        ended.append(replace(run, turn=turn))
+        sink(ended[0])
+
+    watcher = Watcher(
+        started=lambda _, one: watch.started(turn, one),
+        progressed=lambda _, progress: watch.progressed(turn, progress),
+    )
+    run_jobs((job,), keep, command=command, watcher=watcher)
+    return ended[0]
+
+
+def _is_hopeless(runs: Sequence[Run]) -> bool:
+    last = runs[-GIVE_UP_AFTER:]
+    failed = (run.outcome.kind is not OutcomeKind.OK for run in last)
+    return len(last) == GIVE_UP_AFTER and all(failed)

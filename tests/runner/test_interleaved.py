@@ -1,0 +1,167 @@
+"""Sides measured in turn."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.core.errors import UsageError
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.runner import interleaved
+from enginescope.runner.interleaved import Pacing, TurnWatcher, looks_up_to, run_interleaved
+from enginescope.stats.deciding import LOOKS
+from tests.runner.test_isolate import QUICK
+
+replace = msgspec.structs.replace
+
+
+def job(**options: str) -> Job:
+    return Job(
+        subject=Subject(name="nothing", kind="synthetic"),
+        backend=BackendSpec(name="fake", options=options),
+        workload=QUICK,
+    )
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Processes that end at once; those named in `failing`, as (side's seed, round), fail."""
+    failing: set[tuple[str, int]] = set()
+    seen: list[Job] = []
+
+    def at_once(jobs, sink, *, command=None, watcher=None) -> None:
+        (one,) = jobs
+        watcher.started(0, one)
+        side = one.backend.options.get("seed", "")
+        number = sum(other.backend == one.backend for other in seen)
+        seen.append(one)
+        bad = Outcome(kind=OutcomeKind.CRASHED, message="gone")
+        sink(
+            Run(
+                id=f"{len(seen):012x}",
+                created="",
+                origin="measured",
+                job=one,
+                command=command,
+                outcome=bad if (side, number) in failing else Outcome(),
+            )
+        )
+
+    monkeypatch.setattr(interleaved, "run_jobs", at_once)
+    return failing, seen
+
+
+def compare(*jobs: Job, **pacing):
+    kept: list[Run] = []
+    sides = run_interleaved(jobs, kept.append, Pacing(**pacing), command="enginescope bench")
+    return sides, kept
+
+
+def test_every_side_once_a_round_in_an_order_that_the_seed_draws(played) -> None:
+    three = [job(seed=one) for one in "012"]
+    sides, kept = compare(*three, seed=5)
+    assert [len(one) for one in sides] == [20, 20, 20]
+    assert len({run.turn.comparison for run in kept}) == 1
+    for number, runs in enumerate(zip(*sides, strict=True)):
+        assert [run.turn.side for run in runs] == ["A", "B", "C"]
+        assert {run.turn.round for run in runs} == {number}
+        assert sorted(run.turn.place for run in runs) == [0, 1, 2]
+    orders = [tuple(run.turn.side for run in kept[at : at + 3]) for at in range(0, 60, 3)]
+    assert len(set(orders)) > 3
+    again = [run.turn.side for run in compare(*three, seed=5)[1]]
+    other = [run.turn.side for run in compare(*three, seed=6)[1]]
+    assert [run.turn.side for run in kept] == again
+    assert again != other
+    assert kept[0].command == "enginescope bench"
+
+
+def test_it_is_asked_at_the_looks_and_at_no_other_time(played) -> None:
+    asked: list[int] = []
+
+    def decided(sides) -> bool:
+        asked.append(len(sides[0]))
+        return len(sides[0]) == 10
+
+    sides, _ = compare(job(seed="0"), job(seed="1"), decided=decided)
+    assert asked == [7, 10]
+    assert len(sides[1]) == 10
+
+
+def test_undecided_it_ends_with_the_last_look(played) -> None:
+    asked: list[int] = []
+    sides, _ = compare(
+        job(seed="0"), job(seed="1"), decided=lambda now: asked.append(len(now[0])) or False
+    )
+    assert asked == list(LOOKS[:-1])
+    assert len(sides[0]) == LOOKS[-1]
+
+
+def test_a_failed_process_is_kept_and_its_round_made_up_for(played) -> None:
+    failing, _ = played
+    failing |= {("1", 3), ("0", 9)}
+    asked: list[int] = []
+    sides, kept = compare(
+        job(seed="0"), job(seed="1"), decided=lambda now: asked.append(len(now[0])) or True
+    )
+    assert asked == [8]
+    assert len(kept) == 16
+    assert sides[1][3].outcome.kind is OutcomeKind.CRASHED
+
+
+def test_a_side_that_goes_on_failing_ends_it(played) -> None:
+    failing, _ = played
+    failing |= {("1", one) for one in range(20)}
+    sides, kept = compare(job(seed="0"), job(seed="1"))
+    assert len(sides[0]) == interleaved.GIVE_UP_AFTER
+    assert len(kept) == 2 * interleaved.GIVE_UP_AFTER
+
+
+def test_rounds_that_fail_now_and_then_do_not_go_on_for_ever(played) -> None:
+    failing, _ = played
+    failing |= {("1", one) for one in range(0, 100, 2)}
+    sides, _ = compare(job(seed="0"), job(seed="1"))
+    assert len(sides[0]) == 25
+
+
+def test_layers_and_builds_are_of_the_first_round(played) -> None:
+    _, seen = played
+    compare(*(replace(job(seed=one), rebuild=True) for one in "01"))
+    assert [one.layer_profile for one in seen[:2]] == [True, True]
+    assert [one.rebuild for one in seen[:2]] == [True, True]
+    assert not any(one.layer_profile or one.rebuild for one in seen[2:])
+
+
+@pytest.mark.parametrize("count", [0, 1, 27])
+def test_sides_have_letters(count, played) -> None:
+    with pytest.raises(UsageError, match=f"{count} side"):
+        compare(*(job(seed=str(one)) for one in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "looks"),
+    [
+        (20, LOOKS),
+        (10, (7, 10)),
+        (7, (7,)),
+        (5, (7,)),
+        (40, (14, 20, 28, 40)),
+        (34, (12, 17, 24, 34)),
+    ],
+)
+def test_looks_are_four_at_most_whatever_the_rounds(rounds, looks) -> None:
+    assert looks_up_to(rounds) == looks
+
+
+def test_real_processes() -> None:
+    told = []
+    watcher = TurnWatcher(started=lambda turn, one: told.append((turn.side, one.backend.name)))
+    kept: list[Run] = []
+    pacing = Pacing(looks=(2,), seed=1)
+    jobs = (job(latency_us="100"), job(latency_us="300"))
+    a, b = run_interleaved(jobs, kept.append, pacing, watcher=watcher)
+    assert sorted(told) == [("A", "fake")] * 2 + [("B", "fake")] * 2
+    assert [run.id for run in kept] != []
+    assert all(one.headline is not None for one in (*a, *b))
+    assert a[0].profile is not None
+    assert a[1].profile is None
