@@ -106,6 +106,8 @@ def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path)
     )
     assert tab.evaluate(OUTPUT) == "1 of 50,000 layers"
     assert tab.evaluate(NAMES) == ["/layers.4999/Conv"]
+    tab.evaluate("box.value = 'alert'; box.dispatchEvent(new Event('input'));")
+    assert tab.evaluate(f"{ROW}[0].cells[1].textContent") == SCRIPT
     tab.evaluate(
         "box.value = ''; box.dispatchEvent(new Event('input'));"
         "const type = document.querySelector('#table-layers select');"
