@@ -17,19 +17,20 @@ from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"
+_NOTHING = "No layer of the plan touches a tensor or does work: there is nothing to draw."
 #: Nodes of the picture for readers without JavaScript; a page with more says so instead.
 MOST_STILL = 200
 
 
 def graph(subject: PageSubject) -> Section | None:
-    """Return the interactive graph; ``None`` for a run without a plan."""
+    """Return the interactive graph, or why there is none; ``None`` for a run without a plan."""
     view = subject.plan
     if view is None or not view.all_layers:
         return None
     with paused_collection():
         found = plan_graph(view.plan)
         if not found.nodes:
-            return None
+            return Section(key=KEY, title="Graph", empty=_NOTHING)
         times = times_of(view.attribution) or Times(mean_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer)
         rows = [
@@ -62,7 +63,11 @@ def _sentence(subject: PageSubject, found: PlanGraph) -> str:
     total_ms = subject.plan.total_ms if subject.plan else None
     time = f"{format_ms(total_ms)} over all layers" if total_ms is not None else _UNTIMED
     tensors = len({edge.tensor.name for edge in found.edges if edge.tensor is not None})
-    return f"{layers:,} layers, {tensors:,} tensors between them; {time}."
+    return f"{_counted(layers, 'layer')}, {_counted(tensors, 'tensor')} between them; {time}."
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 _UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"

@@ -11,6 +11,7 @@
     } catch (error) {
       box.dataset.state = "failed";
       const words = box.querySelector(".graph-waiting") ?? box;
+      words.hidden = false;
       words.textContent = "The graph cannot be shown: " + error.message + ".";
       console.error(error);
     }
@@ -35,6 +36,7 @@
     go();
   }
   for (const one of graphs) {
+    one.querySelector(".graph-waiting").hidden = false;
     seen.observe(one);
     if (!location.hash.startsWith("#" + one.dataset.prefix + "graph?")) continue;
     goTo(one);
