@@ -185,3 +185,20 @@ def test_a_side_without_a_good_run_is_an_error() -> None:
     failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
     with pytest.raises(UsageError, match="no memory"):
         verdicts([failed], [process(1.0)])
+
+
+def test_processes_of_one_build_have_its_time_once() -> None:
+    a, b = sides(1.0)
+
+    def built(run: Run, build_ms: float) -> Run:
+        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
+        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
+
+    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
+    (build,) = (one for one in found if one.metric == "build")
+    assert (build.kind, build.reason) == (VerdictKind.UNDECIDED, Reason.ONE_VALUE)
+    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
+    assert build.estimate.ratio == pytest.approx(2.0)
+    again = [built(one, 900.0 + one.turn.round) for one in a]
+    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
+    assert build.processes_a == 10

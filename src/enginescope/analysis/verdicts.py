@@ -60,6 +60,8 @@ class Figure(Record, frozen=True, kw_only=True):
         From a `RunView` to the figure, or ``None``.
     is_exact : bool
         It comes out the same each time, so that any difference is one.
+    of_build : bool
+        It is the engine's: processes that ran the engine of one build have it once together.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Figure(Record, frozen=True, kw_only=True):
     unit: str
     of: Callable[[RunView], float | None]
     is_exact: bool = False
+    of_build: bool = False
     higher_is_better: bool = False
 
 
@@ -91,6 +94,7 @@ FIGURES: tuple[Figure, ...] = (
         title="Build",
         unit="ms",
         of=lambda view: view.run.build.build_ms if view.run.build else None,
+        of_build=True,
     ),
     Figure(
         name="peak_memory",
@@ -243,6 +247,8 @@ def _clock_step(sides: Sides, metric: str) -> float | None:
 
 def _of_figure(sides: Sides, figure: Figure, terms: Terms) -> Verdict | None:
     """Compare a figure that each process has one of; ``None`` where one has none."""
+    if figure.of_build:
+        sides = _each_build(sides[0]), _each_build(sides[1])
     values = [[figure.of(view) for view in side] for side in sides]
     known = [[one for one in side if one is not None] for side in values]
     if any(len(side) < len(row) for side, row in zip(known, values, strict=True)):
@@ -261,6 +267,15 @@ def _of_figure(sides: Sides, figure: Figure, terms: Terms) -> Verdict | None:
         higher_is_better=figure.higher_is_better,
     )
     return _exact(made) if figure.is_exact else _repeated(made, sides, known, terms)
+
+
+def _each_build(side: tuple[RunView, ...]) -> tuple[RunView, ...]:
+    """Return one process for each build: a kept engine's figures are those of its one build."""
+    builds = {
+        (one.run.build.engine, one.run.build.build_ms) if one.run.build else None: one
+        for one in reversed(side)
+    }
+    return tuple(reversed(builds.values()))
 
 
 def _exact(verdict: Verdict) -> Verdict:

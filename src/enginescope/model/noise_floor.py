@@ -1,0 +1,60 @@
+"""What a machine's own noise was seen to be."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+
+
+class Decidable(Record, frozen=True, kw_only=True):
+    """What a comparison of so many rounds would decide.
+
+    Attributes
+    ----------
+    duration_s : float
+        Of the rounds, as long as they took here.
+    rounds : int
+    difference_pct : float or None
+        The smallest difference that would be found in four of five comparisons; ``None``: too few
+        rounds for any.
+    """
+
+    duration_s: float
+    rounds: int
+    difference_pct: float | None
+
+
+class NoiseFloor(Record, frozen=True, kw_only=True):
+    """The noise of one machine, from a model measured against itself.
+
+    Attributes
+    ----------
+    environment : tuple of (str or None)
+        `Environment.comparable_key` of its runs.
+    backend : str
+        Name of the backend, without precision and options.
+    model : str
+    created : str
+        UTC, ISO 8601.
+    comparison : str
+        Of the `Turn`s of its runs.
+    rounds : int
+    round_s : float
+        How long a round took, both its processes, starting them included.
+    scatter_pct : float
+        Half the width of the 95 % interval in which the medians of processes of the same work lie.
+    within_pct : float or None
+        Half the width of the 95 % interval of one process's median, as its own samples give it.
+    decidable : tuple of Decidable
+        The shortest first; one of them is of the default's most rounds.
+    """
+
+    environment: tuple[str | None, ...]
+    backend: str
+    model: str
+    created: str
+    comparison: str
+    rounds: int
+    round_s: float
+    scatter_pct: float
+    within_pct: float | None = None
+    decidable: tuple[Decidable, ...] = ()
