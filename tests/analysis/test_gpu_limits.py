@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits, known_gpus, rate_precision
+from enginescope.analysis.gpu_limits import (
+    GpuLimits,
+    gpu_limits,
+    known_gpus,
+    limits_of,
+    rate_precision,
+)
+from enginescope.core.errors import UsageError
 from enginescope.model.plan import Layer
 from enginescope.model.tensor import DataType, Tensor
 
@@ -37,7 +44,7 @@ def test_by_the_drivers_name_and_by_peoples(said: str, name: str) -> None:
         "",
         "NVIDIA",
         "A100",
-        "NVIDIA GeForce RTX 3080 Ti",
+        "NVIDIA GeForce RTX 3060 Laptop GPU",
         "NVIDIA GeForce RTX 4090 Laptop GPU",
         "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
         "Radeon",
@@ -54,12 +61,28 @@ def test_the_table_is_sound(name: str) -> None:
     assert found.name == name
     peak = found.peak_tflops
     assert peak["FP16"] > peak["FP32"] > 0
-    assert found.memory_gb_per_s > 100
+    assert found.memory_gb_per_s > 50
     for narrow, wide in (("FP8", "FP16"), ("INT8", "FP16"), ("FP4", "FP8"), ("INT4", "INT8")):
         if narrow in peak:
             assert peak[narrow] == pytest.approx(2 * peak[wide], rel=0.02)
     if "TF32" in peak:
         assert peak["TF32"] >= peak["FP32"]
+
+
+def test_a_name_of_several_lists_those() -> None:
+    with pytest.raises(UsageError) as caught:
+        limits_of("NVIDIA A100")
+    assert "several" in str(caught.value.why)
+    assert caught.value.hint is not None
+    assert "A100 80GB SXM" in caught.value.hint
+    assert "H100" not in caught.value.hint
+
+
+def test_a_name_of_none_says_what_is_near() -> None:
+    with pytest.raises(UsageError) as caught:
+        limits_of("RTX 3095")
+    assert caught.value.hint is not None
+    assert "RTX 309" in caught.value.hint
 
 
 def test_rates() -> None:

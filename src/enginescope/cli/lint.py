@@ -177,14 +177,10 @@ def lint_input(source: PlanSource) -> LintInput:
 
 
 def _device(name: str) -> Any:
-    from enginescope.analysis.gpu_limits import gpu_limits, known_gpus
-    from enginescope.core.suggest import did_you_mean
+    from enginescope.analysis.gpu_limits import limits_of
     from enginescope.model.environment import Device
 
-    if gpu_limits(name) is None:
-        raise UsageError(
-            f"the limits of GPU {name!r} are not known", hint=did_you_mean(name, known_gpus())
-        )
+    limits_of(name)
     return Device(name=name)
 
 
