@@ -54,6 +54,8 @@ HEAVY = {
         "render/compare_text.py",
         "render/build_text.py",
         "render/explore_text.py",
+        "render/verdict_text.py",
+        "render/noise_text.py",
         "cli",
     },
     "click": {"cli"},

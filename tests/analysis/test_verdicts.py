@@ -202,3 +202,7 @@ def test_processes_of_one_build_have_its_time_once() -> None:
     again = [built(one, 900.0 + one.turn.round) for one in a]
     (build,) = (one for one in verdicts(again, again) if one.metric == "build")
     assert build.processes_a == 10
+
+
+def test_more_samples_of_one_process_do_not_tell_how_processes_scatter() -> None:
+    assert headline([process(1.0)], [process(1.02)]).more is None

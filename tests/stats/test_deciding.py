@@ -65,3 +65,9 @@ def test_half_the_width_takes_four_times_as_many() -> None:
 def test_what_lies_just_inside_the_threshold_takes_for_ever() -> None:
     edge = estimate(math.exp(-0.05), 1.01 - 1e-6, math.exp(0.05))
     assert more_needed(edge, 1.0) is None
+
+
+def test_what_no_number_takes_away_is_left_standing() -> None:
+    wide = estimate(math.exp(-0.03), math.exp(0.02), math.exp(0.07))
+    assert more_needed(wide, 1.0, scatter=0.02) is None
+    assert more_needed(wide, 1.0, scatter=0.015) > more_needed(wide, 1.0)

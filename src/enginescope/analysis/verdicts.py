@@ -191,7 +191,7 @@ def _of_series(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
         effective_b=effective[1],
         processes_a=len(medians[0]),
         processes_b=len(medians[1]),
-        more=more_needed(estimate, terms.threshold_pct) if kind is VerdictKind.UNDECIDED else None,
+        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
         detail=detail,
     )
 
@@ -209,9 +209,18 @@ def _estimate(
     first, second = ([view.run.series(metric) for view in side] for side in sides)
     assert first[0] is not None
     assert second[0] is not None
+    return ratio_of_samples(first[0].values_ms, second[0].values_ms, scatter=_scatter(terms))
+
+
+def _scatter(terms: Terms) -> float:
     known = ASSUMED_SCATTER_PCT if terms.scatter_pct is None else terms.scatter_pct
-    scatter = math.log1p(known / 100)
-    return ratio_of_samples(first[0].values_ms, second[0].values_ms, scatter=scatter)
+    return math.log1p(known / 100)
+
+
+def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
+    """Return how many more units would decide it: samples do not tell how processes scatter."""
+    scatter = math.sqrt(2) * _scatter(terms) if estimate.method == "samples" else 0.0
+    return more_needed(estimate, terms.threshold_pct, scatter=scatter)
 
 
 def _rounds(

@@ -44,11 +44,21 @@ def decide(
     return VerdictKind.UNDECIDED, Reason.INTERVAL_TOO_WIDE
 
 
-def more_needed(estimate: RatioEstimate, threshold_pct: float) -> int | None:
+def more_needed(
+    estimate: RatioEstimate, threshold_pct: float, *, scatter: float = 0.0
+) -> int | None:
     """Return how many more units would probably decide it, if the ratio stays where it is.
 
     The half-width falls with the square root of their number. It has to come down to the ratio's
     distance from 1, or to what is left of the threshold, whichever is the sooner.
+
+    Parameters
+    ----------
+    estimate : RatioEstimate
+    threshold_pct : float
+    scatter : float
+        What of the half-width, in logarithms, no number of units takes away; it and the rest add
+        in squares.
 
     Returns
     -------
@@ -61,8 +71,8 @@ def more_needed(estimate: RatioEstimate, threshold_pct: float) -> int | None:
     edge, middle = math.log1p(threshold_pct / 100), math.log(estimate.ratio)
     half = (math.log(interval.high) - math.log(interval.low)) / 2
     wanted = abs(middle) if abs(middle) > edge else edge - abs(middle)
-    if wanted <= 0 or half <= 0:
+    if wanted <= scatter or half <= scatter:
         return None
     n = max(estimate.n_a, estimate.n_b)
-    factor = (half / wanted) ** 2
+    factor = (half**2 - scatter**2) / (wanted**2 - scatter**2)
     return max(1, math.ceil(n * factor) - n) if factor <= 100 else None

@@ -1,0 +1,90 @@
+"""A comparison of measured sides on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.measured_notices import measured_notices
+from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair
+from enginescope.render.facts import place_line
+from enginescope.render.phrases import shorten
+from enginescope.render.text import label_row, notice_lines, table
+from enginescope.render.verdict_phrases import (
+    counts_text,
+    headline_sentence,
+    looks_text,
+    title_of,
+    why_text,
+)
+from enginescope.render.verdict_tables import verdict_table
+
+#: From here on there is room for the codes of the reasons.
+_WIDE = 100
+#: Headers of columns that narrow screens go without, the first first.
+_SPARED = ("95 % CI",)
+_NARROW = 76
+
+
+def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
+    """Return the answer, its table, what would decide the rest, and what weakens it.
+
+    Parameters
+    ----------
+    found : MeasuredComparison
+    width : int
+        Columns.
+    """
+    lines: list[RenderableType] = [*_titles(found, width), Text()]
+    for pair in found.pairs:
+        lines += [Text(headline_sentence(pair), style="bold"), Text()]
+        lines += [_table(pair, width), Text()]
+        lines += [label_row(name, text) for name, text in _open(pair)]
+    lines += [label_row("samples", " · ".join(_counts(found)))]
+    looks = looks_text(found)
+    lines += [label_row("looks", looks)] if looks else []
+    return Group(*lines, Text(), *notice_lines(measured_notices(found)))
+
+
+def _titles(found: MeasuredComparison, width: int) -> list[Text]:
+    lines = [
+        Text(f"{side.label}  ", style="bold").append(shorten(_plain(side.name), width - 3))
+        for side in found.sides
+    ]
+    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    if len(places) == 1 and (place := next(iter(places))):
+        lines.append(Text(f"   {place}", style="dim"))
+    return lines
+
+
+def _table(pair: MeasuredPair, width: int) -> RenderableType:
+    made = verdict_table(pair, reasons=width >= _WIDE)
+    spared = _SPARED if width < _NARROW else ()
+    kept = [at for at, name in enumerate(made.headers) if name not in spared]
+    rows = [tuple(row[at] for at in kept) for row in made.rows]
+    return table(tuple(made.headers[at] for at in kept), rows, right=made.numbers)
+
+
+def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
+    """Yield what is undecided, why, and what would decide it; reasons that are shared once."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for one in pair.verdicts:
+        why = why_text(one)
+        if why is not None:
+            texts.setdefault((why, one.reason.value), []).append(title_of(one.metric))
+    for at, ((why, code), titles) in enumerate(texts.items()):
+        yield "" if at else "undecided", f"{', '.join(titles)}: {why} ({code})"
+
+
+def _counts(found: MeasuredComparison) -> Iterator[str]:
+    base, *others = found.sides
+    yield counts_text(base, found.pairs[0], is_base=True)
+    for side, pair in zip(others, found.pairs, strict=True):
+        yield counts_text(side, pair, is_base=False)
+
+
+def _plain(text: str) -> str:
+    """Return a name without what a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
