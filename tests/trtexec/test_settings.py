@@ -90,6 +90,13 @@ def test_a_model_beside_an_engine_is_passed_over() -> None:
     assert found.warnings == ("--onnx has no effect beside --loadEngine",)
 
 
+def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
+    flags = ("--fp16", "--builderOptimizationLevel=5", "--useRuntime=full", "--tempdir=/tmp")
+    found = settings("--loadEngine=e.plan", *flags, trt="10.3.0")
+    assert [one.split()[0] for one in found.warnings] == ["--fp16", "--builderOptimizationLevel"]
+    assert settings("--onnx=m.onnx", *flags[:2], trt="10.3.0").warnings == ()
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

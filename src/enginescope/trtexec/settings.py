@@ -7,6 +7,7 @@ from enginescope.core.record import Record
 from enginescope.model.job import InputFile
 from enginescope.trtexec.arguments import Arguments, decimal_number
 from enginescope.trtexec.build_settings import options_of, precision_of
+from enginescope.trtexec.flags import all_flags
 from enginescope.trtexec.shapes import (
     ProfileSpec,
     Shapes,
@@ -18,6 +19,9 @@ from enginescope.trtexec.shapes import (
 
 #: Hours that no build and no measurement takes: trtexec has no limit of its own.
 _LONGEST_S = 3.6e6
+
+#: Flags of the group "build" that mean something to an engine that is loaded, too.
+_OF_LOADED = frozenset({"--useRuntime", "--refitFromOnnx", "--tempdir", "--tempfileControls"})
 
 
 class Timing(Record, frozen=True, kw_only=True):
@@ -250,6 +254,16 @@ def _without_effect(arguments: Arguments) -> tuple[str, ...]:
     if arguments.version.major >= 11:
         names += [*flipped, "--separateProfileRun"]
     found = [f"{one} is deprecated and has no effect" for one in names if arguments.has(one)]
-    if arguments.has("--loadEngine") and arguments.has("--onnx"):
-        found.append("--onnx has no effect beside --loadEngine")
+    if arguments.has("--loadEngine"):
+        names = (one.name for one in arguments.given if _is_of_build(one.name))
+        found += [f"{one} has no effect beside --loadEngine" for one in dict.fromkeys(names)]
     return tuple(found)
+
+
+def _is_of_build(name: str) -> bool:
+    """Whether a flag decides how an engine is built, and nothing of how one is run."""
+    if name == "--onnx":
+        return True
+    flag = all_flags()[name]
+    decides = flag.to.startswith(("precision ", "option "))
+    return flag.group == "build" and decides and name not in _OF_LOADED
