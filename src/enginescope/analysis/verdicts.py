@@ -118,7 +118,13 @@ FIGURES: tuple[Figure, ...] = (
 )
 
 
-def verdicts(a: Sequence[Run], b: Sequence[Run], terms: Terms | None = None) -> tuple[Verdict, ...]:
+def verdicts(
+    a: Sequence[Run],
+    b: Sequence[Run],
+    terms: Terms | None = None,
+    *,
+    figures: Sequence[Figure] = FIGURES,
+) -> tuple[Verdict, ...]:
     """Return what may be said of B against A: the headline first, then every other figure.
 
     Parameters
@@ -127,6 +133,8 @@ def verdicts(a: Sequence[Run], b: Sequence[Run], terms: Terms | None = None) -> 
         The processes of either side. Where each has a `Turn` of one comparison, they are taken
         round by round.
     terms : Terms, optional
+    figures : sequence of Figure
+        What is compared beside the sampled series.
 
     Raises
     ------
@@ -138,7 +146,7 @@ def verdicts(a: Sequence[Run], b: Sequence[Run], terms: Terms | None = None) -> 
     found = differences(*[[one.run for one in side] for side in sides], across=terms.across)
     detail = "; ".join(map(str, found)) or None
     made = [_of_series(sides, metric, terms) for metric in _metrics(sides)]
-    made += [_of_figure(sides, figure, terms) for figure in FIGURES]
+    made += [_of_figure(sides, figure, terms) for figure in figures]
     every = [one for one in made if one is not None]
     return tuple(_incomparable(one, detail) if detail else one for one in every)
 
