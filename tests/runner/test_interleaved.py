@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
 from enginescope.model.job import BackendSpec, Job, Subject
@@ -61,13 +63,13 @@ def compare(*jobs: Job, **pacing):
 def test_every_side_once_a_round_in_an_order_that_the_seed_draws(played) -> None:
     three = [job(seed=one) for one in "012"]
     sides, kept = compare(*three, seed=5)
-    assert [len(one) for one in sides] == [20, 20, 20]
+    assert [len(one) for one in sides] == [LOOKS[-1]] * 3
     assert len({run.turn.comparison for run in kept}) == 1
     for number, runs in enumerate(zip(*sides, strict=True)):
         assert [run.turn.side for run in runs] == ["A", "B", "C"]
         assert {run.turn.round for run in runs} == {number}
         assert sorted(run.turn.place for run in runs) == [0, 1, 2]
-    orders = [tuple(run.turn.side for run in kept[at : at + 3]) for at in range(0, 60, 3)]
+    orders = [tuple(run.turn.side for run in kept[at : at + 3]) for at in range(0, len(kept), 3)]
     assert len(set(orders)) > 3
     again = [run.turn.side for run in compare(*three, seed=5)[1]]
     other = [run.turn.side for run in compare(*three, seed=6)[1]]
@@ -81,11 +83,11 @@ def test_it_is_asked_at_the_looks_and_at_no_other_time(played) -> None:
 
     def decided(sides) -> bool:
         asked.append(len(sides[0]))
-        return len(sides[0]) == 10
+        return len(sides[0]) == LOOKS[1]
 
     sides, _ = compare(job(seed="0"), job(seed="1"), decided=decided)
-    assert asked == [7, 10]
-    assert len(sides[1]) == 10
+    assert asked == list(LOOKS[:2])
+    assert len(sides[1]) == LOOKS[1]
 
 
 def test_undecided_it_ends_with_the_last_look(played) -> None:
@@ -97,15 +99,22 @@ def test_undecided_it_ends_with_the_last_look(played) -> None:
     assert len(sides[0]) == LOOKS[-1]
 
 
+def test_what_can_tell_nothing_ends_after_a_round(played) -> None:
+    failing, _ = played
+    failing.add(("0", 0))
+    sides, _ = compare(job(seed="0"), job(seed="1"), is_vain=lambda now: len(now) == 2)
+    assert len(sides[0]) == 2
+
+
 def test_a_failed_process_is_kept_and_its_round_made_up_for(played) -> None:
     failing, _ = played
-    failing |= {("1", 3), ("0", 9)}
+    failing |= {("1", 3), ("0", LOOKS[-1])}
     asked: list[int] = []
     sides, kept = compare(
         job(seed="0"), job(seed="1"), decided=lambda now: asked.append(len(now[0])) or True
     )
-    assert asked == [8]
-    assert len(kept) == 16
+    assert asked == [LOOKS[0] + 1]
+    assert len(kept) == 2 * (LOOKS[0] + 1)
     assert sides[1][3].outcome.kind is OutcomeKind.CRASHED
 
 
@@ -121,7 +130,7 @@ def test_rounds_that_fail_now_and_then_do_not_go_on_for_ever(played) -> None:
     failing, _ = played
     failing |= {("1", one) for one in range(0, 100, 2)}
     sides, _ = compare(job(seed="0"), job(seed="1"))
-    assert len(sides[0]) == 25
+    assert LOOKS[-1] < len(sides[0]) <= 1.25 * LOOKS[-1]
 
 
 def test_layers_and_builds_are_of_the_first_round(played) -> None:
@@ -138,19 +147,16 @@ def test_sides_have_letters(count, played) -> None:
         compare(*(job(seed=str(one)) for one in range(count)))
 
 
-@pytest.mark.parametrize(
-    ("rounds", "looks"),
-    [
-        (20, LOOKS),
-        (10, (7, 10)),
-        (7, (7,)),
-        (5, (7,)),
-        (40, (14, 20, 28, 40)),
-        (34, (12, 17, 24, 34)),
-    ],
-)
-def test_looks_are_four_at_most_whatever_the_rounds(rounds, looks) -> None:
-    assert looks_up_to(rounds) == looks
+def test_looks_of_the_usual_number_are_the_usual_ones() -> None:
+    assert looks_up_to(LOOKS[-1]) == LOOKS
+
+
+@given(st.integers(1, 1_000))
+def test_looks_are_four_at_most_and_none_before_there_can_be_an_interval(rounds) -> None:
+    looks = looks_up_to(rounds)
+    assert 1 <= len(looks) <= len(LOOKS)
+    assert looks[0] >= LOOKS[0]
+    assert looks[-1] == max(rounds, LOOKS[0])
 
 
 def test_real_processes() -> None:

@@ -35,16 +35,20 @@ def _carried(found: MeasuredComparison) -> Found:
                 texts.setdefault(one.code, one.message)
                 of = counts.setdefault(one.code, {})
                 of[side.label] = of.get(side.label, 0) + 1
-    sizes = {side.label: len(side.measured) for side in found.sides}
     for code, of in counts.items():
-        where = ", ".join(_share(label, count, sizes[label]) for label, count in of.items())
-        example = "such as: " if max(of.values()) > 1 else ""
-        message = f"{where}: {example}{texts[code]}"
+        message = f"{_where(of, found)}: {texts[code]}"
         yield Notice(code=code, message=message, evidence={"processes": of})
 
 
-def _share(label: str, count: int, size: int) -> str:
-    return label if size == 1 else f"{label} ({count} of {size} processes)"
+def _where(of: dict[str, int], found: MeasuredComparison) -> str:
+    """Return ``A and B``, ``all processes, such as``, ``3 of 8 processes of B, such as``."""
+    sizes = {side.label: len(side.measured) for side in found.sides}
+    if max(sizes.values()) == 1:
+        return " and ".join(of)
+    if of == sizes:
+        return "all processes, such as"
+    shares = [f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()]
+    return f"{', '.join(shares)}, such as" if sum(of.values()) > 1 else shares[0]
 
 
 def _lost(found: MeasuredComparison) -> Found:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.compare_options import bench_compare_options, check_bench_options
 from enginescope.cli.mode_options import mode_of, mode_options, with_profile
 from enginescope.cli.options import (
     COUNT_OR_DURATION,
@@ -101,26 +102,41 @@ class BenchCommand(click.Command):
 @mode_options
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@bench_compare_options
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
     """Measure MODELS on ONNX Runtime's CPU provider, engines on TensorRT, or as --on says.
 
     Every model and backend is a job in its own fresh process; its run is stored as soon as it has
-    ended. With no model, two small samples are measured.
+    ended. With no model, two small samples are measured. With --compare the jobs are measured in
+    turn, round by round, until it is decided which is faster.
     """
-    from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
-    from enginescope.cli.progress import JobProgress
-    from enginescope.cli.run_output import present
-    from enginescope.cli.termination import ending_in_order
-    from enginescope.runner.jobs import limits_for, make_jobs
-    from enginescope.runner.session import run_jobs
     from enginescope.store.archive import Store
 
+    check_bench_options(models, options)
     typed, workload = command_line(), workload_of(options)
+    store = writable(Store(options["store_folder"]))
+    if options["compare"]:
+        from enginescope.cli.bench_comparison import compare_jobs, paced
+
+        jobs = _jobs(models, backends, options, paced(workload), store)
+        return compare_jobs(jobs, store, options, typed)
+    return _measure(_jobs(models, backends, options, workload, store), store, options, typed)
+
+
+def _jobs(
+    models: tuple[Path, ...],
+    backends: tuple[str, ...],
+    options: dict[str, Any],
+    workload: Workload,
+    store: Store,
+) -> tuple[Job, ...]:
+    from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
+    from enginescope.runner.jobs import limits_for, make_jobs
+
     handed = click.get_current_context().meta[HANDED_OVER]
     to_trtexec = (*split_arguments(options["trtexec_args"]), *handed)
-    store = writable(Store(options["store_folder"]))
     limits = limits_for(
         workload,
         timeout_s=options["timeout"] and options["timeout"] / 1e3,
@@ -139,7 +155,15 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     for model in models or _samples(store.path):
         on = backends or (_usual(model),)
         jobs += make([model], with_profile(on, options["profile_index"]))
-    jobs = with_arguments(jobs, to_trtexec)
+    return with_arguments(jobs, to_trtexec)
+
+
+def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], typed: str) -> int:
+    from enginescope.cli.progress import JobProgress
+    from enginescope.cli.run_output import present
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.runner.session import run_jobs
+
     runs = []
     with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TypeVar
 
 from rich.console import Console
 from rich.live import Live
@@ -15,6 +16,8 @@ from enginescope.core.units import format_ms
 from enginescope.model.job import Job
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.runner.session import Watcher
+
+P = TypeVar("P", bound="JobProgress")
 
 _PHASES = {
     "imports": "importing",
@@ -46,7 +49,7 @@ class JobProgress:
         is_terminal = sys.stderr is not None and sys.stderr.isatty() and self._console.is_terminal
         return is_terminal and not self._console.is_dumb_terminal
 
-    def __enter__(self) -> JobProgress:
+    def __enter__(self: P) -> P:
         """Start the live line."""
         if self._live:
             self._live.start()
@@ -71,18 +74,18 @@ class JobProgress:
         """Say how a job has ended; alone on a terminal the summary says it."""
         if self._quiet or (self._live and len(self._jobs) == 1):
             return
-        self._line(f"{_what(run.job)}: {_ending(run)}")
+        self._line(f"{job_text(run.job)}: {_ending(run)}")
 
     def _started(self, index: int, job: Job) -> None:
         self._begin = time.monotonic()
         if not self._live and not self._quiet:
-            self._line(f"{self._place(index)}{_what(job)} …")
+            self._line(f"{self._place(index)}{job_text(job)} …")
         elif self._live:
-            self._live.update(Text(f"{self._place(index)}{_what(job)}\n  starting"))
+            self._live.update(Text(f"{self._place(index)}{job_text(job)}\n  starting"))
 
     def _progressed(self, index: int, progress: Progress) -> None:
         if self._live:
-            text = f"{self._place(index)}{_what(self._jobs[index])}\n  {describe(progress)}"
+            text = f"{self._place(index)}{job_text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
     def _place(self, index: int) -> str:
@@ -113,7 +116,8 @@ def describe(progress: Progress) -> str:
     return " · ".join(parts)
 
 
-def _what(job: Job) -> str:
+def job_text(job: Job) -> str:
+    """Return a job in a few words."""
     return f"{job.subject.name} · {job.backend}"
 
 

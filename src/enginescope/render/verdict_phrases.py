@@ -139,17 +139,32 @@ def _no_interval(verdict: Verdict) -> str:
 
 def more_text(verdict: Verdict) -> str:
     """Say how many more rounds, processes or samples would probably decide a verdict."""
-    estimate, more = verdict.estimate, verdict.more
-    if estimate is not None and more is not None:
-        if estimate.method == "rounds":
-            total = max(estimate.n_a, estimate.n_b) + more
-            rounds = "round" if more == 1 else "rounds"
-            return f"about {more:,} more {rounds} would probably decide it: --rounds {total}"
-        what = "processes" if estimate.method == "processes" else "samples"
-        return f"about {more:,} more {what} a side would probably decide it"
+    amount = more_amount(verdict)
+    if amount is not None:
+        return f"{amount} would probably decide it"
+    estimate = verdict.estimate
     if estimate is not None and estimate.method == "samples":
         return "more samples would not decide it, more processes may: bench --compare"
-    return "no reasonable number would decide it: the ratio lies at the edge of the threshold"
+    return "no reasonable number would decide it"
+
+
+def more_amount(verdict: Verdict) -> str | None:
+    """Return ``about 8 more rounds``, or ``None`` where no number is known."""
+    estimate, more = verdict.estimate, verdict.more
+    if estimate is None or more is None:
+        return None
+    unit = {"rounds": "round", "processes": "process", "samples": "sample"}[estimate.method]
+    plural = f"{unit}es" if unit == "process" else f"{unit}s"
+    each = "" if estimate.method == "rounds" else " a side"
+    return f"about {more:,} more {unit if more == 1 else plural}{each}"
+
+
+def rounds_hint(pair: MeasuredPair) -> str | None:
+    """Return how many rounds to ask for, where more would decide the headline."""
+    estimate, more = pair.headline.estimate, pair.headline.more
+    if estimate is None or more is None or estimate.method != "rounds":
+        return None
+    return f"enginescope bench … --compare --rounds {estimate.n_a + more}"
 
 
 def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str:
@@ -173,5 +188,5 @@ def looks_text(found: MeasuredComparison) -> str | None:
     each = format_significant(100 * estimate.interval.confidence, 3)
     return (
         f"the order within each round was drawn; it may end after any of four looks, so each "
-        f"interval is of {each} %, and all together hold 95 %"
+        f"interval is of {each} %, and all together hold 95 % at least"
     )

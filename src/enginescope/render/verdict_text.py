@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -16,6 +17,8 @@ from enginescope.render.verdict_phrases import (
     counts_text,
     headline_sentence,
     looks_text,
+    more_amount,
+    rounds_hint,
     title_of,
     why_text,
 )
@@ -48,6 +51,24 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     return Group(*lines, Text(), *notice_lines(measured_notices(found)))
 
 
+def next_steps(tag: str, *, width: int = 80, store: str | None = None) -> Text:
+    """Return how to see the comparison again.
+
+    Parameters
+    ----------
+    tag : str
+        Of its runs.
+    store : str, optional
+        Where they lie, if that must be said to the next command.
+    """
+    at = f" --store {shlex.quote(store)}" if store else ""
+    again = f"enginescope compare{at} {tag}"
+    line = f"  again: {again}"
+    page = f"page: {again} --html compare.html"
+    gap = " · " if len(line) + 3 + len(page) <= width else "\n  "
+    return Text(f"{line}{gap}{page}", style="dim")
+
+
 def _titles(found: MeasuredComparison, width: int) -> list[Text]:
     lines = [
         Text(f"{side.label}  ", style="bold").append(shorten(_plain(side.name), width - 3))
@@ -68,14 +89,21 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
 
 
 def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
-    """Yield what is undecided, why, and what would decide it; reasons that are shared once."""
-    texts: dict[tuple[str, str], list[str]] = {}
-    for one in pair.verdicts:
-        why = why_text(one)
-        if why is not None:
-            texts.setdefault((why, one.reason.value), []).append(title_of(one.metric))
-    for at, ((why, code), titles) in enumerate(texts.items()):
-        yield "" if at else "undecided", f"{', '.join(titles)}: {why} ({code})"
+    """Yield why the headline is undecided, then in brief what other figures would take."""
+    why = why_text(pair.headline)
+    if why is not None:
+        yield "undecided", f"{why} ({pair.headline.reason.value})"
+        hint = rounds_hint(pair)
+        if hint is not None:
+            yield "next", hint
+    by_reason: dict[str, list[str]] = {}
+    for one in pair.verdicts[1:]:
+        if why_text(one) is not None:
+            amount = more_amount(one)
+            text = f"{title_of(one.metric)}, {amount}" if amount else title_of(one.metric)
+            by_reason.setdefault(one.reason.value, []).append(text)
+    for at, (reason, texts) in enumerate(by_reason.items()):
+        yield "" if at else "also open", f"{'; '.join(texts)} ({reason})"
 
 
 def _counts(found: MeasuredComparison) -> Iterator[str]:

@@ -48,9 +48,12 @@ class Pacing(Record, frozen=True, kw_only=True):
         Complete rounds after which it is asked; the last is the most there are.
     seed : int
         Of the orders.
+    is_vain : callable (sides) -> bool
+        Asked after the first complete round: whether no number of them would tell anything.
     """
 
     decided: Callable[[Sides], bool] = lambda _sides: False
+    is_vain: Callable[[Sides], bool] = lambda _sides: False
     looks: tuple[int, ...] = LOOKS
     seed: int = 0
 
@@ -129,13 +132,25 @@ def run_interleaved(
                 comparison=comparison, side=ascii_uppercase[side], round=number, place=place
             )
             sides[side].append(_process(_of_round(jobs[side], number), turn, sink, command, watch))
+        so_far = tuple(map(tuple, sides))
         whole = all(runs[-1].outcome.kind is OutcomeKind.OK for runs in sides)
         complete += whole
-        if any(map(_is_hopeless, sides)) or complete >= pacing.looks[-1]:
+        if is_given_up(so_far) or complete >= pacing.looks[-1]:
             break
-        if whole and complete in pacing.looks and pacing.decided(tuple(map(tuple, sides))):
+        if whole and _may_end(pacing, complete, so_far):
             break
-    return tuple(map(tuple, sides))
+    return so_far
+
+
+def is_given_up(sides: Sides) -> bool:
+    """Whether a side's processes have failed too often in a row."""
+    return any(map(_is_hopeless, sides))
+
+
+def _may_end(pacing: Pacing, complete: int, sides: Sides) -> bool:
+    if complete == 1 and pacing.is_vain(sides):
+        return True
+    return complete in pacing.looks and pacing.decided(sides)
 
 
 def _of_round(job: Job, number: int) -> Job:

@@ -1,0 +1,168 @@
+"""``enginescope bench … --compare``: jobs measured in turn, and what that decides."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
+
+from enginescope.cli.compare_options import terms_of
+from enginescope.cli.noise_floors import known_floors
+from enginescope.cli.options import note
+from enginescope.cli.rounds_progress import RoundsProgress
+from enginescope.cli.side_names import comparison_tag, side_names
+from enginescope.cli.termination import ending_in_order
+from enginescope.core.errors import UsageError
+from enginescope.model.run import Run
+from enginescope.model.verdict import VerdictKind
+from enginescope.runner.interleaved import (
+    PROCESS_STOP,
+    Pacing,
+    Sides,
+    is_given_up,
+    looks_up_to,
+    run_interleaved,
+)
+from enginescope.stats.deciding import LOOKS
+
+if TYPE_CHECKING:
+    from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
+    from enginescope.analysis.verdicts import Terms
+    from enginescope.model.job import Job, Workload
+    from enginescope.model.noise_floor import NoiseFloor
+    from enginescope.store.archive import Store
+
+EXIT_RUN_FAILED = 3
+_STOP_OPTIONS = ("iterations", "duration", "precision", "max_time", "min_samples")
+
+
+def paced(workload: Workload) -> Workload:
+    """Return the workload with the time of a process in a comparison, unless one was asked for."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    if any(context.get_parameter_source(one) is not default for one in _STOP_OPTIONS):
+        return workload
+    return replace(workload, stop=PROCESS_STOP)
+
+
+def compare_jobs(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], command: str) -> int:
+    """Measure `jobs` in turn until it is decided which is faster; print it, return the exit code.
+
+    Raises
+    ------
+    UsageError
+        There is only one job.
+    """
+    if len(jobs) < 2:
+        raise UsageError(
+            "--compare: there is 1 job, and nothing to compare it with",
+            hint="a second model, or --on twice",
+        )
+    terms = terms_of(options["threshold_pct"], options["across"])
+    looks = looks_up_to(options["rounds"] or LOOKS[-1])
+    measuring = Comparing(jobs, store, terms)
+    sides = measuring.run(looks, tags=options["tags"], command=command, quiet=options["as_json"])
+    if any(not side.measured for side in measuring.sides(sides)):
+        _present_failures(measuring.sides(sides), options)
+        return EXIT_RUN_FAILED
+    _present(measuring.found(sides), options)
+    return EXIT_RUN_FAILED if is_given_up(sides) else 0
+
+
+class Comparing:
+    """Jobs that are measured in turn, and what they come to so far."""
+
+    def __init__(self, jobs: tuple[Job, ...], store: Store, terms: Terms) -> None:
+        self._jobs = jobs
+        self._store = store
+        self._terms = terms
+        self._names = side_names(jobs)
+        self._floors: Sequence[NoiseFloor] = known_floors(store.path)
+
+    def run(
+        self, looks: tuple[int, ...], *, tags: Sequence[str], command: str, quiet: bool
+    ) -> Sides:
+        """Measure until it is decided, or until the last look; every run is stored."""
+        kept: list[Run] = []
+        with ending_in_order(), RoundsProgress(self._jobs, looks[-1], quiet=quiet) as progress:
+
+            def keep(run: Run) -> None:
+                assert run.turn is not None
+                self._store.save(run, tags=(*tags, comparison_tag(run.turn.comparison)))
+                kept.append(run)
+                progress.ended(run)
+
+            def decided(sides: Sides) -> bool:
+                found = self.found(sides)
+                progress.looked(found, min(len(side.measured) for side in found.sides))
+                return found.is_decided
+
+            pacing = Pacing(
+                decided=decided,
+                is_vain=lambda sides: _is_vain(self.found(sides)),
+                looks=looks,
+                seed=self._jobs[0].workload.seed,
+            )
+            progress.begin()
+            try:
+                return run_interleaved(
+                    self._jobs, keep, pacing, command=command, watcher=progress.turns
+                )
+            except (KeyboardInterrupt, SystemExit):
+                _say_interrupted(kept)
+                raise
+
+    def sides(self, sides: Sides) -> tuple[MeasuredSide, ...]:
+        """Return the runs of each side under its letter and name."""
+        from enginescope.analysis.measured_sides import MeasuredSide
+
+        return tuple(
+            MeasuredSide(label=label, name=name, runs=runs)
+            for label, name, runs in zip(ascii_uppercase, self._names, sides, strict=False)
+        )
+
+    def found(self, sides: Sides) -> MeasuredComparison:
+        """Return what the sides come to."""
+        from enginescope.analysis.measured_sides import compare_sides
+
+        return compare_sides(self.sides(sides), self._terms, self._floors)
+
+
+def _is_vain(found: MeasuredComparison) -> bool:
+    return any(one.headline.kind is VerdictKind.INCOMPARABLE for one in found.pairs)
+
+
+def _say_interrupted(kept: Sequence[Run]) -> None:
+    again = ""
+    if kept and kept[-1].turn is not None:
+        again = f"; enginescope compare {comparison_tag(kept[-1].turn.comparison)}"
+    note(f"enginescope: interrupted; {len(kept)} runs are stored{again}")
+
+
+def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        from enginescope.render.verdict_data import verdict_json
+
+        sys.stdout.buffer.write(verdict_json(found))
+        sys.stdout.flush()
+        return
+    from enginescope.render.text import show
+    from enginescope.render.verdict_text import next_steps, verdict_text
+
+    width = shutil.get_terminal_size().columns
+    show(verdict_text(found, width=width))
+    tag = comparison_tag(found.comparison or "")
+    store = options["store_folder"]
+    show(next_steps(tag, width=width, store=str(store) if store else None))
+
+
+def _present_failures(sides: Sequence[MeasuredSide], options: dict[str, Any]) -> None:
+    from enginescope.cli.run_output import present
+
+    failed = [side.runs[-1] for side in sides if not side.measured]
+    present(failed, as_json=options["as_json"], store=options["store_folder"])

@@ -1,0 +1,110 @@
+"""Options of comparisons that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts import Terms
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Differences of whole requests up to this do not matter, in percent.
+THRESHOLD_PCT = 1.0
+
+
+class Keys(click.ParamType):  # type: ignore[type-arg]
+    """Conditions by their keys, separated by commas."""
+
+    name = "KEY,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Return the keys, or fail where one of them is no condition."""
+        if not isinstance(value, str):
+            return tuple(value)
+        from enginescope.analysis.comparability import differences
+
+        keys = tuple(one.strip() for one in value.split(",") if one.strip())
+        try:
+            differences((), (), across=keys)
+        except UsageError as error:
+            self.fail(f"{error}; {error.hint}", param, ctx)
+        return keys
+
+
+def across_option(function: F) -> F:
+    """Add ``--across``."""
+    return click.option(
+        "--across",
+        type=Keys(),
+        default=(),
+        help="Conditions whose difference is meant, such as gpu,driver; others that differ make "
+        "sides incomparable.",
+    )(function)
+
+
+def rounds_option(function: F) -> F:
+    """Add ``--rounds``."""
+    from enginescope.stats.deciding import LOOKS
+
+    return click.option(
+        "--rounds",
+        type=click.IntRange(LOOKS[0], 1_000),
+        help=f"At most so many rounds.  [default: {LOOKS[-1]}]",
+    )(function)
+
+
+_BENCH = (
+    click.option(
+        "--compare",
+        is_flag=True,
+        help="Compare the jobs: fresh processes in turn, until it is decided which is faster.",
+    ),
+    rounds_option,
+    click.option(
+        "--threshold",
+        "threshold_pct",
+        type=click.FloatRange(0, 100, min_open=True),
+        metavar="PERCENT",
+        help=f"Smaller differences do not matter (--compare).  [default: {THRESHOLD_PCT:g}]",
+    ),
+    across_option,
+)
+
+
+def bench_compare_options(function: F) -> F:
+    """Add what `bench` takes to compare its jobs."""
+    for option in reversed(_BENCH):
+        function = option(function)
+    return function
+
+
+def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None:
+    """Raise `UsageError` where there is nothing to compare, or something only for ``--compare``."""
+    if options["compare"] and not models:
+        raise UsageError(
+            "--compare without models", hint="enginescope bench A.onnx B.onnx --compare"
+        )
+    given = {
+        "--rounds": options["rounds"],
+        "--threshold": options["threshold_pct"],
+        "--across": options["across"],
+    }
+    for name, value in given.items():
+        if value and not options["compare"]:
+            raise UsageError(f"{name} without --compare", hint=f"bench A B --compare {name} …")
+
+
+def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> Terms:
+    """Return what a comparison is held to."""
+    from enginescope.analysis.verdicts import Terms
+
+    return Terms(threshold_pct=threshold_pct or THRESHOLD_PCT, across=across)
