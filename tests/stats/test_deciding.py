@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.model.samples import Interval
 from enginescope.model.verdict import RatioEstimate, Reason, VerdictKind
-from enginescope.stats.deciding import decide, more_needed
+from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide, more_needed
+from enginescope.stats.ratio import ratio_of_rounds
 
 
 def estimate(low: float, ratio: float, high: float, n: int = 10) -> RatioEstimate:
@@ -71,3 +73,35 @@ def test_what_no_number_takes_away_is_left_standing() -> None:
     wide = estimate(math.exp(-0.03), math.exp(0.02), math.exp(0.07))
     assert more_needed(wide, 1.0, scatter=0.02) is None
     assert more_needed(wide, 1.0, scatter=0.015) > more_needed(wide, 1.0)
+
+
+def looks_at(logs) -> list[RatioEstimate]:
+    b = np.exp(logs)
+    ones = np.ones(b.size)
+    return [ratio_of_rounds(ones[:n], b[:n], confidence=LOOK_CONFIDENCE) for n in LOOKS]
+
+
+def test_the_first_look_already_has_an_interval() -> None:
+    assert looks_at(np.zeros(LOOKS[-1]))[0].interval is not None
+
+
+@pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy tails"])
+def test_all_looks_together_miss_in_less_than_one_of_twenty_comparisons(heavy) -> None:
+    draw = np.random.default_rng(11)
+    shape = (400, LOOKS[-1])
+    logs = draw.standard_t(2, shape) if heavy else draw.standard_normal(shape)
+    missed = [
+        any(not one.interval.low <= 1 <= one.interval.high for one in looks_at(0.1 * row))
+        for row in logs
+    ]
+    assert 0 < sum(missed) <= 0.05 * len(missed)
+
+
+@pytest.mark.parametrize(("planted_pct", "least"), [(2, 0.8), (3, 0.95)])
+def test_a_slowdown_is_found_where_processes_scatter_by_two_percent(planted_pct, least) -> None:
+    differences = np.sqrt(2) * 0.02 * np.random.default_rng(12).standard_normal((200, LOOKS[-1]))
+    found = [
+        any(decide(one, 1.0)[0] is VerdictKind.SLOWER for one in looks_at(row))
+        for row in differences + np.log1p(planted_pct / 100)
+    ]
+    assert np.mean(found) >= least

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.hodges_lehmann import paired_shift
 from enginescope.stats.noise import POWER, scatter_of, smallest_difference
 
@@ -33,7 +34,7 @@ def test_the_smallest_difference_is_found_as_often_as_said() -> None:
     least = smallest_difference(noise * np.random.default_rng(2).standard_normal(2_000), 14)
     draw = np.random.default_rng(3)
     seen = [
-        paired_shift(least + noise * draw.standard_normal(14), confidence=0.984).low > 0
+        paired_shift(least + noise * draw.standard_normal(14), confidence=LOOK_CONFIDENCE).low > 0
         for _ in range(1_000)
     ]
     assert np.mean(seen) == pytest.approx(POWER, abs=0.05)
@@ -48,4 +49,4 @@ def test_four_times_the_rounds_see_half_the_difference() -> None:
 
 def test_an_offset_of_one_side_is_no_noise_and_few_rounds_see_nothing() -> None:
     assert smallest_difference([0.01, -0.01, 0.02], 6) is None
-    assert smallest_difference([0.0] * 8, 7) == 0.0
+    assert smallest_difference([0.0] * 8, LOOKS[0]) == 0.0
