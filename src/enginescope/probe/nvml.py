@@ -12,24 +12,35 @@ from typing import Any
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import require
 from enginescope.model.environment import Device
+from enginescope.probe.clock_register import holding_of
+from enginescope.probe.cuda_uuid import cuda_uuid
 
 
 def probe_devices() -> tuple[Device, ...]:
     """Return the GPUs that NVML sees; empty where there is no driver or no nvidia-ml-py."""
-    with _open() as nvml:
+    with opened_nvml() as nvml:
         if nvml is None:
             return ()
-        driver = _query(nvml, nvml.nvmlSystemGetDriverVersion)
-        count = _query(nvml, nvml.nvmlDeviceGetCount) or 0
-        found = (_device(nvml, index, driver) for index in range(count))
-        return tuple(device for device in found if device is not None)
+        driver = answer_of(nvml, nvml.nvmlSystemGetDriverVersion)
+        count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
+        handles = (answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, one) for one in range(count))
+        return tuple(
+            _device(nvml, handle, driver, index)
+            for index, handle in enumerate(handles)
+            if handle is not None  # lost, or not ours to see
+        )
 
 
 def probe_device(index: int) -> Device | None:
     """Return the GPU that CUDA calls `index`; ``None`` if it cannot be told.
 
-    CUDA numbers only what ``CUDA_VISIBLE_DEVICES`` lets it see.
+    By the UUID that CUDA has for it. Where CUDA does not say, by ``CUDA_VISIBLE_DEVICES``, which
+    holds if CUDA numbers GPUs as NVML does.
     """
+    with opened_nvml() as nvml:
+        handle = None if nvml is None else _by_uuid(nvml, cuda_uuid(index))
+        if handle is not None:
+            return _device(nvml, handle, answer_of(nvml, nvml.nvmlSystemGetDriverVersion))
     devices = probe_devices()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
@@ -43,16 +54,39 @@ def probe_device(index: int) -> Device | None:
     return devices[index] if 0 <= index < len(devices) else None
 
 
+def handle_of(nvml: Any, address: str) -> Any:
+    """Return NVML's handle of a GPU or MIG instance; ``None`` if it cannot be told.
+
+    Parameters
+    ----------
+    address : str
+        Its UUID, or its number in CUDA's count.
+    """
+    if not address.isdecimal():
+        return _by_uuid(nvml, address)
+    device = probe_device(int(address))
+    return _by_uuid(nvml, device.uuid) if device else None
+
+
+def _by_uuid(nvml: Any, uuid: str | None) -> Any:
+    """Return the handle with a UUID, which may lack what NVML writes before it."""
+    if uuid is None:
+        return None
+    prefixes = ("",) if uuid.startswith(("GPU-", "MIG-")) else ("GPU-", "MIG-")
+    asked = (answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, f"{one}{uuid}") for one in prefixes)
+    return next((one for one in asked if one is not None), None)
+
+
 def process_memory_bytes(uuid: str | None, pid: int) -> int | None:
     """Return the device memory of a process; ``None`` where NVML does not see it.
 
     In a container NVML may list processes by the numbers of the host.
     """
-    with _open() as nvml:
+    with opened_nvml() as nvml:
         if nvml is None or uuid is None:
             return None
-        handle = _query(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
-        processes = _query(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+        handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
+        processes = answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
         found = (one.usedGpuMemory for one in processes if one.pid == pid)
         used = next(found, None)
         return int(used) if used else None
@@ -102,7 +136,7 @@ class PeakDeviceMemory:
 
 
 @contextmanager
-def _open() -> Iterator[Any]:
+def opened_nvml() -> Iterator[Any]:
     """NVML, started; ``None`` where there is no driver or no nvidia-ml-py."""
     try:
         nvml = require("pynvml", purpose="reading GPU facts", install="enginescope[gpu]")
@@ -119,26 +153,29 @@ def _open() -> Iterator[Any]:
         nvml.nvmlShutdown()
 
 
-def _device(nvml: Any, index: int, driver: str | None) -> Device | None:
-    handle = _query(nvml, nvml.nvmlDeviceGetHandleByIndex, index)
-    if handle is None:  # lost, or not ours to see
-        return None
-    capability = _query(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
-    memory = _query(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+def _device(nvml: Any, handle: Any, driver: str | None, index: int | None = None) -> Device:
+    capability = answer_of(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    memory = answer_of(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+    uuid = answer_of(nvml, nvml.nvmlDeviceGetUUID, handle)
+    holding = holding_of(uuid) if uuid else None
     return Device(
-        name=_query(nvml, nvml.nvmlDeviceGetName, handle) or f"GPU {index}",
-        uuid=_query(nvml, nvml.nvmlDeviceGetUUID, handle),
+        name=answer_of(nvml, nvml.nvmlDeviceGetName, handle)
+        or ("GPU" if index is None else f"GPU {index}"),
+        uuid=uuid,
         compute_capability=".".join(map(str, capability)) if capability else None,
         memory_bytes=int(memory.total) if memory else None,
         driver=driver,
-        max_sm_clock_mhz=_query(nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
-        max_memory_clock_mhz=_query(
+        max_sm_clock_mhz=answer_of(
+            nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM
+        ),
+        max_memory_clock_mhz=answer_of(
             nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM
         ),
+        clock_lock=holding.lock if holding else None,
     )
 
 
-def _query(nvml: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+def answer_of(nvml: Any, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what NVML answers, or ``None`` if this GPU or driver does not say."""
     try:
         value = function(*arguments)
