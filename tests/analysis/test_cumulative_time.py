@@ -32,6 +32,6 @@ def test_large_plans_have_few_points() -> None:
     assert found.in_order[-1].share_pct == pytest.approx(100.0)
 
 
-@pytest.mark.parametrize("times", [None, {"a": 0.0}])
+@pytest.mark.parametrize("times", [None, {"a": 0.0}, {"a": -1.0}])
 def test_nothing_to_add_up(times) -> None:
     assert cumulative_time(view_of(layer(0, "a", "A", [], []), times=times).facts) is None

@@ -86,6 +86,14 @@ def test_records_that_are_none() -> None:
     assert [(one.code, one.evidence["left_out"]) for one in notices] == [("W-RECORDS", 2)]
 
 
+def test_times_below_zero_are_not_known() -> None:
+    rows = [{"name": "a", "timeMs": 4, "averageMs": -1}, {"name": "b", "averageMs": 2.0}]
+    profile, notices = parse_profile(json.dumps([{"count": 4}, *rows]).encode(), "p.json")
+    assert [one.mean_ms for one in profile.layers] == [1.0, 2.0]
+    assert [one.code for one in notices] == ["W-TIMES-NEGATIVE"]
+    assert notices[0].evidence["first"] == "a"
+
+
 @pytest.mark.parametrize("value", [[], {}, [{"count": 3}], [{"name": "x", "time": 3}], 3])
 def test_what_holds_no_layer_times(value: object) -> None:
     with pytest.raises(FormatError, match="no layer times"):

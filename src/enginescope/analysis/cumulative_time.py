@@ -43,7 +43,7 @@ def cumulative_time(rows: Sequence[LayerFacts]) -> CumulativeTime | None:
     times = [row.mean_ms for row in rows if row.mean_ms is not None]
     falling = sorted(times, reverse=True)
     sums = list(accumulate(falling))
-    if not sums or not sums[-1]:
+    if not sums or sums[-1] <= 0:
         return None
     enough = 0.8 * sums[-1]
     return CumulativeTime(

@@ -70,11 +70,14 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
         )
     iterations = _iterations(document.value, items)
     rows = [one for one in items if _is_row(one)]
-    layers = tuple([_timing(index, row, iterations) for index, row in enumerate(rows)])
+    below_zero: list[str] = []
+    layers = tuple([_timing(index, row, iterations, below_zero) for index, row in enumerate(rows)])
     left_out = len(items) - len(rows) - sum(_is_count(one) for one in items)
     notices = document.notices
     if left_out:
         notices = (*notices, _left_out(document.source, left_out))
+    if below_zero:
+        notices = (*notices, _negative(document.source, below_zero))
     source = "trtexec" if _is_trtexec(document.value, iterations, layers) else "torch-tensorrt"
     return Profile(source=source, layers=layers, iterations=iterations), notices
 
@@ -126,32 +129,53 @@ def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, .
     return any(one.median_ms is not None for one in layers)
 
 
-def _timing(index: int, row: dict[str, Any], iterations: int | None) -> LayerTiming:
+def _timing(
+    index: int, row: dict[str, Any], iterations: int | None, below_zero: list[str]
+) -> LayerTiming:
     columns = _columns(tuple(row))
-    total, mean = _figure(row, columns.total), _figure(row, columns.mean)
+    total = _figure(row, columns.total, below_zero)
+    mean = _figure(row, columns.mean, below_zero)
     if mean is None and total is not None and iterations:
         mean = total / iterations
     return LayerTiming(
         index=index,
         name=row["name"],
         mean_ms=mean,
-        median_ms=_figure(row, columns.median),
+        median_ms=_figure(row, columns.median, below_zero),
         total_ms=total,
-        share_pct=_figure(row, columns.share),
+        share_pct=_figure(row, columns.share, below_zero),
     )
 
 
-def _figure(row: dict[str, Any], places: tuple[tuple[str, float], ...]) -> float | None:
+def _figure(
+    row: dict[str, Any], places: tuple[tuple[str, float], ...], below_zero: list[str]
+) -> float | None:
     for key, factor in places:
         value = finite_number(row[key])
         if value is not None:
-            return value * factor
+            if value >= 0:
+                return value * factor
+            below_zero.append(row["name"])
     return None
 
 
 def _left_out(source: str, count: int) -> Notice:
+    records = (
+        "1 record that is no layer time; it is"
+        if count == 1
+        else (f"{count:,} records that are no layer times; they are")
+    )
     return Notice(
         code="W-RECORDS",
-        message=f"{source} has {count} records that are no layer times; they are left out",
+        message=f"{source} has {records} left out",
         evidence={"file": source, "left_out": count},
+    )
+
+
+def _negative(source: str, names: list[str]) -> Notice:
+    figures = "1 figure" if len(names) == 1 else f"{len(names):,} figures"
+    return Notice(
+        code="W-TIMES-NEGATIVE",
+        message=f"{source} has {figures} below zero, the first of {names[0]!r}; read as not known",
+        evidence={"file": source, "figures": len(names), "first": names[0]},
     )

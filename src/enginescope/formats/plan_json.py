@@ -138,10 +138,15 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
     found = []
     left_out = reader.entries - len(plan.layers)
     if left_out:
+        entries = (
+            "1 entry among its layers that is"
+            if left_out == 1
+            else (f"{left_out:,} entries among its layers that are")
+        )
         found.append(
             Notice(
                 code="W-PLAN-ENTRIES",
-                message=f"{source} has {left_out} entries among its layers that are none",
+                message=f"{source} has {entries} none",
                 evidence={"file": source, "left_out": left_out, "layers": len(plan.layers)},
             )
         )
