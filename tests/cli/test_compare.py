@@ -115,8 +115,8 @@ def test_the_threshold(stored, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no plans to compare"),
-        (["A"], "1 plan to compare"),
+        ([], "no plans or runs to compare"),
+        (["A"], "alone is nothing to compare"),
         (["A", "B", "--only", "Pool"], "did you mean Pooling?"),
         (["A", "B", "A", "--only", "tactic"], None),
         (["A", "B", "A", "--only", "Pooling"], "only the layers of two plans are listed"),
@@ -186,7 +186,7 @@ def test_build_logs_come_in_pairs(stored, log, count, capsys) -> None:
 def test_a_page_needs_plans(store, log, tmp_path, capsys) -> None:
     arguments = ["--build-log", str(log), "--build-log", str(log)]
     assert main(["compare", *arguments, "--html", str(tmp_path / "x.html")]) == 2
-    assert "no plans to compare" in capsys.readouterr().err
+    assert "no plans or runs to compare" in capsys.readouterr().err
 
 
 def test_a_damaged_log_is_told(stored, tmp_path, capsys) -> None:

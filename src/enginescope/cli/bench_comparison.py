@@ -146,9 +146,10 @@ def _say_interrupted(kept: Sequence[Run]) -> None:
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
     if options["as_json"]:
-        from enginescope.render.verdict_data import verdict_json
+        from enginescope.render.compare_data import compare_json
+        from enginescope.render.compare_tables import Chosen
 
-        sys.stdout.buffer.write(verdict_json(found))
+        sys.stdout.buffer.write(compare_json(None, Chosen(), measured=found))
         sys.stdout.flush()
         return
     from enginescope.render.text import show

@@ -1,16 +1,14 @@
-"""``enginescope compare``: plans side by side, and what explains their difference."""
+"""``enginescope compare``: runs and plans side by side, and what explains their difference."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.compare_options import across_option, terms_of
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import UsageError
@@ -18,24 +16,24 @@ from enginescope.core.errors import UsageError
 if TYPE_CHECKING:
     from enginescope.analysis.build_choices import ChoicePair
     from enginescope.analysis.comparison import Comparison
-    from enginescope.cli.plan_source import PlanSource
-    from enginescope.render.compare_tables import Chosen
+    from enginescope.analysis.measured_sides import MeasuredComparison
+    from enginescope.analysis.verdicts import Terms
+    from enginescope.cli.compared_sides import ComparedSide
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("compare")
-@click.argument("what", metavar="PLAN_A PLAN_B [PLAN…]", nargs=-1)
+@click.argument("what", metavar="A B [C…] | COMPARISON", nargs=-1)
 @click.option(
     "--threshold",
     "threshold_pct",
     type=click.FloatRange(0, 100),
-    default=3.0,
-    show_default=True,
     metavar="PERCENT",
-    help="Times that differ by less are taken for equal.",
+    help="Smaller differences do not matter.  [default: 1 of what was measured, 3 of layers]",
 )
+@across_option
 @click.option(
     "--only", metavar="precision|tactic|TYPE", help="Layers that differ in it, or of that type."
 )
@@ -56,80 +54,113 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     help="Verbose log of a build; twice, A's and B's: what the builds chose.",
 )
-@click.option("--csv", "csv_file", type=_OUT, help="Pairs, else plans, to FILE.")
+@click.option(
+    "--csv", "csv_file", type=_OUT, help="Pairs of layers, else plans, else verdicts, to FILE."
+)
+@click.option("--markdown", "markdown_file", type=_OUT, help="Verdicts and reasons to FILE.")
 @click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
 @store_option
 @json_option
-def command(
-    what: tuple[str, ...],
-    threshold_pct: float,
-    only: str | None,
-    top: int,
-    plan_profile: int,
-    build_logs: tuple[Path, ...],
-    csv_file: Path | None,
-    html_file: Path | None,
-    store_folder: Path | None,
-    as_json: bool,
-) -> None:
-    """Compare TensorRT plans: which is faster, and what explains the difference.
+def command(what: tuple[str, ...], store_folder: Path | None, **options: Any) -> None:
+    """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
-    Two plans are compared layer by layer, more are set side by side; the first is the base. Each
-    is a plan's JSON, a folder with the files of one engine, or a run.
+    Each is a run, a tag whose runs are the processes of a side, what trtexec exported, a plan's
+    JSON, a folder with the files of one engine, or an engine; alone, a comparison of
+    bench --compare. The first is the base. What was measured gets verdicts; two plans are compared
+    layer by layer, more are set side by side.
     """
-    check_outputs((csv_file, html_file), (*what, *build_logs))
-    _check(what, build_logs, csv_file or html_file)
+    files = [options[one] for one in ("csv_file", "markdown_file", "html_file")]
+    build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]
+    check_outputs(files, (*what, *build_logs))
+    _check(what, build_logs, any(files))
+    from enginescope.analysis.comparison import THRESHOLD_PCT
+    from enginescope.cli import compare_output as output
     from enginescope.formats.paused_collection import paused_collection
     from enginescope.render.compare_tables import Chosen
 
     with paused_collection():
-        found = _comparison(what, plan_profile, store_folder) if what else None
-        choices = _choices(build_logs) if build_logs else None
-        chosen = Chosen(only=_known(only, found), top=top, threshold_pct=threshold_pct)
-        if found is not None:
-            _write_csv(found, chosen, csv_file)
-            _write_page(found, chosen, choices, html_file)
-        _print(found, chosen, choices, as_json=as_json)
+        terms = terms_of(threshold_pct, options["across"])
+        measured, plans = _found(what, terms, options["plan_profile"], store_folder)
+        chosen = Chosen(
+            only=_known(options["only"], plans),
+            top=options["top"],
+            threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct,
+        )
+        found = output.Compared(
+            measured=measured,
+            plans=plans,
+            choices=_choices(build_logs) if build_logs else None,
+            chosen=chosen,
+        )
+        output.write_csv(found, options["csv_file"])
+        output.write_markdown(found, options["markdown_file"])
+        output.write_page(found, options["html_file"])
+        output.present(found, as_json=options["as_json"])
 
 
-def _check(what: Sequence[str], build_logs: Sequence[Path], file: Path | None) -> None:
+def _found(
+    what: Sequence[str], terms: Terms, plan_profile: int, store_folder: Path | None
+) -> tuple[MeasuredComparison | None, Comparison | None]:
+    """Return the verdicts and the comparison of plans, whichever there can be.
+
+    Raises
+    ------
+    UsageError
+        There can be neither.
+    """
+    if not what:
+        return None, None
+    from enginescope.cli.compared_sides import compared_sides
+
+    sides = compared_sides(what, store_folder)
+    measured = _measured(sides, terms, store_folder)
+    if measured is not None and any(one.source.plan is None for one in sides):
+        return measured, None
+    return measured, _plans(sides, plan_profile)
+
+
+def _check(what: Sequence[str], build_logs: Sequence[Path], writes: bool) -> None:
     if len(build_logs) not in (0, 2):
         raise UsageError(
             f"{len(build_logs)} build logs", hint="give --build-log twice: A's, then B's"
         )
-    if not what and build_logs and file is None:
-        return
-    if len(what) < 2:
+    if not what and (writes or not build_logs):
         raise UsageError(
-            "1 plan to compare" if what else "no plans to compare",
-            hint="enginescope compare A.graph.json B.graph.json",
+            "no plans or runs to compare",
+            hint="enginescope compare A.graph.json B.graph.json, or two runs",
         )
 
 
-def _comparison(what: Sequence[str], plan_profile: int, store_folder: Path | None) -> Comparison:
+def _measured(
+    sides: Sequence[ComparedSide], terms: Terms, store_folder: Path | None
+) -> MeasuredComparison | None:
+    """Return what the samples come to, where every side has some."""
+    if not all(one.is_measured for one in sides):
+        _say_unmeasured(sides)
+        return None
+    from enginescope.analysis.measured_sides import compare_sides
+    from enginescope.cli.compared_sides import measured_sides
+    from enginescope.cli.noise_floors import known_floors
+    from enginescope.store.location import store_folder as folder_of
+
+    return compare_sides(measured_sides(sides), terms, known_floors(folder_of(store_folder)))
+
+
+def _say_unmeasured(sides: Sequence[ComparedSide]) -> None:
+    """Say which sides have no samples, where others have, or where an engine was given."""
+    without = [one for one in sides if not one.is_measured]
+    if len(without) < len(sides) or any(one.source.kind == "engine" for one in without):
+        names = ", ".join(one.what for one in without)
+        note(f"not measured, so plans alone are compared: {names}")
+        note("  try: enginescope bench A B --compare")
+
+
+def _plans(sides: Sequence[ComparedSide], plan_profile: int) -> Comparison:
     from enginescope.analysis.comparison import compare
-    from enginescope.cli.plan_sources import plan_source
+    from enginescope.cli.compared_sides import plan_names
 
-    found = [plan_source(one, store_folder=store_folder) for one in what]
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        places = _places(what, found)
-        names = [f"{one.name} ({place})" for one, place in zip(found, places, strict=True)]
-    return compare([one.as_run() for one in found], names=names, plan_profile=plan_profile)
-
-
-def _places(what: Sequence[str], found: Sequence[PlanSource]) -> list[str]:
-    """Tell builds of one model apart: by their runs, or where what was named parts ways."""
-    named = [
-        None if source.kind == "run" else Path(one).absolute()
-        for one, source in zip(what, found, strict=True)
-    ]
-    parents = [one.parent for one in named if one is not None]
-    shared = os.path.commonpath(parents) if parents else ""
-    return [
-        source.where[:8] if path is None else str(path.relative_to(shared))
-        for path, source in zip(named, found, strict=True)
-    ]
+    runs = [one.source.as_run() for one in sides]
+    return compare(runs, names=plan_names(sides), plan_profile=plan_profile)
 
 
 def _known(only: str | None, found: Comparison | None) -> str | None:
@@ -162,59 +193,3 @@ def _choices(build_logs: Sequence[Path]) -> tuple[ChoicePair, ...]:
         for one in notices:
             note(f"{label}: {one.message} ({one.code})")
     return compare_choices(*stories)
-
-
-def _write_csv(found: Comparison, chosen: Chosen, path: Path | None) -> None:
-    if path is not None:
-        from enginescope.render.compare_data import compare_csv
-
-        _write_file(path, compare_csv(found, chosen))
-
-
-def _write_page(
-    found: Comparison,
-    chosen: Chosen,
-    choices: tuple[ChoicePair, ...] | None,
-    path: Path | None,
-) -> None:
-    if path is not None:
-        from enginescope.render.compare_page import compare_page
-
-        _write_file(path, compare_page(found, chosen, choices))
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
-
-
-def _print(
-    found: Comparison | None,
-    chosen: Chosen,
-    choices: tuple[ChoicePair, ...] | None,
-    *,
-    as_json: bool,
-) -> None:
-    if as_json:
-        from enginescope.render.compare_data import compare_json
-
-        sys.stdout.buffer.write(compare_json(found, chosen, choices))
-        sys.stdout.flush()
-        return
-    from enginescope.render.text import show, table
-
-    width = shutil.get_terminal_size().columns
-    if found is not None:
-        from enginescope.render.compare_text import compare_text
-
-        show(compare_text(found, chosen, width=width))
-    if choices is not None:
-        from enginescope.render.build_story_text import comparison_rows
-
-        one = comparison_rows(choices, limit=chosen.top, name_width=max(24, width // 3))
-        print(one.title)
-        show(table(one.headers, one.rows, right=one.right))
-        print(f"{one.note}\n" if one.note else "")

@@ -107,4 +107,6 @@ def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> Terms:
     """Return what a comparison is held to."""
     from enginescope.analysis.verdicts import Terms
 
-    return Terms(threshold_pct=threshold_pct or THRESHOLD_PCT, across=across)
+    return Terms(
+        threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
+    )

@@ -13,11 +13,13 @@ from enginescope.analysis.comparison import Comparison
 from enginescope.analysis.comparison_columns import layer_columns, plan_columns
 from enginescope.analysis.difference_causes import cause_of
 from enginescope.analysis.layer_comparison import LayerComparison
+from enginescope.analysis.measured_sides import MeasuredComparison
 from enginescope.analysis.paired_layers import ComparedLayers
 from enginescope.analysis.plan_summary import PlanSummary
 from enginescope.core.jsonio import encode
 from enginescope.render.compare_tables import Chosen
 from enginescope.render.csv_text import csv_bytes
+from enginescope.render.verdict_data import measured_data
 
 #: Version of the JSON document's shape.
 COMPARE_SCHEMA = 1
@@ -33,20 +35,28 @@ def compare_csv(found: Comparison, chosen: Chosen) -> bytes:
 
 
 def compare_json(
-    found: Comparison | None, chosen: Chosen, choices: Sequence[ChoicePair] | None = None
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
 ) -> bytes:
     """Return everything that is known as strict JSON; times in ms, sizes in bytes.
 
     Parameters
     ----------
     found : Comparison or None
-        ``None``: only build logs were given.
+        ``None``: a side has no plan, or only build logs were given.
     chosen : Chosen
         Layers that are left out are counted in the sums all the same.
     choices : sequence of ChoicePair, optional
         What two builds chose.
+    measured : MeasuredComparison, optional
+        Verdicts, where every side has samples.
     """
     made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
+    if measured is not None:
+        made["measured"] = measured_data(measured)
     if found is not None:
         overview = found.overview
         made["threshold_pct"], made["only"] = chosen.threshold_pct, chosen.only

@@ -1,4 +1,4 @@
-"""A comparison of plans as one HTML file that needs no network and reads without JavaScript."""
+"""A comparison as one HTML file that needs no network and reads without JavaScript."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from enginescope.analysis.build_choices import ChoicePair
 from enginescope.analysis.comparison import Comparison
 from enginescope.analysis.comparison_columns import layer_columns
 from enginescope.analysis.layer_comparison import LayerComparison
+from enginescope.analysis.measured_sides import MeasuredComparison
 from enginescope.analysis.plan_summary import PlanSummary
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
@@ -44,8 +45,10 @@ from enginescope.render.compare_tables import (
 )
 from enginescope.render.data_table import column
 from enginescope.render.figures import Figures
+from enginescope.render.measured_section import measured_section
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.vendored import licences, scripts, style
+from enginescope.render.verdict_data import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200
@@ -70,37 +73,38 @@ class PlanCard(Record, frozen=True, kw_only=True):
 
 
 def compare_page(
-    found: Comparison, chosen: Chosen, choices: Sequence[ChoicePair] | None = None
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
 ) -> bytes:
-    """Return the page over two or more plans.
+    """Return the page over two or more sides: verdicts first, then plans.
 
     Parameters
     ----------
-    found : Comparison
+    found : Comparison or None
+        ``None``: a side has no plan.
     chosen : Chosen
         What the list of layers shows at first; all of them are in the page.
     choices : sequence of ChoicePair, optional
         What two builds chose.
+    measured : MeasuredComparison, optional
+        Verdicts, where every side has samples.
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
-    files = _files(found, whole, choices)
-    charts = list(_charts(found, chosen.threshold_pct))
+    files = _files(found, whole, choices, measured)
+    section = measured_section(measured) if measured is not None else None
+    charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
     parts = scripts("compare.js")
     template = page_template("compare.html.j2")
     return template.render(
-        title=" and ".join(one.name for one in found.overview.plans[:2])
-        if len(found.overview.plans) == 2
-        else f"{len(found.overview.plans)} plans",
-        answer=answer(found, chosen.threshold_pct),
-        sentences=_sentences(found),
-        cards=_cards(found.overview.plans),
-        warnings=[one for one in found.notices if one.level == "warning"],
-        notes=[one for one in found.notices if one.level != "warning"],
+        **_heading(found, measured),
+        measured=section,
+        plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
         charts={one.key: one for one in charts},
-        first=_first_picture(found),
-        tables=_tables(found, whole),
+        tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
-        two=found.layers is not None,
         files={name: len(text) for name, text in files.items()},
         left_out=[] if files else [_TOO_LONG],
         policy=content_policy([one.csp_source for one in parts]),
@@ -112,6 +116,31 @@ def compare_page(
     ).encode()
 
 
+def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, str]:
+    """Return the page's title and what it is a comparison of."""
+    names = [one.name for one in found.overview.plans] if found else []
+    what = f"comparison of {len(names)} plans"
+    if measured is not None:
+        names = [one.name for one in measured.sides]
+        what = f"comparison of {len(names)} sides"
+    return {
+        "title": " and ".join(names) if len(names) == 2 else what.removeprefix("comparison of "),
+        "what": what,
+    }
+
+
+def _plan_part(found: Comparison, threshold_pct: float) -> dict[str, Any]:
+    return {
+        "answer": answer(found, threshold_pct),
+        "sentences": _sentences(found),
+        "cards": _cards(found.overview.plans),
+        "warnings": [one for one in found.notices if one.level == "warning"],
+        "notes": [one for one in found.notices if one.level != "warning"],
+        "first": _first_picture(found),
+        "two": found.layers is not None,
+    }
+
+
 _TOO_LONG = (
     f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
     "and --json."
@@ -119,17 +148,25 @@ _TOO_LONG = (
 
 
 def _files(
-    found: Comparison, whole: Chosen, choices: Sequence[ChoicePair] | None
+    found: Comparison | None,
+    whole: Chosen,
+    choices: Sequence[ChoicePair] | None,
+    measured: MeasuredComparison | None,
 ) -> dict[str, str]:
-    if found.layers is not None and len(found.layers.layers) > MAX_CARRIED_PAIRS:
+    layers = found.layers if found is not None else None
+    if layers is not None and len(layers.layers) > MAX_CARRIED_PAIRS:
         return {}
-    return {
-        "comparison.json": compare_json(found, whole, choices).decode(),
-        "pairs.csv" if found.layers else "plans.csv": compare_csv(found, whole).decode(),
-    }
+    files = {"comparison.json": compare_json(found, whole, choices, measured=measured)}
+    if measured is not None:
+        files["verdicts.csv"] = verdict_csv(measured)
+    if found is not None:
+        files["pairs.csv" if layers else "plans.csv"] = compare_csv(found, whole)
+    return {name: data.decode() for name, data in files.items()}
 
 
-def _charts(found: Comparison, threshold_pct: float) -> Iterator[Chart]:
+def _charts(found: Comparison | None, threshold_pct: float) -> Iterator[Chart]:
+    if found is None:
+        return
     overview = found.overview
     batches = {one.batch for one in overview.plans}
     made = [time_by_type(overview), time_by_precision(overview)]
@@ -206,7 +243,7 @@ def figures_of(table: CompareTable) -> Figures:
 
 
 def _data(
-    found: Comparison, chosen: Chosen, charts: Sequence[Chart], files: dict[str, str]
+    found: Comparison | None, chosen: Chosen, charts: Sequence[Chart], files: dict[str, str]
 ) -> dict[str, Any]:
     data: dict[str, Any] = {
         "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
@@ -214,7 +251,7 @@ def _data(
         "files": files,
         "themes": chart_themes(),
     }
-    if found.layers is not None:
+    if found is not None and found.layers is not None:
         data["pairs"] = {
             "length": len(found.layers.layers),
             "threshold_pct": chosen.threshold_pct,

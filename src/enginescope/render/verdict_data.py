@@ -7,26 +7,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope._version import __version__
 from enginescope.analysis.measured_notices import measured_notices
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair, MeasuredSide
-from enginescope.core.jsonio import encode
 from enginescope.model.verdict import Verdict
 from enginescope.render.csv_text import csv_bytes
 from enginescope.render.verdict_phrases import headline_sentence, title_of, unit_of
 
-#: Version of the JSON document's shape.
-VERDICT_SCHEMA = 1
-
-
-def verdict_json(found: MeasuredComparison) -> bytes:
-    """Return everything that is known as strict JSON; times in ms, sizes in bytes."""
-    made = {"schema": VERDICT_SCHEMA, "enginescope": __version__, "measured": measured_data(found)}
-    return encode(made)
-
 
 def measured_data(found: MeasuredComparison) -> dict[str, Any]:
-    """Return what `verdict_json` has of the comparison itself."""
+    """Return everything that is known, for JSON; times in ms, sizes in bytes."""
     return {
         "comparison": found.comparison,
         "threshold_pct": found.threshold_pct,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.measured_notices import measured_notices
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair
+from enginescope.render.compare_tables import CompareTable
 from enginescope.render.facts import place_line
 from enginescope.render.markdown import escaped
 from enginescope.render.verdict_phrases import headline_sentence, looks_text, title_of, why_text
@@ -18,7 +19,12 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
     lines += [f"- on {escaped(place)}" for place in places if place]
     for pair in found.pairs:
-        lines += ["", f"**{escaped(headline_sentence(pair))}**", "", *_table(pair)]
+        lines += [
+            "",
+            f"**{escaped(headline_sentence(pair))}**",
+            "",
+            *markdown_table(verdict_table(pair)),
+        ]
         lines += _open(pair)
     looks = looks_text(found)
     lines += ["", f"Measured in turn: {looks}."] if looks else []
@@ -30,10 +36,11 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     return "\n".join([*lines, *(["", *notices] if notices else [])]) + "\n"
 
 
-def _table(pair: MeasuredPair) -> list[str]:
-    made = verdict_table(pair)
+def markdown_table(made: CompareTable) -> list[str]:
+    """Return a table as lines."""
     marks = ["---:" if name in made.numbers else "---" for name in made.headers]
-    return [_row(made.headers), _row(marks), *(_row(list(map(escaped, one))) for one in made.rows)]
+    headers = [escaped(name) for name in made.headers]
+    return [_row(headers), _row(marks), *(_row(list(map(escaped, one))) for one in made.rows)]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,0 +1,209 @@
+"""Measured sides on one scale: all their samples, and the median of each process."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.samples import Array
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.phrases import in_text
+
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+_SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
+_BINS = 60
+#: Percent of the samples of a side left out at either end of the scale.
+_CUT_PCT = 0.5
+
+
+def side_distributions(found: MeasuredComparison) -> Chart | None:
+    """Share of each side's samples by time, on one scale; ``None`` without samples of one metric.
+
+    The slowest and fastest half percent of each side may lie outside; the subtitle counts them.
+    """
+    metric = found.pairs[0].headline.metric
+    series = [_pooled(side, metric) for side in found.sides]
+    if any(one.size == 0 for one in series):
+        return None
+    ends = [np.percentile(one, (_CUT_PCT, 100 - _CUT_PCT)) for one in series]
+    low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    margin = 0.02 * (high - low) or 0.01 * high
+    edges = np.linspace(low - margin, high + margin, _BINS + 1)
+    shares = [100 * np.histogram(one, edges)[0] / one.size for one in series]
+    outside = [
+        int(one.size - np.count_nonzero((one >= edges[0]) & (one <= edges[-1]))) for one in series
+    ]
+    labels = [side.label for side in found.sides]
+    left = ", ".join(f"{label} {n:,}" for label, n in zip(labels, outside, strict=True) if n)
+    return Chart(
+        key="sides_hist",
+        title=f"Distribution of {in_text(metric)}: all processes of each side, on one scale",
+        subtitle=(
+            "Vertical lines are the medians of the processes' medians",
+            *((f"Outside the scale: {left} samples",) if left else ()),
+        ),
+        spec=_distribution_spec(labels, edges, shares, _medians(found)),
+        table=_distribution_table(labels, edges, shares),
+        height=230,
+        is_wide=True,
+    )
+
+
+def process_medians(found: MeasuredComparison) -> Chart | None:
+    """Median of every process, in the order of the rounds; ``None`` of single processes."""
+    metric = found.pairs[0].headline.metric
+    rows: list[Spec] = [
+        {
+            "side": side.label,
+            "x": (run.turn.round if run.turn else at) + 1,
+            "median": float(np.median(samples.values_ms)),
+            "run": run.id[:8],
+        }
+        for side in found.sides
+        for at, run in enumerate(side.measured)
+        if (samples := run.series(metric)) is not None and len(samples)
+    ]
+    if len(rows) <= len(found.sides):
+        return None
+    in_turn = found.comparison is not None
+    each = "round" if in_turn else "process"
+    return Chart(
+        key="sides_processes",
+        title=f"Median {in_text(metric)} of each process" + (", round by round" if in_turn else ""),
+        subtitle=(
+            ("Sides of one round ran one after the other, in an order drawn for the round",)
+            if in_turn
+            else ("In the order of their making; the sides were not measured in turn",)
+        ),
+        spec=_process_spec(rows, [side.label for side in found.sides], each),
+        table=ChartTable(
+            headers=(each.capitalize(), "Side", "Median, ms", "Run"),
+            rows=tuple(
+                (str(one["x"]), one["side"], format_significant(one["median"], 5), one["run"])
+                for one in sorted(rows, key=lambda row: (row["x"], row["side"]))
+            ),
+        ),
+        height=200,
+        is_wide=True,
+    )
+
+
+def _pooled(side: MeasuredSide, metric: str) -> Array:
+    series = [one.values_ms for run in side.measured if (one := run.series(metric)) is not None]
+    return np.concatenate(series) if series else np.empty(0)
+
+
+def _medians(found: MeasuredComparison) -> list[Spec]:
+    verdicts = [one.headline for one in found.pairs]
+    values = [verdicts[0].a, *(one.b for one in verdicts)]
+    return [
+        {"side": side.label, "x": value, "label": f"{side.label} {format_ms(value)}"}
+        for side, value in zip(found.sides, values, strict=True)
+        if value is not None
+    ]
+
+
+def _colored(labels: list[str]) -> Spec:
+    colors = [_COLORS[at % len(_COLORS)] for at in range(len(labels))]
+    scale = {"domain": labels, "range": colors}
+    return {"field": "side", "type": "nominal", "title": "side", "scale": scale}
+
+
+def _dashed(labels: list[str]) -> Spec:
+    dashes = [_DASHES[at % len(_DASHES)] for at in range(len(labels))]
+    scale = {"domain": labels, "range": dashes}
+    return {"field": "side", "type": "nominal", "title": "side", "scale": scale}
+
+
+def _distribution_spec(
+    labels: list[str], edges: Array, shares: list[Array], medians: list[Spec]
+) -> Spec:
+    rows: list[Spec] = [
+        {"side": label, "low": float(low), "high": float(high), "share": float(share)}
+        for label, of in zip(labels, shares, strict=True)
+        for low, high, share in zip(edges[:-1], edges[1:], of, strict=True)
+    ]
+    # the step's last edge has to be drawn too
+    rows += [
+        {"side": label, "low": float(edges[-1]), "high": float(edges[-1]), "share": 0.0}
+        for label in labels
+    ]
+    scale = {"zero": False, "nice": False, "domain": [float(edges[0]), float(edges[-1])]}
+    encoding = {
+        "x": quantity("low", "time, ms", scale=scale, axis={"tickCount": 8, "grid": False}),
+        "y": quantity("share", "samples of the side, %", stack=None, axis={"tickCount": 5}),
+        "color": _colored(labels),
+        "tooltip": tooltip(side="side", low="from, ms#", high="to, ms#", share="samples, %#"),
+    }
+    return {
+        "layer": [
+            {
+                "data": {"values": rows},
+                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.22},
+                "encoding": encoding,
+            },
+            {
+                "data": {"values": rows},
+                "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6},
+                "encoding": {**encoding, "strokeDash": _dashed(labels)},
+            },
+            {
+                "data": {"values": [one for one in medians if edges[0] <= one["x"] <= edges[-1]]},
+                "mark": {"type": "rule", "strokeWidth": 1.6},
+                "encoding": {
+                    "x": quantity("x", "time, ms"),
+                    "color": _colored(labels),
+                    "strokeDash": _dashed(labels),
+                    "tooltip": tooltip(side="side", x="median, ms#"),
+                },
+            },
+        ]
+    }
+
+
+def _distribution_table(labels: list[str], edges: Array, shares: list[Array]) -> ChartTable:
+    rows = (
+        (
+            format_significant(float(edges[at]), 5),
+            format_significant(float(edges[at + 1]), 5),
+            *(f"{of[at]:.2f}" for of in shares),
+        )
+        for at in range(_BINS)
+        if any(of[at] for of in shares)
+    )
+    headers = ("From, ms", "To, ms", *(f"{label}, %" for label in labels))
+    return ChartTable(headers=headers, rows=tuple(rows))
+
+
+def _process_spec(rows: list[Spec], labels: list[str], each: str) -> Spec:
+    shapes = [_SHAPES[at % len(_SHAPES)] for at in range(len(labels))]
+    values = [one["median"] for one in rows]
+    margin = 0.06 * (max(values) - min(values)) or 0.01 * max(values)
+    domain = [min(values) - margin, max(values) + margin]
+    whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
+        "encoding": {
+            "x": quantity(
+                "x", each, scale={"nice": False, "zero": False, "padding": 12}, axis=whole
+            ),
+            "y": quantity(
+                "median",
+                "median, ms",
+                scale={"zero": False, "nice": False, "domain": domain},
+                axis={"tickCount": 5},
+            ),
+            "color": _colored(labels),
+            "shape": {
+                "field": "side",
+                "type": "nominal",
+                "title": "side",
+                "scale": {"domain": labels, "range": shapes},
+            },
+            "tooltip": tooltip(side="side", x=f"{each}#", median="median, ms#", run="run"),
+        },
+    }
