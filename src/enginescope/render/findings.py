@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
@@ -14,6 +11,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.model.plan import Plan
 from enginescope.render.phrases import shorten
+from enginescope.render.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import paragraphs
 from enginescope.rules.engine import LintReport
@@ -21,7 +19,6 @@ from enginescope.rules.every import RULES
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINDING_HEADERS = ("ms", "%", "code", "severity", "finding")
 RULE_HEADERS = ("code", "n", "ms", "what to do")
 #: Columns of both tables that hold numbers.
@@ -102,21 +99,7 @@ def findings_sarif(linted: Sequence[Linted], rules: Sequence[Rule] = RULES) -> b
 
     A plan's file is the physical location, without a line; its layers are logical locations.
     """
-    runs = [
-        {
-            "tool": {
-                "driver": {
-                    "name": "enginescope",
-                    "version": __version__,
-                    "rules": [_sarif_rule(rule) for rule in rules],
-                }
-            },
-            "columnKind": "unicodeCodePoints",
-            "results": _results(one, rules),
-        }
-        for one in linted
-    ]
-    return encode({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs})
+    return sarif_log([_results(one) for one in linted], [_sarif_rule(rule) for rule in rules])
 
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:
@@ -160,64 +143,36 @@ def _finding(one: Finding, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def _sarif_rule(rule: Rule) -> dict[str, Any]:
+def _sarif_rule(rule: Rule) -> SarifRule:
     said = paragraphs(rule)
-    text = "\n\n".join(f"{heading}: {words}" for heading, words in said.items())
-    return {
-        "id": rule.code,
-        "name": rule.name,
-        "shortDescription": {"text": f"{rule.summary}."},
-        "fullDescription": {"text": text},
-        "help": {"text": f"{rule.advice[:1].upper()}{rule.advice[1:]}."},
-        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
-    }
+    return SarifRule(
+        id=rule.code,
+        name=rule.name,
+        summary=f"{rule.summary}.",
+        text="\n\n".join(f"{heading}: {words}" for heading, words in said.items()),
+        advice=f"{rule.advice[:1].upper()}{rule.advice[1:]}.",
+        level=_SARIF_LEVELS[rule.severity],
+    )
 
 
-def _results(linted: Linted, rules: Sequence[Rule]) -> list[dict[str, Any]]:
-    places = {rule.code: index for index, rule in enumerate(rules)}
-    names = _names(linted.plan)
+def _results(linted: Linted) -> list[SarifResult]:
+    plan, names = linted.report.plan, _names(linted.plan)
     return [
-        {
-            "ruleId": one.code,
-            "ruleIndex": places[one.code],
-            "level": _SARIF_LEVELS[one.severity],
-            "message": {"text": _literal(f"{one.subject} {one.message}. Try: {one.advice}.")},
-            "locations": [_location(linted, one, names)],
-            "partialFingerprints": {"ruleAndSubject/v1": _fingerprint(one)},
-            "properties": {
+        SarifResult(
+            rule=one.code,
+            level=_SARIF_LEVELS[one.severity],
+            message=f"{one.subject} {one.message}. Try: {one.advice}.",
+            subject=one.subject,
+            places=tuple(
+                SarifPlace(name=names[index], full_name=f"{plan}/{index}/{names[index]}")
+                for index in one.layers
+            ),
+            file=linted.source if linted.is_file else None,
+            properties={
                 "stake_ms": one.stake_ms,
                 "share_pct": one.share_pct,
                 "evidence": one.evidence,
             },
-        }
+        )
         for one in linted.report.findings
     ]
-
-
-def _location(linted: Linted, finding: Finding, names: dict[int, str]) -> dict[str, Any]:
-    logical = [
-        {
-            "name": names[index],
-            "fullyQualifiedName": f"{linted.report.plan}/{index}/{names[index]}",
-            "kind": "member",
-        }
-        for index in finding.layers
-    ]
-    found: dict[str, Any] = {"logicalLocations": logical} if logical else {}
-    if linted.is_file:
-        found["physicalLocation"] = {"artifactLocation": {"uri": _uri(linted.source)}}
-    return found
-
-
-def _uri(path: str) -> str:
-    pure = PurePath(path)
-    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
-
-
-def _literal(text: str) -> str:
-    """Double the braces, which stand for arguments in a SARIF message (SARIF 2.1.0, 3.11.5)."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _fingerprint(finding: Finding) -> str:
-    return hashlib.sha256(f"{finding.code}\0{finding.subject}".encode()).hexdigest()[:32]
