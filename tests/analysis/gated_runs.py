@@ -1,0 +1,66 @@
+"""Sets of runs for gates: jobs of several processes with planted medians."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from enginescope.model.environment import Environment, Host
+from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.model.samples import Samples, frozen
+from enginescope.model.tensor import DataType, Tensor
+
+HOST = Environment(host=Host(name="bench-1", cpu_model="Xeon", cores_usable=2))
+CRASH = Outcome(kind=OutcomeKind.CRASHED, message="segmentation fault", signal=11)
+
+
+def job(model: str = "net.onnx", spec: str = "ort-cpu", *, sha: str | None = None, **mode) -> Job:
+    name, _, precision = spec.partition(":")
+    return Job(
+        subject=Subject(name=model, kind="onnx", path=f"/models/{model}", sha256=sha),
+        backend=BackendSpec(name=name, precision=precision or None),
+        workload=Workload(batch=1, mode=Mode(**mode)),
+    )
+
+
+def process(
+    median_ms: float, number: int = 0, *, of: Job | None = None, n: int = 300, **more
+) -> Run:
+    """A run whose samples scatter by 0.2 % about a median; the same each time."""
+    of = of or job()
+    text = f"{of.subject.name}/{of.backend}/{median_ms}/{number}/{sorted(more)}"
+    digest = hashlib.sha256(text.encode())
+    draw = np.random.default_rng(int.from_bytes(digest.digest()[:8], "big"))
+    values = median_ms * (1 + 0.002 * draw.standard_normal(n))
+    fields = {
+        "id": digest.hexdigest()[:12],
+        "created": f"2026-01-{1 + number // 60 % 28:02}T00:{number % 60:02}:00.000000+00:00",
+        "origin": "measured",
+        "job": of,
+        "environment": HOST,
+        "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3, 8, 8)),),
+        "samples": (Samples(metric="latency", values_ms=frozen(values)),),
+    }
+    return Run(**(fields | more))
+
+
+def crashed(number: int = 0, *, of: Job | None = None) -> Run:
+    """A run whose process died before the model was loaded: no shapes, no samples."""
+    return process(1.0, number, of=of, outcome=CRASH, samples=(), inputs=())
+
+
+def processes(
+    median_ms: float,
+    count: int = 5,
+    *,
+    of: Job | None = None,
+    first: int = 0,
+    apart: Iterable[float] = (0.0, 0.001, -0.001, 0.002, -0.002),
+    **more,
+) -> list[Run]:
+    """Several runs of one job whose medians lie a little apart."""
+    steps = [*apart] * count
+    return [process(median_ms * (1 + steps[at]), first + at, of=of, **more) for at in range(count)]

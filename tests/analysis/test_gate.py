@@ -1,0 +1,216 @@
+"""Two sets of runs: what got worse than is allowed."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.analysis.gate import gate
+from enginescope.analysis.gate_metrics import GATE_METRICS, check_metric
+from enginescope.core.errors import UsageError
+from enginescope.model.build import BuildReport
+from enginescope.model.environment import Environment, Host
+from enginescope.model.gate import GateOutcome, GateTerms, Limit
+from enginescope.model.turn import Turn
+from tests.analysis.gated_runs import crashed, job, process, processes
+
+UNSTEADY = (0.0, 0.05, -0.04, 0.02, 0.03)
+
+
+def terms(*limits: tuple[str, float], **more) -> GateTerms:
+    made = tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits)
+    return GateTerms(**({"limits": made} if made else {}), **more)
+
+
+def outcomes(report) -> list[tuple[str, str | None, str]]:
+    return [(row.model, row.metric, row.outcome.value) for row in report.rows]
+
+
+def only(report):
+    (row,) = report.rows
+    return row
+
+
+def test_one_regression_one_new_failure_one_improvement() -> None:
+    names = {name: job(f"{name}.onnx") for name in ("slower", "fails", "faster", "same")}
+    baseline = [run for one in names.values() for run in processes(4.0, of=one)]
+    current = [
+        *processes(4.2, of=names["slower"], first=60),
+        crashed(60, of=names["fails"]),
+        *processes(3.6, of=names["faster"], first=60),
+        *processes(4.002, of=names["same"], first=60),
+    ]
+    report = gate(baseline, current, name="main")
+    assert not report.is_passed
+    assert outcomes(report) == [
+        ("slower.onnx", "latency", "regression"),
+        ("fails.onnx", None, "new failure"),
+        ("faster.onnx", "latency", "improvement"),
+        ("same.onnx", "latency", "no regression"),
+    ]
+    assert [report.fails(row) for row in report.rows] == [True, True, False, False]
+    assert report.rows[0].verdict.estimate.ratio == pytest.approx(1.05, abs=0.002)
+    assert "segmentation fault" in report.rows[1].why
+
+
+def test_a_set_against_itself_passes() -> None:
+    report = gate(processes(4.0), processes(4.0, first=60))
+    assert report.is_passed
+    assert only(report).outcome is GateOutcome.NO_REGRESSION
+
+
+def test_less_than_the_limit_is_no_regression() -> None:
+    report = gate(processes(4.0), processes(4.04, first=60))
+    assert only(report).outcome is GateOutcome.NO_REGRESSION
+    tight = gate(processes(4.0), processes(4.04, first=60), terms(("latency", 0.5)))
+    assert only(tight).outcome is GateOutcome.REGRESSION
+
+
+def test_an_interval_that_is_wide_on_the_better_side_passes() -> None:
+    better = (-0.06, -0.05, -0.011, -0.01, 0.0)
+    row = only(gate(processes(4.0), processes(4.0, first=60, apart=better)))
+    assert row.outcome is GateOutcome.NO_REGRESSION
+    assert row.verdict.estimate.interval.low < 1 / 1.02
+
+
+@pytest.mark.parametrize(("policy", "passes"), [("pass", True), ("warn", True), ("fail", False)])
+def test_what_is_undecided_counts_as_asked(policy, passes) -> None:
+    report = gate([process(4.0)], [process(4.1, 60)], terms(undecided=policy))
+    assert only(report).outcome is GateOutcome.UNDECIDED
+    assert report.is_passed is passes
+
+
+def test_a_job_that_is_missing_is_lost() -> None:
+    report = gate([*processes(4.0), process(1.0, of=job("b"))], processes(4.0, first=60))
+    assert outcomes(report)[0] == ("b", None, "lost coverage")
+    assert not report.is_passed
+
+
+def test_a_figure_that_is_missing_is_lost() -> None:
+    limits = terms(("peak_memory", 2))
+    before = processes(4.0, peak_memory_bytes=100)
+    row = only(gate(before, processes(4.0, first=60), limits))
+    assert row.outcome is GateOutcome.LOST
+    row = only(gate(processes(4.0, first=60), before, limits))
+    assert row.outcome is GateOutcome.NO_BASELINE
+
+
+def test_a_job_without_baseline_is_new_and_fails_if_it_fails() -> None:
+    same = processes(4.0), processes(4.0, first=60)
+    report = gate(same[0], [*same[1], process(1.0, of=job("b"))])
+    assert report.is_passed
+    assert ("b", None, "new") in outcomes(report)
+    report = gate(same[0], [*same[1], crashed(of=job("b"))])
+    assert ("b", None, "new failure") in outcomes(report)
+
+
+def test_what_failed_before_is_no_new_failure() -> None:
+    still = gate([crashed()], [crashed(60)])
+    assert (still.is_passed, only(still).outcome) == (True, GateOutcome.STILL_FAILING)
+    fixed = gate([crashed()], processes(4.0, first=60))
+    assert (fixed.is_passed, only(fixed).outcome) == (True, GateOutcome.FIXED)
+
+
+def test_one_process_that_fails_where_none_did_is_a_new_failure() -> None:
+    report = gate(processes(4.0), [*processes(4.0, first=60), crashed(70)])
+    assert [row.outcome.value for row in report.rows] == ["new failure", "no regression"]
+    assert report.rows[0].why.startswith("1 of 6 processes failed")
+    known = gate([*processes(4.0), crashed(8)], [*processes(4.0, first=60), crashed(70)])
+    assert known.is_passed
+    assert not gate([*processes(4.0), crashed(8)], [crashed(70)]).is_passed  # now all of them do
+
+
+def test_other_conditions_fail_unless_they_are_meant() -> None:
+    elsewhere = Environment(host=Host(cpu_model="EPYC", cores_usable=2))
+    sides = processes(4.0), processes(4.0, first=60, environment=elsewhere)
+    report = gate(*sides)
+    assert only(report).outcome is GateOutcome.INCOMPARABLE
+    assert "Xeon, 2 cores against EPYC, 2 cores" in only(report).why
+    assert not report.is_passed
+    assert gate(*sides, terms(across=("cpu",))).is_passed
+
+
+def test_every_metric_has_its_own_limit() -> None:
+    before = processes(4.0, peak_memory_bytes=100 << 20, n=1200)
+    after = processes(4.12, first=60, peak_memory_bytes=100 << 20, n=1200)
+    limits = terms(("latency", 2), ("p99", 5), ("throughput", 2), ("peak_memory", 2))
+    found = {row.metric: row.outcome.value for row in gate(before, after, limits).rows}
+    assert found == {
+        "latency": "regression",
+        "throughput": "regression",
+        "p99": "no regression",
+        "peak_memory": "no regression",
+    }
+
+
+def test_a_percentile_that_samples_cannot_carry_has_no_baseline() -> None:
+    row = only(gate(processes(4.0), processes(4.0, first=60), terms(("p99", 2))))
+    assert row.outcome is GateOutcome.NO_BASELINE
+    assert "too few samples" in row.why
+
+
+def test_an_engine_size_is_exact() -> None:
+    def built(size: int) -> BuildReport:
+        return BuildReport(engine="net.engine", engine_bytes=size)
+
+    limits = terms(("engine_size", 2))
+    grown = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1030))], limits)
+    assert only(grown).outcome is GateOutcome.REGRESSION
+    same = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1010))], limits)
+    assert only(same).outcome is GateOutcome.NO_REGRESSION
+
+
+def test_a_flaky_baseline_is_said() -> None:
+    report = gate(processes(4.0, apart=UNSTEADY), processes(4.0, first=60, apart=UNSTEADY))
+    (notice,) = [one for one in only(report).notices if one.code == "W-FLAKY-BASELINE"]
+    assert notice.message.startswith("flaky baseline: its 5 processes differ by up to")
+    steady = gate(processes(4.0), processes(4.0, first=60, apart=UNSTEADY))
+    assert "W-FLAKY-BASELINE" not in [one.code for one in only(steady).notices]
+
+
+def test_a_single_process_at_two_levels_is_a_flaky_baseline() -> None:
+    one = process(4.0)
+    values = one.samples[0].values_ms.copy()
+    values[::3] *= 1.2
+    samples = msgspec.structs.replace(one.samples[0], values_ms=values)
+    two_levels = msgspec.structs.replace(one, samples=(samples,))
+    codes = [each.code for each in only(gate([two_levels], [process(4.0, 60)])).notices]
+    assert "W-FLAKY-BASELINE" in codes
+    assert "W-BIMODAL" not in codes
+
+
+def test_a_renamed_model_is_said() -> None:
+    report = gate(
+        processes(4.0, of=job("v1.onnx", sha="ab")),
+        processes(4.0, of=job("v2.onnx", sha="ab"), first=60),
+    )
+    assert report.is_passed
+    assert [one.message for one in report.notices if one.code == "I-RENAMED"] == [
+        "v1.onnx of the baseline is v2.onnx now: the file is the same"
+    ]
+
+
+def test_sides_of_one_comparison_are_taken_round_by_round() -> None:
+    def side(label: str, factor: float) -> list:
+        levels = [1.0, 1.3, 0.8, 1.1, 0.9, 1.2, 1.05, 0.95, 1.15, 0.85, 1.0, 1.25]
+        return [
+            process(
+                4.0 * level * factor,
+                number,
+                turn=Turn(comparison="c0", side=label, round=number, place=0),
+            )
+            for number, level in enumerate(levels)
+        ]
+
+    row = only(gate(side("A", 1.0), side("B", 1.05)))
+    assert row.verdict.estimate.method == "rounds"
+    assert row.verdict.estimate.interval.confidence > 0.95
+    assert row.outcome is GateOutcome.REGRESSION
+
+
+def test_unknown_names_are_usage_errors() -> None:
+    with pytest.raises(UsageError, match="--across gpus"):
+        gate(processes(4.0), processes(4.0, first=60), terms(across=("gpus",)))
+    with pytest.raises(UsageError, match="no metric 'p98'"):
+        check_metric("p98")
+    assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
