@@ -27,6 +27,7 @@ VERBS = {
     "explore": ("enginescope.cli.explore", "Look into a TensorRT plan and its layer times."),
     "lint": ("enginescope.cli.lint", "Look for what may cost time in a TensorRT plan."),
     "compare": ("enginescope.cli.compare", "Compare plans: what explains their difference."),
+    "gate": ("enginescope.cli.gate", "Fail where something got slower than a baseline allows."),
     "archive": ("enginescope.cli.archive", "Keep an engine and all about it in one file."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),

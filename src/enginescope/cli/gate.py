@@ -1,0 +1,245 @@
+"""``enginescope gate``: exit code 1 where something got worse than is allowed."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.compare_options import across_option
+from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.outputs import check_outputs
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.model.gate import GateReport, Limit
+    from enginescope.model.run import Run
+    from enginescope.store.archive import Store
+
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_DEFAULT_PCT = 2.0
+_MOST_PCT = 1_000
+
+
+@click.command("gate")
+@click.argument("current", nargs=-1)
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    required=True,
+    metavar="RUN|TAG|FOLDER",
+    help="What to hold against; repeat for several that together are it.",
+)
+@click.option(
+    "--max-regression",
+    "limits",
+    multiple=True,
+    metavar="[METRIC=]PERCENT",
+    help=f"The most that a metric may get worse, as 2% or p99=5%.  [default: {_DEFAULT_PCT:g}%]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="What to look at: latency, p99, throughput, peak_memory, engine_size …  "
+    "[default: latency, and what --max-regression names]",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(("pass", "warn", "fail")),
+    default="warn",
+    show_default=True,
+    help="What it counts as where nothing can be said.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 0.9999),
+    default=0.95,
+    show_default=True,
+    help="Of each interval, where a side has several processes.",
+)
+@across_option
+@click.option("--all", "everything", is_flag=True, help="List jobs without regression too.")
+@click.option("--markdown", type=_OUT, help="A table for a pull request to FILE.")
+@click.option("--junit", type=_OUT, help="JUnit XML to FILE.")
+@click.option("--sarif", type=_OUT, help="SARIF 2.1.0 to FILE.")
+@store_option
+@json_option
+def command(
+    current: tuple[str, ...],
+    baselines: tuple[str, ...],
+    limits: tuple[str, ...],
+    metrics: tuple[str, ...],
+    everything: bool,
+    store_folder: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Hold CURRENT runs against a baseline; exit with 1 if something got worse than is allowed.
+
+    Each is a run, a tag (all runs that have it), a folder or zip file of runs, or another tool's
+    files. Without CURRENT: the runs of the store that are newer than the baseline's. Jobs are
+    paired by model, backend, shapes and mode; runs of one job are its processes. What fails now,
+    or is not measured any more, counts as a regression.
+    """
+    from enginescope.analysis.gate import gate
+    from enginescope.cli.noise_floors import known_floors
+    from enginescope.model.gate import GateTerms
+    from enginescope.store.archive import Store
+
+    check_outputs([options[name] for name in _WRITERS], (*baselines, *current))
+    terms = GateTerms(
+        limits=limits_of(limits, metrics),
+        undecided=options["undecided"],
+        across=options["across"],
+        confidence=options["confidence"],
+    )
+    store = Store(store_folder)
+    base, now = _sides(baselines, current, store)
+    floors = known_floors(store.path)
+    report = gate(base, now, terms, name=", ".join(baselines), floors=floors)
+    _check_compared(report)
+    for name, write in _WRITERS.items():
+        _write(options[name], write, report)
+    _print(report, everything=everything, as_json=as_json)
+    return int(not report.is_passed)
+
+
+def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:
+    """Return the limit of each metric that is looked at.
+
+    A percentage alone is of every metric without one of its own; one that is named with a metric
+    makes it looked at. Latency is looked at unless ``--metric`` names others.
+
+    Raises
+    ------
+    UsageError
+        Not a percentage, or no such metric.
+    """
+    from enginescope.analysis.gate_metrics import HEADLINE, check_metric
+    from enginescope.model.gate import Limit
+
+    general, own = _DEFAULT_PCT, dict[str, float]()
+    for one in limits:
+        name, equals, amount = one.rpartition("=")
+        if equals:
+            own[check_metric(name.strip())] = _percent(amount, one)
+        else:
+            general = _percent(one, one)
+    asked = [check_metric(one) for one in metrics] or [HEADLINE]
+    return tuple(
+        Limit(metric=one, regression_pct=own.get(one, general))
+        for one in dict.fromkeys((*asked, *own))
+    )
+
+
+def _percent(amount: str, given: str) -> float:
+    try:
+        value = float(amount.strip().removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= _MOST_PCT:
+        raise UsageError(
+            f"--max-regression {given}",
+            why=f"not a percentage from 0 to {_MOST_PCT:,}",
+            hint="--max-regression 2%, or p99=5%",
+        )
+    return value
+
+
+def _sides(
+    baselines: Sequence[str], current: Sequence[str], store: Store
+) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+    """Return the runs of both sides; a run of the baseline is not held against itself."""
+    from enginescope.cli.run_sets import distinct, runs_named, runs_since
+
+    base = distinct(run for name in baselines for run in runs_named(name, store))
+    if not current:
+        return base, runs_since(base, store)
+    of_base = {one.id for one in base}
+    named = distinct(run for name in current for run in runs_named(name, store))
+    now = tuple(one for one in named if one.id not in of_base)
+    if not now:
+        raise UsageError(
+            f"no current runs in {', '.join(current)}",
+            why="all of them are the baseline's",
+            hint="measure again: enginescope bench MODEL… --tag NAME",
+        )
+    return base, now
+
+
+def _check_compared(report: GateReport) -> None:
+    """Raise where nothing at all could be held against anything: that is no pass."""
+    if report.is_passed and not report.compared:
+        metrics = ", ".join(one.metric for one in report.terms.limits)
+        raise UsageError(
+            "nothing to compare",
+            why=f"no job has {metrics} on both sides",
+            hint="--metric NAME takes another; enginescope runs list shows what there is",
+        )
+
+
+def _markdown(report: GateReport) -> bytes:
+    from enginescope.render.gate_markdown import gate_markdown
+
+    return gate_markdown(report)
+
+
+def _junit(report: GateReport) -> bytes:
+    from enginescope.render.gate_junit import gate_junit
+
+    return gate_junit(report)
+
+
+def _sarif(report: GateReport) -> bytes:
+    from enginescope.render.gate_sarif import gate_sarif
+
+    return gate_sarif(report, root=str(Path.cwd()))
+
+
+#: Option -> what makes its file.
+_WRITERS: dict[str, Callable[[GateReport], bytes]] = {
+    "markdown": _markdown,
+    "junit": _junit,
+    "sarif": _sarif,
+}
+
+
+def _write(path: Path | None, make: Callable[[GateReport], bytes], report: GateReport) -> None:
+    if path is None:
+        return
+    from enginescope.core.jsonio import write_atomic
+
+    try:
+        write_atomic(path, make(report))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    note(f"written: {path}")
+
+
+def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
+    if as_json:
+        from enginescope.render.gate_data import gate_json
+
+        sys.stdout.buffer.write(gate_json(report))
+        sys.stdout.flush()
+        return
+    from enginescope.render.gate_phrases import answer_text, scope_facts
+    from enginescope.render.gate_text import HEADERS, gate_rows
+    from enginescope.render.text import label_row, notice_lines, show, table
+
+    print(answer_text(report))
+    for name, text in scope_facts(report):
+        show(label_row(name, text))
+    print()
+    rows = gate_rows(report, everything=everything)
+    if rows:
+        show(table(HEADERS, rows))
+        print()
+    for one in notice_lines(report.notices):
+        show(one)

@@ -1,0 +1,120 @@
+"""Sets of runs by what names them: a folder, a file, a tag, a run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.cli.options import note
+from enginescope.core.errors import FormatError, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from enginescope.model.run import Run
+    from enginescope.store.archive import Store
+
+_DOCUMENT = "run.json"
+
+
+def runs_named(name: str, store: Store) -> tuple[Run, ...]:
+    """Return the runs that `name` stands for; a path goes before a run or tag of the same name.
+
+    Parameters
+    ----------
+    name : str
+        A folder of runs: a store, a folder of run folders or of their zip files, one run's folder;
+        a zip file that `runs export` wrote; a folder or file of another tool's artefacts; a tag,
+        for all runs that have it; the beginning of an id, ``latest``, ``latest~2``.
+    store : Store
+        Where tags and ids are looked for.
+
+    Raises
+    ------
+    UsageError
+        There is nothing in the folder.
+    FormatError, StoreError
+        A file cannot be used, or there is no such run.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return _of_folder(path)
+    if path.is_file():
+        return _of_file(path)
+    from enginescope.store.run_name import is_tag
+
+    tagged = store.rows(tag=name) if is_tag(name) else ()
+    for one in store.notices:
+        note(f"{one.message} ({one.code})")
+    if tagged:
+        return tuple(store.load(one.id) for one in tagged)
+    return (store.load(name),)
+
+
+def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
+    """Return the runs of a store that were made after the newest of a baseline.
+
+    Raises
+    ------
+    UsageError
+        There are none.
+    """
+    newest = max(one.created for one in baseline)
+    rows = [one for one in store.rows() if one.created > newest]
+    if not rows:
+        raise UsageError(
+            "no current runs",
+            why=f"the store {store.path} has none that is newer than the baseline's",
+            hint="enginescope bench MODEL…, or name the runs after the options",
+        )
+    return tuple(store.load(one.id) for one in rows)
+
+
+def distinct(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return runs, each once."""
+    return tuple({one.id: one for one in runs}.values())
+
+
+def _of_folder(folder: Path) -> tuple[Run, ...]:
+    from enginescope.store.archive import load_path
+
+    if (folder / _DOCUMENT).is_file():
+        return (load_path(folder),)
+    inside = folder / "runs" if (folder / "runs").is_dir() else folder
+    children = sorted(one for one in inside.iterdir() if not one.name.startswith("."))
+    found: list[Run] = []
+    for one in children:
+        try:
+            if (one / _DOCUMENT).is_file():
+                found.append(load_path(one))
+            elif one.suffix == ".zip":
+                found.append(_of_zip(one))
+        except (FormatError, StoreError) as error:
+            note(f"left out: {error}")
+    return tuple(found) or _imported(folder)
+
+
+def _of_file(path: Path) -> tuple[Run, ...]:
+    from enginescope.store.archive import load_path
+
+    if path.name == _DOCUMENT:
+        return (load_path(path),)
+    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path)
+
+
+def _of_zip(path: Path) -> Run:
+    from enginescope.store.run_folder import read_run
+    from enginescope.store.zip_file import unpack
+
+    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
+        unpack(path, Path(folder))
+        return read_run(Path(folder), source=str(path))
+
+
+def _imported(path: Path) -> tuple[Run, ...]:
+    from enginescope.formats.importer import import_artifacts
+
+    found = import_artifacts([path])
+    for skipped, reason in found.skipped:
+        note(f"left out: {skipped}: {reason}")
+    return found.runs
