@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import bench_compare_options, check_bench_options
+from enginescope.cli.machine_options import (
+    held_clocks,
+    machine_options,
+    on_machine,
+    with_clock_named,
+)
 from enginescope.cli.mode_options import mode_of, mode_options, with_profile
 from enginescope.cli.options import (
     COUNT_OR_DURATION,
@@ -44,7 +50,7 @@ class BenchCommand(click.Command):
         """Take ``--`` and what follows it away before click sees it."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[HANDED_OVER] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
+        return super().parse_args(ctx, with_clock_named(args[:at]))
 
 
 @click.command("bench", cls=BenchCommand)
@@ -100,6 +106,7 @@ class BenchCommand(click.Command):
     help="Further arguments for --on trtexec, as in a shell; also those after --.",
 )
 @mode_options
+@machine_options
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @bench_compare_options
@@ -120,9 +127,12 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     if options["compare"]:
         from enginescope.cli.bench_comparison import compare_jobs, paced
 
-        jobs = _jobs(models, backends, options, paced(workload), store)
-        return compare_jobs(jobs, store, options, typed)
-    return _measure(_jobs(models, backends, options, workload, store), store, options, typed)
+        workload, do = paced(workload), compare_jobs
+    else:
+        do = _measure
+    jobs = on_machine(_jobs(models, backends, options, workload, store), options)
+    with held_clocks(jobs, options, typed):
+        return do(jobs, store, options, typed)
 
 
 def _jobs(
@@ -152,13 +162,13 @@ def _jobs(
         rebuild=options["rebuild"],
     )
     jobs: tuple[Job, ...] = ()
-    for model in models or _samples(store.path):
-        on = backends or (_usual(model),)
+    for model in models or bundled_models(store.path):
+        on = backends or (usual_backend(model),)
         jobs += make([model], with_profile(on, options["profile_index"]))
     return with_arguments(jobs, to_trtexec)
 
 
-def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], typed: str) -> int:
+def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], command: str) -> int:
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order
@@ -173,7 +183,7 @@ def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], typed
             progress.ended(run)
 
         try:
-            run_jobs(jobs, keep, command=typed, watcher=progress.watcher)
+            run_jobs(jobs, keep, command=command, watcher=progress.watcher)
         except (KeyboardInterrupt, SystemExit):
             note(f"enginescope: interrupted; {len(runs)} of {len(jobs)} runs are stored")
             raise
@@ -265,13 +275,15 @@ def writable(store: Store) -> Store:
         ) from error
 
 
-def _usual(model: Path) -> str:
+def usual_backend(model: Path) -> str:
+    """Return the backend that a model is measured on where none was asked for."""
     from enginescope.formats.engine_file import ENGINE_SUFFIXES
 
     return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
 
 
-def _samples(folder: Path) -> tuple[Path, ...]:
+def bundled_models(folder: Path) -> tuple[Path, ...]:
+    """Return the sample models, written into a store's `folder` unless they are there."""
     from enginescope.runner.sample_models import sample_models
 
     return sample_models(folder / "samples")

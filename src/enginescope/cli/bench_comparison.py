@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,9 @@ def compare_jobs(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], c
     measuring = Comparing(jobs, store, terms)
     sides = measuring.run(looks, tags=options["tags"], command=command, quiet=options["as_json"])
     if any(not side.measured for side in measuring.sides(sides)):
-        _present_failures(measuring.sides(sides), options)
+        present_failures(
+            measuring.sides(sides), as_json=options["as_json"], store=options["store_folder"]
+        )
         return EXIT_RUN_FAILED
     _present(measuring.found(sides), options)
     return EXIT_RUN_FAILED if is_given_up(sides) else 0
@@ -162,8 +165,9 @@ def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
     show(next_steps(tag, width=width, store=str(store) if store else None))
 
 
-def _present_failures(sides: Sequence[MeasuredSide], options: dict[str, Any]) -> None:
+def present_failures(sides: Sequence[MeasuredSide], *, as_json: bool, store: Path | None) -> None:
+    """Print how the sides failed of which no process went well."""
     from enginescope.cli.run_output import present
 
     failed = [side.runs[-1] for side in sides if not side.measured]
-    present(failed, as_json=options["as_json"], store=options["store_folder"])
+    present(failed, as_json=as_json, store=store)

@@ -1,0 +1,106 @@
+"""A machine's noise from a model measured against itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from enginescope.analysis.measured_sides import MeasuredSide, comparison_of
+from enginescope.core.errors import UsageError
+from enginescope.model.noise_floor import Decidable, NoiseFloor
+from enginescope.model.run import Run
+from enginescope.stats.bootstrap import quantile_interval
+from enginescope.stats.deciding import LOOKS
+from enginescope.stats.noise import scatter_of, smallest_difference
+
+#: Times for which is said what they can decide, in seconds.
+TIMES_S = (60.0, 120.0, 300.0, 900.0)
+
+
+def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
+    """Return what two sides of one job, measured in turn, say of the machine.
+
+    Parameters
+    ----------
+    sides : sequence of MeasuredSide
+        Two, of the same job.
+
+    Raises
+    ------
+    UsageError
+        They were not measured in turn, or too few rounds went well for an interval.
+    """
+    comparison = comparison_of(sides)
+    pairs = _rounds(sides)
+    if comparison is None or len(pairs) < LOOKS[0]:
+        raise UsageError(
+            f"{len(pairs)} complete rounds in turn",
+            why=f"{LOOKS[0]} are the fewest that tell how rounds scatter",
+        )
+    first = sides[0].measured[0]
+    differences = [math.log(b / a) for a, b in pairs]
+    medians = [one for pair in pairs for one in pair]
+    round_s = _round_s([run for side in sides for run in side.runs])
+    return NoiseFloor(
+        environment=first.environment.comparable_key(),
+        backend=first.job.backend.name,
+        model=first.job.subject.name,
+        created=first.created,
+        comparison=comparison,
+        rounds=len(pairs),
+        round_s=round_s,
+        scatter_pct=100 * math.expm1(scatter_of(medians)),
+        within_pct=_within_pct([run for side in sides for run in side.measured]),
+        decidable=tuple(_decidable(differences, rounds, round_s) for rounds in _asked(round_s)),
+    )
+
+
+def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[float, float]]:
+    """Return the medians of either side, of rounds that both have."""
+    by_round = [
+        {
+            run.turn.round: float(np.median(run.headline.values_ms))
+            for run in side.measured
+            if run.turn is not None and run.headline is not None
+        }
+        for side in sides
+    ]
+    shared = sorted(by_round[0].keys() & by_round[1].keys())
+    return [(by_round[0][one], by_round[1][one]) for one in shared]
+
+
+def _round_s(runs: Sequence[Run]) -> float:
+    """Return how long the middle round took, from its first start to the next round's."""
+    starts: dict[int, float] = {}
+    for run in runs:
+        if run.turn is not None:
+            begun = datetime.fromisoformat(run.created).timestamp()
+            starts[run.turn.round] = min(begun, starts.get(run.turn.round, begun))
+    return float(np.median(np.diff([starts[one] for one in sorted(starts)])))
+
+
+def _within_pct(runs: Sequence[Run]) -> float | None:
+    """Return the half-width of a process's own interval, that of the middle process."""
+    intervals = [
+        quantile_interval(run.headline.values_ms, 0.5) for run in runs if run.headline is not None
+    ]
+    widths = [one.half_width_pct for one in intervals if one is not None]
+    known = [one for one in widths if one is not None]
+    return float(np.median(known)) if known else None
+
+
+def _asked(round_s: float) -> list[int]:
+    """Return rounds: those that fit into `TIMES_S`, and those of the default."""
+    return sorted({LOOKS[-1], *(max(1, int(time / round_s)) for time in TIMES_S)})
+
+
+def _decidable(differences: Sequence[float], rounds: int, round_s: float) -> Decidable:
+    least = smallest_difference(differences, rounds)
+    return Decidable(
+        duration_s=rounds * round_s,
+        rounds=rounds,
+        difference_pct=None if least is None else 100 * math.expm1(least),
+    )

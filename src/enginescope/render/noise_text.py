@@ -1,0 +1,97 @@
+"""A machine's noise on the terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.measured_notices import measured_notices
+from enginescope.analysis.measured_sides import MeasuredComparison
+from enginescope.core.units import format_significant
+from enginescope.model.noise_floor import NoiseFloor
+from enginescope.model.verdict import VerdictKind
+from enginescope.render.facts import place_line
+from enginescope.render.number_column import UNKNOWN
+from enginescope.render.text import label_row, notice_lines, table
+from enginescope.render.verdict_phrases import headline_sentence
+from enginescope.stats.deciding import LOOKS
+from enginescope.stats.noise import POWER
+
+
+def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
+    """Return what this machine can decide, how that was derived, and what weakens it."""
+    place = place_line(found.sides[0].measured[0])
+    title = f"{found.sides[0].name} against itself, {floor.rounds} rounds"
+    return Group(
+        Text(title, style="bold"),
+        *((Text(place, style="dim"),) if place else ()),
+        Text(),
+        Text(_answer(floor), style="bold"),
+        Text(),
+        _table(floor),
+        Text(),
+        *(label_row(name, text) for name, text in _derived(floor)),
+        label_row("itself", _itself(found)),
+        Text(),
+        *notice_lines([one for one in measured_notices(found) if one.code != "W-BELOW-FLOOR"]),
+    )
+
+
+def _answer(floor: NoiseFloor) -> str:
+    usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
+    if usual is None or usual.difference_pct is None:
+        return "What this machine can decide is not known: too few rounds."
+    return (
+        f"This machine can decide differences from {_percent(usual.difference_pct)} in "
+        f"{_duration(usual.duration_s)}, the usual {usual.rounds} rounds"
+    )
+
+
+def _table(floor: NoiseFloor) -> RenderableType:
+    rows = [
+        (
+            _duration(one.duration_s),
+            f"{one.rounds:,}",
+            UNKNOWN if one.difference_pct is None else _percent(one.difference_pct),
+        )
+        for one in floor.decidable
+    ]
+    headers = ("time", "rounds", "smallest difference")
+    return table(headers, rows, right=headers)
+
+
+def _derived(floor: NoiseFloor) -> list[tuple[str, str]]:
+    apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
+    between = (
+        f"processes of the same work lie within ±{_percent(floor.scatter_pct)} (95 %): one process "
+        f"a side cannot tell less than {_percent(apart)} from chance"
+    )
+    rows = [("between", between)]
+    if floor.within_pct is not None:
+        within = f"a process's own median is known to ±{_percent(floor.within_pct)} (95 %)"
+        rows.append(("within", within))
+    derived = (
+        "comparisons were drawn from the rounds seen, each with either sign; "
+        f"{100 * POWER:.0f} of 100 would find a difference of that size"
+    )
+    return [*rows, ("derived", derived)]
+
+
+def _itself(found: MeasuredComparison) -> str:
+    pair = found.pairs[0]
+    text = headline_sentence(pair)
+    if pair.headline.kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
+        return f"{text}. It is not: at most 5 of 100 comparisons end so by chance"
+    return text
+
+
+def _percent(value: float) -> str:
+    return f"{format_significant(value, 2)} %"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{format_significant(seconds / 60, 2)} min"
