@@ -22,6 +22,7 @@ from enginescope.analysis.reformats import (
     reformats_by,
 )
 from enginescope.analysis.tactics import TacticShare, tactic_shares
+from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.analysis.time_shares import TimeShare, time_by
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
@@ -77,6 +78,8 @@ class Exploration(Record, frozen=True, kw_only=True):
     reformats_by_origin, reformats_by_conversion : tuple of ReformatShare
     notices : tuple of Notice
         Layers without a time and times without a layer.
+    roles : TensorRoles or None
+        What the plan's tensors are.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Exploration(Record, frozen=True, kw_only=True):
     reformats_by_origin: tuple[ReformatShare, ...]
     reformats_by_conversion: tuple[ReformatShare, ...]
     notices: tuple[Notice, ...]
+    roles: TensorRoles | None = None
 
 
 def explore(
@@ -128,6 +132,7 @@ def explore(
         plan = of_plan_profile(plan, plan_profile)
         profile = times_of_plan_profile(profile, plan_profile) if profile and several else profile
     rows = layer_rows(plan, profile)
+    roles = tensor_roles(plan) if plan else None
     timed = tuple(row for row in rows if row.mean_ms or not row.is_inert)
     found = reformats(plan, rows) if plan else ()
     whole_ms = profile.sum_mean_ms if profile else None
@@ -138,8 +143,8 @@ def explore(
         plan_profiles=several,
         inputs=tuple(one.tensor for one in plan.inputs) if plan else (),
         outputs=tuple(one.tensor for one in plan.outputs) if plan else (),
-        layers=_layers(plan, rows),
-        totals=plan_totals(plan) if plan else None,
+        layers=_layers(plan, rows, roles),
+        totals=plan_totals(plan, roles) if plan else None,
         iterations=profile.iterations if profile else None,
         time=_time(profile, whole),
         by_type=time_by(timed, lambda row: row.type),
@@ -149,6 +154,7 @@ def explore(
         reformats_by_origin=reformats_by(found, lambda one: one.origin, whole_ms),
         reformats_by_conversion=reformats_by(found, lambda one: one.conversion, whole_ms),
         notices=_join_notices(rows) if plan and profile else (),
+        roles=roles,
     )
 
 
@@ -183,6 +189,8 @@ def view_of(found: Exploration, plan: Plan, profile: Profile | None) -> PlanView
     view.sizes = tuple(one.sizes for one in found.layers if one.sizes is not None)
     if found.totals is not None:
         view.totals = found.totals
+    if found.roles is not None:
+        view.roles = found.roles
     return view
 
 
@@ -214,10 +222,12 @@ def _time(profile: Profile | None, whole: tuple[str, float] | None) -> LayerSum 
     )
 
 
-def _layers(plan: Plan | None, rows: tuple[LayerRow, ...]) -> tuple[ExploredLayer, ...]:
+def _layers(
+    plan: Plan | None, rows: tuple[LayerRow, ...], roles: TensorRoles | None
+) -> tuple[ExploredLayer, ...]:
     if plan is None:
         return tuple(ExploredLayer(row=row) for row in rows)
-    sizes = layer_bytes(plan)
+    sizes = layer_bytes(plan, roles)
     own = (
         ExploredLayer(row=row, output_precision=_output_precision(layer), sizes=size)
         for layer, row, size in zip(plan.layers, rows, sizes, strict=False)

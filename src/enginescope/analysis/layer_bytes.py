@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import cast
 
-from enginescope.analysis.no_op_chains import no_op_sources
+from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
-from enginescope.model.tensor import Tensor
 
 
 class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
@@ -45,18 +43,22 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
 _NOTHING_KNOWN = LayerBytes(activation_bytes=None, weights_bytes=None, bias_bytes=None)
 
 
-def layer_bytes(plan: Plan) -> tuple[LayerBytes, ...]:
+def layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> tuple[LayerBytes, ...]:
     """Return the bytes of every layer of `plan`, inert ones included, in the plan's order.
 
     A tensor is a constant if a ``Constant`` layer writes it, or if none does and the caller does
     not provide it. Where the plan does not say what the caller provides, only the former is known.
+
+    Parameters
+    ----------
+    plan : Plan
+    roles : TensorRoles, optional
+        Of its tensors, where they are known already.
     """
-    constants = constant_names(plan)
-    sources = no_op_sources(plan)
-    bare = plan.source_schema == "names-only"
-    return tuple(
-        _NOTHING_KNOWN if bare else _of_layer(layer, constants, sources) for layer in plan.layers
-    )
+    if plan.source_schema == "names-only":
+        return (_NOTHING_KNOWN,) * len(plan.layers)
+    roles = roles or tensor_roles(plan)
+    return tuple([_of_layer(layer, roles) for layer in plan.layers])
 
 
 def add_known(*parts: int | None) -> int | None:
@@ -64,7 +66,8 @@ def add_known(*parts: int | None) -> int | None:
     return None if None in parts else sum(cast("tuple[int, ...]", parts))
 
 
-def _of_layer(layer: Layer, constants: frozenset[str], sources: dict[str, Tensor]) -> LayerBytes:
+def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
+    constants, sources = roles.constants, roles.sources
     activations = [one.nbytes for one in layer.outputs]
     weights: list[int | None] = []
     biases: list[int | None] = []
@@ -85,20 +88,3 @@ def _of_layer(layer: Layer, constants: frozenset[str], sources: dict[str, Tensor
 def is_bias(role: str) -> bool:
     """Whether weights in this field are a bias."""
     return role.lower().endswith("bias")
-
-
-def constant_names(plan: Plan) -> frozenset[str]:
-    """Return the names of tensors that no layer computes and the caller does not provide."""
-    from_layers = _names(
-        one for layer in plan.layers if layer.type == "Constant" for one in layer.outputs
-    )
-    if not plan.io:
-        return frozenset(from_layers)
-    made = _names(one for layer in plan.layers for one in layer.outputs)
-    given = _names(one.tensor for one in plan.inputs)
-    read = _names(one for layer in plan.active_layers for one in layer.inputs)
-    return frozenset(from_layers | (read - made - given))
-
-
-def _names(tensors: Iterable[Tensor]) -> set[str]:
-    return {one.name for one in tensors}

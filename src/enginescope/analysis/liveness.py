@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from enginescope.analysis.layer_bytes import constant_names
-from enginescope.analysis.no_op_chains import no_op_sources
+from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.core.record import Record
 from enginescope.model.plan import Plan
 
@@ -55,22 +54,31 @@ class _Life(NamedTuple):
     nbytes: int | None
 
 
-def liveness(plan: Plan) -> Liveness | None:
+def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
     """Return what is alive if the layers run one after the other in the plan's order.
 
     A tensor lives from its first writer to its last reader. A name that is written again after it
     was read is another tensor in the same memory. What a no-op passes on is what goes into it.
+
+    Parameters
+    ----------
+    plan : Plan
+    roles : TensorRoles, optional
+        Of its tensors, where they are known already.
 
     Returns
     -------
     Liveness or None
         ``None`` for a plan of names only, or that does not say what the caller provides.
     """
-    if not plan.io or plan.source_schema == "names-only" or not plan.active_layers:
+    if not plan.io or plan.source_schema == "names-only":
         return None
-    uses = tuple(_uses(plan).values())
+    roles = roles or tensor_roles(plan)
+    if not roles.active:
+        return None
+    uses = tuple(_uses(plan, roles).values())
     lives = [life for some in uses for life in _lives(some)]
-    count = len(plan.active_layers)
+    count = len(roles.active)
     return Liveness(
         live_bytes=_added_up(lives, count),
         largest_bytes=_own(uses, count),
@@ -78,20 +86,19 @@ def liveness(plan: Plan) -> Liveness | None:
     )
 
 
-def _uses(plan: Plan) -> dict[str, list[_Use]]:
+def _uses(plan: Plan, roles: TensorRoles) -> dict[str, list[_Use]]:
     """Uses of each tensor between layers, in order; reads of a layer before its writes."""
-    sources = no_op_sources(plan)
-    outside = constant_names(plan) | {one.tensor.name for one in plan.io}
+    sources = roles.sources
+    outside = {*roles.constants, *(one.tensor.name for one in plan.io)}
     outside |= {sources[name].name for name in outside if name in sources}
     found: dict[str, list[_Use]] = {}
-    for step, layer in enumerate(plan.active_layers):
+    for step, layer in enumerate(roles.active):
         for is_write, tensors in ((False, layer.inputs), (True, layer.outputs)):
             for one in tensors:
                 name = sources[one.name].name if one.name in sources else one.name
-                if name in outside:
-                    continue
-                use = _Use(step, is_write, one.padded_nbytes)
-                found.setdefault(name, []).append(use)
+                if name not in outside:
+                    use = _Use(step, is_write, one.padded_nbytes)
+                    found.setdefault(name, []).append(use)
     return found
 
 

@@ -19,7 +19,9 @@ def no_op_sources(plan: Plan) -> dict[str, Tensor]:
             direct.update((tensor.name, layer.inputs[0]) for tensor in layer.outputs)
     if not direct:
         return {}
-    writers = Counter(tensor.name for layer in plan.layers for tensor in layer.outputs)
+    writers = Counter(
+        tensor.name for layer in plan.layers for tensor in layer.outputs if tensor.name in direct
+    )
     direct = {name: source for name, source in direct.items() if writers[name] == 1}
     return {name: _first_in_chain(name, direct) for name in direct}
 

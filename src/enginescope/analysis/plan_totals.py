@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from enginescope.analysis.layer_bytes import is_bias
-from enginescope.analysis.no_op_chains import no_op_sources
+from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
-from enginescope.model.tensor import Tensor
 
 
 class PlanTotals(Record, frozen=True, kw_only=True):
@@ -49,16 +48,21 @@ class PlanTotals(Record, frozen=True, kw_only=True):
     unknown_tensors: int
 
 
-def plan_totals(plan: Plan) -> PlanTotals:
+def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
     """Return the counts and bytes of `plan`.
 
     A tensor that only layers read, that none writes and that is no input of the engine is a
     constant; so is what a ``Constant`` layer writes. Constants count as weights, not as
     activations.
+
+    Parameters
+    ----------
+    plan : Plan
+    roles : TensorRoles, optional
+        Of its tensors, where they are known already.
     """
-    active = plan.active_layers
-    constants = _constants(plan)
-    through = no_op_sources(plan)
+    roles = roles or tensor_roles(plan)
+    active, constants, through = roles.active, roles.constants, roles.sources
     used = [
         through.get(tensor.name, tensor)
         for layer in active
@@ -67,10 +71,10 @@ def plan_totals(plan: Plan) -> PlanTotals:
     ]
     used += [tensor for layer in active for tensor in layer.outputs]
     free = [tensor for tensor in constants.values() if tensor is not None]
-    carried = [one for layer in plan.layers for one in layer.weights]
-    kernels = [one.nbytes for one in carried if not is_bias(one.role)]
+    carried = [(is_bias(one.role), one.nbytes) for layer in plan.layers for one in layer.weights]
+    kernels = [nbytes for of_bias, nbytes in carried if not of_bias]
     kernels += [tensor.nbytes for tensor in free]
-    biases = [one.nbytes for one in carried if is_bias(one.role)]
+    biases = [nbytes for of_bias, nbytes in carried if of_bias]
     activations = [tensor.nbytes for tensor in used]
     return PlanTotals(
         layers=len(plan.layers),
@@ -83,23 +87,6 @@ def plan_totals(plan: Plan) -> PlanTotals:
         padded_activation_bytes=_sum([tensor.padded_nbytes for tensor in used]),
         unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
     )
-
-
-def _constants(plan: Plan) -> dict[str, Tensor | None]:
-    """Constant tensors by name; ``None`` where a layer carries the values, so that they count."""
-    written = {tensor.name for layer in plan.layers for tensor in layer.outputs}
-    given = {one.tensor.name for one in plan.inputs}
-    found: dict[str, Tensor | None] = {}
-    for layer in plan.layers:
-        if layer.type == "Constant":
-            found.update(
-                (tensor.name, None if layer.weights else tensor) for tensor in layer.outputs
-            )
-    for layer in plan.active_layers:
-        for tensor in layer.inputs:
-            if plan.io and tensor.name not in written and tensor.name not in given:
-                found.setdefault(tensor.name, tensor)
-    return found
 
 
 def _precision(layer: Layer) -> str:

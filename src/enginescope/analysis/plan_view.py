@@ -19,6 +19,7 @@ from enginescope.analysis.plan_columns import PlanFacts, layer_facts, plan_colum
 from enginescope.analysis.plan_tensors import PlanTensor, plan_tensors
 from enginescope.analysis.plan_totals import PlanTotals, plan_totals
 from enginescope.analysis.roofline import Roofline, roofline
+from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.formats.onnx_graph import OnnxGraph
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.timing import Attribution, LayerTiming, Profile
@@ -103,7 +104,12 @@ class PlanView:
     @cached_property
     def totals(self) -> PlanTotals:
         """Counts and bytes of the plan as a whole."""
-        return plan_totals(self.plan)
+        return plan_totals(self.plan, self.roles)
+
+    @cached_property
+    def roles(self) -> TensorRoles:
+        """Which of the plan's tensors are constants, and what no-ops pass on."""
+        return tensor_roles(self.plan)
 
     @cached_property
     def rows(self) -> tuple[LayerRow, ...]:
@@ -127,7 +133,7 @@ class PlanView:
     @cached_property
     def sizes(self) -> tuple[LayerBytes, ...]:
         """Bytes of each of `all_layers`."""
-        return layer_bytes(self.plan)
+        return layer_bytes(self.plan, self.roles)
 
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
@@ -161,7 +167,7 @@ class PlanView:
         """
         made = PlanView(self.plan, self.profile, gpu=gpu, onnx=onnx)
         made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
-        made.totals = self.totals
+        made.totals, made.roles = self.totals, self.roles
         return made
 
     def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:

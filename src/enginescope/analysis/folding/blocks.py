@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from enginescope.analysis.folding.flow_order import ends_outside
-from enginescope.analysis.folding.module_path import Path, module_path, shared_path
+from enginescope.analysis.folding.module_path import Path, shared_path
+from enginescope.analysis.folding.node_traits import NUMBERS, NodeTraits
 from enginescope.analysis.folding.repeats import Run, repeats
 from enginescope.analysis.folding.tree import Group, Member
-from enginescope.analysis.plan_graph import GraphNode, PlanGraph
-from enginescope.model.tensor import Tensor
 
 #: Modules with more members than this have those that repeat folded.
 LONG = 24
-_NUMBERS = re.compile(r"\d+")
 
 
-def by_block(graph: PlanGraph) -> tuple[Member, ...] | None:
+def by_block(traits: NodeTraits) -> tuple[Member, ...] | None:
     """Return the members of the whole; ``None`` if no stretch of layers comes again."""
-    first, middle, last = ends_outside(graph)
-    folder = _Folder(graph)
-    members = folder.folded(middle)
+    first, middle, last = ends_outside(traits.graph)
+    members = _Folder(traits).folded(middle)
     if not any(isinstance(one, Group) for one in members):
         return None
     return (*first, *members, *last)
 
 
-def with_long_modules_folded(graph: PlanGraph, members: tuple[Member, ...]) -> tuple[Member, ...]:
+def with_long_modules_folded(traits: NodeTraits, members: tuple[Member, ...]) -> tuple[Member, ...]:
     """Fold what repeats among the members of each module that has many."""
-    folder = _Folder(graph)
+    folder = _Folder(traits)
 
     def shortened(members: tuple[Member, ...]) -> tuple[Member, ...]:
         inner = tuple(
@@ -48,19 +43,21 @@ def with_long_modules_folded(graph: PlanGraph, members: tuple[Member, ...]) -> t
 class _Folder:
     """Folds sequences of members; equal layers have equal numbers throughout."""
 
-    def __init__(self, graph: PlanGraph) -> None:
-        self._graph = graph
-        self._number: dict[Any, int] = {}
+    def __init__(self, traits: NodeTraits) -> None:
+        self._traits = traits
+        self._graph, self._module, self._of_node = traits.graph, traits.paths, traits.kinds
+        self._first_number = max(self._of_node, default=-1) + 1
+        self._number: dict[Any, int] = {}  # of groups
         self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
-        self._modules: dict[int, Path | None] = {}  # asked for at each level of groups
-        self._of_node = [self._numbered(_signature(node)) for node in graph.nodes]
+        self._starred: dict[Path, Path] = {}
 
     def folded(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return `members` with each stretch that repeats as one group."""
         signature = tuple(map(self._of_member, members))
         runs = self._runs.get(signature)
         if runs is None:
-            runs = repeats(signature, self._cut_widths(members))
+            nodes = [(one,) if isinstance(one, int) else tuple(one.nodes()) for one in members]
+            runs = repeats(signature, self._traits.cut_widths(nodes))
             self._runs[signature] = runs
         made: list[Member] = []
         at = 0
@@ -91,9 +88,14 @@ class _Folder:
 
     def _pattern(self, members: Sequence[Member]) -> str:
         """Return the modules the copies share, ``*`` for the numbers that tell them apart."""
-        paths = self._paths(members)
-        starred = [tuple(_NUMBERS.sub("*", step) for step in path) for path in paths]
+        starred = [self._star(path) for path in set(self._paths(members))]
         return "/".join(shared_path(starred)) if starred else ""
+
+    def _star(self, path: Path) -> Path:
+        found = self._starred.get(path)
+        if found is None:
+            found = self._starred[path] = tuple([NUMBERS.sub("*", step) for step in path])
+        return found
 
     def _kind(self, members: Sequence[Member]) -> str:
         one = members[0]
@@ -103,74 +105,16 @@ class _Folder:
         return node.layer.type if node.layer is not None else node.kind
 
     def _paths(self, members: Sequence[Member]) -> list[Path]:
-        found = []
-        for one in members:
-            if isinstance(one, Group):
-                path: Path | None = tuple(one.path.split("/")) if one.kind == "module" else None
-            else:
-                path = self._module(one)
-            if path is not None:
-                found.append(path)
-        return found
-
-    def _module(self, node: int) -> Path | None:
-        if node not in self._modules:
-            layer = self._graph.nodes[node].layer
-            self._modules[node] = module_path(layer) if layer is not None else None
-        return self._modules[node]
+        module = self._module
+        found = [module[one] if isinstance(one, int) else _path_of_group(one) for one in members]
+        return [path for path in found if path is not None]
 
     def _of_member(self, member: Member) -> int:
         if isinstance(member, int):
             return self._of_node[member]
-        return self._numbered((member.copies, *map(self._of_member, member.members)))
-
-    def _numbered(self, key: Any) -> int:
-        return self._number.setdefault(key, len(self._number))
-
-    def _cut_widths(self, members: Sequence[Member]) -> list[int]:
-        """Count the tensors that cross the cut before each member."""
-        place: dict[int, int] = {}
-        for at, member in enumerate(members):
-            inside = (member,) if isinstance(member, int) else member.nodes()
-            place.update(dict.fromkeys(inside, at))
-        last: dict[tuple[int, str | None], int] = {}
-        for node in place:
-            for target, tensor in self._after.get(node, ()):
-                if place.get(target, -1) > place[node]:
-                    key = node, tensor
-                    last[key] = max(last.get(key, 0), place[target])
-        change = [0] * (len(members) + 1)
-        for (node, _), end in last.items():
-            change[place[node] + 1] += 1
-            change[end + 1] -= 1
-        widths, width = [], 0
-        for one in change:
-            width += one
-            widths.append(width)
-        return widths
-
-    @cached_property
-    def _after(self) -> dict[int, list[tuple[int, str | None]]]:
-        found: dict[int, list[tuple[int, str | None]]] = {}
-        for edge in self._graph.edges:
-            name = edge.tensor.name if edge.tensor else None
-            found.setdefault(edge.source, []).append((edge.target, name))
-        return found
+        key = (member.copies, *map(self._of_member, member.members))
+        return self._number.setdefault(key, self._first_number + len(self._number))
 
 
-def _signature(node: GraphNode) -> Any:
-    layer = node.layer
-    if layer is None:
-        return node.kind, _stored(node.tensor)
-    if layer.type == "unknown":
-        return _NUMBERS.sub("", layer.name)
-    return (
-        layer.type,
-        layer.subtype,
-        tuple(map(_stored, layer.inputs)),
-        tuple(map(_stored, layer.outputs)),
-    )
-
-
-def _stored(tensor: Tensor | None) -> Any:
-    return (tensor.shape, tensor.dtype) if tensor is not None else None
+def _path_of_group(group: Group) -> Path | None:
+    return tuple(group.path.split("/")) if group.kind == "module" else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from heapq import heappop, heappush
 
-from enginescope.analysis.folding.module_path import Path, module_path, shared_path
+from enginescope.analysis.folding.module_path import Path, shared_path
+from enginescope.analysis.folding.node_traits import NodeTraits
 from enginescope.analysis.plan_graph import PlanGraph
 
 
@@ -27,13 +28,12 @@ def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
     return first, middle, last
 
 
-def paths_of(graph: PlanGraph, nodes: list[int]) -> dict[int, Path]:
+def paths_of(traits: NodeTraits, nodes: list[int]) -> dict[int, Path]:
     """Return each node's module; one without takes what its neighbours in the order share.
 
     Empty if no node has one.
     """
-    layers = (graph.nodes[one].layer for one in nodes)
-    own = [module_path(layer) if layer is not None else None for layer in layers]
+    own = [traits.paths[one] for one in nodes]
     if not any(own):
         return {}
     after: Path = ()

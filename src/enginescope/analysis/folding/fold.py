@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from enginescope.analysis.folding.blocks import by_block, with_long_modules_folded
 from enginescope.analysis.folding.modules import by_module
+from enginescope.analysis.folding.node_traits import NodeTraits
 from enginescope.analysis.folding.tree import FOLDINGS, Group, Member
 from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.formats.paused_collection import paused_collection
 
 
-def fold(graph: PlanGraph, folding: str) -> Group | None:
+def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Group | None:
     """Return the groups of `graph`; ``None`` if there is nothing to be folded that way.
 
     Parameters
@@ -19,6 +20,8 @@ def fold(graph: PlanGraph, folding: str) -> Group | None:
     folding : {"module", "block", "none"}
         By the modules in ONNX names; by stretches of layers that repeat, equal in type, shapes and
         data types; or every node for itself.
+    traits : NodeTraits, optional
+        Of its nodes, where it is folded in several ways.
 
     Raises
     ------
@@ -27,13 +30,14 @@ def fold(graph: PlanGraph, folding: str) -> Group | None:
     """
     if folding not in FOLDINGS:
         raise UsageError(f"no such folding: {folding!r}", hint=", ".join(FOLDINGS))
+    traits = traits or NodeTraits(graph)
     with paused_collection():
         members: tuple[Member, ...] | None = tuple(node.id for node in graph.nodes)
         if folding == "module":
-            members = by_module(graph)
-            members = with_long_modules_folded(graph, members) if members else None
+            members = by_module(traits)
+            members = with_long_modules_folded(traits, members) if members else None
         elif folding == "block":
-            members = by_block(graph)
+            members = by_block(traits)
     if members is None:
         return None
     return Group(name=graph.name, path=graph.name, kind="whole", members=members)

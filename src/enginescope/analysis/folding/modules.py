@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 from enginescope.analysis.folding.flow_order import ends_outside, module_order, paths_of
 from enginescope.analysis.folding.module_path import Path
+from enginescope.analysis.folding.node_traits import NodeTraits
 from enginescope.analysis.folding.tree import Group, Member
-from enginescope.analysis.plan_graph import PlanGraph
 
 
-def by_module(graph: PlanGraph) -> tuple[Member, ...] | None:
+def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
     """Return the members of the whole; ``None`` if the names tell no modules.
 
     A module whose layers cannot stand together without a cycle is several groups.
     """
-    first, middle, last = ends_outside(graph)
-    paths = paths_of(graph, middle)
+    first, middle, last = ends_outside(traits.graph)
+    paths = paths_of(traits, middle)
     if not paths:
         return None
-    order = module_order(graph, middle, paths)
+    order = module_order(traits.graph, middle, paths)
     inner = _unwrapped(_members(order, paths, ()))
     if not any(isinstance(one, Group) for one in inner):
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.folding.fold import fold
 from enginescope.analysis.folding.levels import Level, levels
+from enginescope.analysis.folding.node_traits import NodeTraits
 from enginescope.analysis.folding.tree import FOLDINGS, Group
 from enginescope.analysis.plan_graph import PlanGraph
 from enginescope.core.record import Record
@@ -84,10 +85,11 @@ def canvas(
 def _trees(graph: PlanGraph) -> dict[str, Group]:
     """Return the foldings there are, modules first."""
     found: dict[str, Group] = {}
+    traits = NodeTraits(graph)
     for folding in FOLDINGS:
         if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
             continue
-        tree = fold(graph, folding)
+        tree = fold(graph, folding, traits)
         if tree is not None:
             found[folding] = tree
     return found

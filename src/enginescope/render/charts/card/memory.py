@@ -80,7 +80,7 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
 
 def live_activations(view: PlanView) -> Chart | None:
     """Activations alive at each layer, if the layers run in the plan's order."""
-    found = liveness(view.plan)
+    found = liveness(view.plan, view.roles)
     if found is None or not found.peak_bytes:
         return None
     step = -(-len(found.live_bytes) // _MOST_POINTS)
