@@ -3,9 +3,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from enginescope.model.conditions import Conditions
+from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Environment, Host
 from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.notice import Notice
 from enginescope.model.run import Outcome, OutcomeKind, Run, StopReport, WarmUpReport
+from enginescope.runner import notices
 from enginescope.runner.notices import notices_of_run
 
 CALM = Run(
@@ -49,7 +53,54 @@ def test_a_failed_run_has_no_conditions() -> None:
     assert codes(outcome=Outcome(kind=OutcomeKind.CRASHED), other_load_cores=2.0) == []
 
 
+def load_of(other: float, cores: int = 8) -> Notice:
+    host = Host(governor="performance", cores_logical=cores)
+    changed = msgspec.structs.replace(
+        CALM, environment=Environment(host=host), other_load_cores=other
+    )
+    (notice,) = notices_of_run(changed)
+    return notice
+
+
 def test_the_sentence_has_the_figures() -> None:
-    (notice,) = notices_of_run(msgspec.structs.replace(CALM, other_load_cores=0.84))
-    assert notice.message == "other load on this machine: 0.8 of 2 cores busy"
-    assert notice.evidence == {"other_cores": 0.84, "cores": 2}
+    notice = load_of(0.84)
+    assert notice.message == "other load on this machine: 0.8 of 8 cores busy"
+    assert notice.evidence == {"other_cores": 0.84, "cores": 8, "unstable": False}
+
+
+@pytest.mark.parametrize(("other", "cores"), [(2.0, 8), (0.5, 2), (0.3, 1)])
+def test_a_quarter_of_the_machine_busy_is_called_unstable(other, cores) -> None:
+    notice = load_of(other, cores)
+    assert notice.code == "W-LOAD"
+    assert notice.message.startswith("unstable: ")
+    assert notice.evidence["unstable"] is True
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (CpuLoss(steal_pct=0.9, throttled_periods=0, periods=40), []),
+        (CpuLoss(), []),
+        (CpuLoss(steal_pct=12.34), ["W-STEAL"]),
+        (CpuLoss(throttled_periods=3, periods=40, throttled_ms=250.0), ["W-CPU-QUOTA"]),
+    ],
+)
+def test_processor_time_that_was_withheld(loss, expected) -> None:
+    assert codes(cpu_loss=loss) == expected
+
+
+def test_withheld_time_is_said_with_its_share() -> None:
+    loss = CpuLoss(steal_pct=12.34, throttled_periods=3, periods=40, throttled_ms=250.0)
+    steal, quota = notices_of_run(msgspec.structs.replace(CALM, cpu_loss=loss))
+    assert "12.3 % of the processor time" in steal.message
+    assert "in 3 of 40 periods, its threads for 250 ms" in quota.message
+
+
+def test_pinned_to_two_threads_of_a_core(monkeypatch) -> None:
+    monkeypatch.setattr(notices, "shared_cores", lambda cores: ((0, 4),) if 4 in cores else ())
+    pinned = msgspec.structs.replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1, 4)))
+    (notice,) = notices_of_run(msgspec.structs.replace(CALM, job=pinned))
+    assert notice.code == "W-SMT-SIBLINGS"
+    assert "0 and 4" in notice.message
+    apart = msgspec.structs.replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))
+    assert codes(job=apart) == []

@@ -89,6 +89,17 @@ def _driver(run: Run) -> str | None:
     return " + ".join(drivers) or None
 
 
+def _clocks(run: Run) -> str | None:
+    devices = run.environment.devices
+    if not devices or run.origin == "imported" or _is_on_cpu(run):
+        return None
+    return " + ".join(str(one.clock_lock or "not locked") for one in devices)
+
+
+def _is_on_cpu(run: Run) -> bool:
+    return bool(run.providers) and all(one == "CPUExecutionProvider" for one in run.providers)
+
+
 def _cpu(run: Run) -> str | None:
     host = run.environment.host
     if host.cpu_model is None or run.origin == "imported":
@@ -140,6 +151,7 @@ CONDITIONS: dict[str, Condition] = {
     for one in (
         Condition("gpu", "GPU", _gpu),
         Condition("driver", "driver", _driver),
+        Condition("clocks", "GPU clocks", _clocks),
         Condition("cpu", "processor", _cpu),
         Condition("governor", "CPU governor", lambda run: run.environment.host.governor),
         Condition("backend", "backend", _backend),

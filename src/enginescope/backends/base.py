@@ -9,6 +9,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
+from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Device
 from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.model.notice import Notice
@@ -115,7 +116,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         Of the process when the timed loop had ended; later passes need memory of their own.
     mode : Mode or None
         How requests were issued, where it can differ from what was asked for.
-    wall_ms, trace, build, device_memory, tool, plan
+    cpu_loss, wall_ms, trace, build, device_memory, tool, plan
         As in `Run`.
     answers : tuple of TensorValues
         Outputs of the last request, if the job asks for them.
@@ -135,6 +136,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     profile: Profile | None = None
     peak_memory_bytes: int | None = None
     other_load_cores: float | None = None
+    cpu_loss: CpuLoss | None = None
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()
     notices: tuple[Notice, ...] = ()

@@ -29,6 +29,7 @@ from enginescope.model.run import Phase, ProviderShare
 from enginescope.model.samples import Samples
 from enginescope.model.tensor import Tensor
 from enginescope.model.timing import Profile
+from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.load import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
 
@@ -118,11 +119,12 @@ def _over_session(
 
     warming = session.recorder()
     warmup_report = warm_up(warming, job.workload.warmup, progress)
-    meter = LoadMeter()
+    meter, losses = LoadMeter(), CpuLossMeter()
     meter.start()
+    losses.start()
     recorder = session.recorder()
     stop = timed_loop(recorder, job.workload.stop, progress)
-    other_load = meter.other_cores()
+    other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()
     measured = Measured(
         phases=(
@@ -138,6 +140,7 @@ def _over_session(
         stop=stop,
         peak_memory_bytes=peak_rss_bytes(),
         other_load_cores=other_load,
+        cpu_loss=cpu_loss,
         providers=session.providers,
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),

@@ -20,6 +20,7 @@ from enginescope.runner.session import Watcher
 P = TypeVar("P", bound="JobProgress")
 
 _PHASES = {
+    "cooldown": "cooling down",
     "imports": "importing",
     "parse": "parsing the model",
     "build": "building the engine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.core.record import Record
+from enginescope.model.clock_lock import ClockLock
 
 
 class Device(Record, frozen=True, kw_only=True):
@@ -19,6 +20,8 @@ class Device(Record, frozen=True, kw_only=True):
     driver : str or None
     max_sm_clock_mhz, max_memory_clock_mhz : int or None
         The highest the GPU can be set to, not those it ran at.
+    clock_lock : ClockLock or None
+        What ``--lock-clocks`` held it at; ``None``: nothing, as far as is known.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Device(Record, frozen=True, kw_only=True):
     driver: str | None = None
     max_sm_clock_mhz: int | None = None
     max_memory_clock_mhz: int | None = None
+    clock_lock: ClockLock | None = None
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -44,6 +48,10 @@ class Host(Record, frozen=True, kw_only=True):
         Usable memory: the machine's, or the container's limit.
     load_1min : float or None
         Load average at the start.
+    boost : bool or None
+        Whether the processor may raise its clock over the nominal one.
+    smt : bool or None
+        Whether physical cores run two threads at a time.
     """
 
     name: str | None = None
@@ -56,6 +64,8 @@ class Host(Record, frozen=True, kw_only=True):
     governor: str | None = None
     container: str | None = None
     load_1min: float | None = None
+    boost: bool | None = None
+    smt: bool | None = None
 
 
 class Environment(Record, frozen=True, kw_only=True):

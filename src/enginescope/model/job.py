@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from enginescope.core.record import Record
+from enginescope.model.conditions import Conditions
 
 
 class Subject(Record, frozen=True, kw_only=True):
@@ -218,6 +219,8 @@ class Job(Record, frozen=True, kw_only=True):
         Build even if the cache has the engine.
     keep_outputs : bool
         Keep the values of the outputs with the run.
+    conditions : Conditions
+        What is asked of the machine meanwhile.
     """
 
     subject: Subject
@@ -229,3 +232,4 @@ class Job(Record, frozen=True, kw_only=True):
     engine_cache: str | None = None
     rebuild: bool = False
     keep_outputs: bool = False
+    conditions: Conditions = Conditions()

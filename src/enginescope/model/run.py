@@ -7,6 +7,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
+from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Environment
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
@@ -62,7 +63,7 @@ class Outcome(Record, frozen=True, kw_only=True):
 class Phase(Record, frozen=True, kw_only=True):
     """A named stretch of a job, measured on its own.
 
-    Names used: ``process_start``, ``imports``, ``parse``, ``build``, ``load``,
+    Names used: ``cooldown``, ``process_start``, ``imports``, ``parse``, ``build``, ``load``,
     ``first_inference``, ``warm_up``, ``steady_state``, ``layer_profile``.
     """
 
@@ -152,6 +153,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         Smallest step of the clock that took the samples.
     other_load_cores : float or None
         Cores that other processes kept busy during the timed loop.
+    cpu_loss : CpuLoss or None
+        Processor time that the machine withheld meanwhile.
     placement : tuple of ProviderShare
         Which provider took which share of the nodes.
     providers : tuple of str
@@ -190,6 +193,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     peak_memory_bytes: int | None = None
     timer_resolution_ms: float | None = None
     other_load_cores: float | None = None
+    cpu_loss: CpuLoss | None = None
     providers: tuple[str, ...] = ()
     placement: tuple[ProviderShare, ...] = ()
     tool: ToolReport | None = None

@@ -13,6 +13,7 @@ from enginescope.model.environment import Host
 _CPUINFO = Path("/proc/cpuinfo")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _CGROUP = Path("/sys/fs/cgroup")
+_CPUS = Path("/sys/devices/system/cpu")
 
 
 def probe_host() -> Host:
@@ -28,6 +29,8 @@ def probe_host() -> Host:
         governor=_read(_GOVERNOR),
         container=container_kind(),
         load_1min=_load_average(),
+        boost=boost_enabled(),
+        smt=smt_active(),
     )
 
 
@@ -55,6 +58,21 @@ def usable_memory_bytes(cgroup: Path = _CGROUP) -> int:
     total = int(psutil.virtual_memory().total)
     limit = _read(cgroup / "memory.max") or ""
     return min(total, int(limit)) if limit.isdigit() else total
+
+
+def boost_enabled(cpus: Path = _CPUS) -> bool | None:
+    """Whether the processor may raise its clock over the nominal one; ``None``: not visible."""
+    off = _read(cpus / "intel_pstate/no_turbo")
+    if off in ("0", "1"):
+        return off == "0"
+    on = _read(cpus / "cpufreq/boost")
+    return on == "1" if on in ("0", "1") else None
+
+
+def smt_active(cpus: Path = _CPUS) -> bool | None:
+    """Whether physical cores run two threads at a time; ``None``: not visible."""
+    active = _read(cpus / "smt/active")
+    return active == "1" if active in ("0", "1") else None
 
 
 def container_kind(root: Path = Path("/")) -> str | None:

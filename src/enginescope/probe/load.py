@@ -11,7 +11,7 @@ class LoadMeter:
     """Cores kept busy by other processes between `start` and `other_cores`.
 
     Busy time of the whole machine, less this process's own processor time, over wall time.
-    Time stolen by a hypervisor counts as other load: it is gone either way.
+    Time stolen by a hypervisor is no process's: `CpuLossMeter` counts it.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class LoadMeter:
 def _reading() -> tuple[float, float, float]:
     times = psutil.cpu_times()
     # guest time is already inside user time, so it is not added again
-    counted = ("user", "nice", "system", "irq", "softirq", "steal")
+    counted = ("user", "nice", "system", "irq", "softirq")
     busy = sum(getattr(times, name, 0.0) for name in counted)
     own = psutil.Process().cpu_times()
     return time.perf_counter(), busy, own.user + own.system

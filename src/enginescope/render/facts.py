@@ -14,6 +14,7 @@ from enginescope.render.phrases import stop_sentence, warm_up_sentence
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 
 _PHASES = {
+    "cooldown": "waiting for the GPU to cool",
     "process_start": "process start",
     "imports": "imports",
     "parse": "parsing the model",
@@ -82,7 +83,10 @@ def place_line(run: Run) -> str | None:
     """Return where it was measured: the GPU if one was used, else the processor."""
     devices = run.environment.devices
     if devices:
-        return ", ".join(dict.fromkeys(one.name for one in devices))
+        held = (
+            f"{one.name} at {one.clock_lock}" if one.clock_lock else one.name for one in devices
+        )
+        return ", ".join(dict.fromkeys(held))
     host = run.environment.host
     cores = host.cores_usable or host.cores_logical
     parts = (host.cpu_model, f"{cores} {'core' if cores == 1 else 'cores'}" if cores else None)
@@ -97,6 +101,7 @@ def device_text(device: Device) -> str:
         f"{device.sm_count} SMs" if device.sm_count is not None else None,
         format_bytes(device.memory_bytes) if device.memory_bytes is not None else None,
         f"driver {device.driver}" if device.driver else None,
+        f"clocks locked: {device.clock_lock}" if device.clock_lock else None,
     )
     return " · ".join(part for part in parts if part)
 
@@ -111,9 +116,14 @@ def machine_facts(run: Run) -> Facts:
         ("Cores", _cores(host)),
         ("Memory", format_bytes(host.memory_bytes) if host.memory_bytes is not None else None),
         ("CPU governor", host.governor),
+        ("CPU boost", _flag(host.boost, "on", "off")),
+        ("Threads of a core", _flag(host.smt, "two (SMT)", "one")),
+        ("Pinned to", _pinned(run)),
         ("Container", host.container),
         ("Load average, 1 min", _plain(host.load_1min)),
         ("Other load", _load(run)),
+        ("Time stolen", _stolen(run)),
+        ("Stopped by quota", _throttled(run)),
         *(("GPU", device_text(one)) for one in run.environment.devices),
         *(("Variable", f"{key}={value}") for key, value in run.environment.variables.items()),
     )
@@ -198,6 +208,24 @@ def _load(run: Run) -> str | None:
     if run.other_load_cores is None:
         return None
     return f"{format_significant(run.other_load_cores, 2)} cores busy with other work"
+
+
+def _pinned(run: Run) -> str | None:
+    cores = run.job.conditions.pinned_cores
+    return f"cores {', '.join(map(str, cores))}" if cores else None
+
+
+def _stolen(run: Run) -> str | None:
+    share = run.cpu_loss.steal_pct if run.cpu_loss else None
+    return None if share is None else f"{format_significant(share, 2)} % of the processor time"
+
+
+def _throttled(run: Run) -> str | None:
+    loss = run.cpu_loss
+    if loss is None or loss.throttled_periods is None:
+        return None
+    of = f" of {loss.periods:,}" if loss.periods is not None else ""
+    return f"{loss.throttled_periods:,}{of} periods"
 
 
 def _plain(value: float | None) -> str | None:

@@ -58,6 +58,7 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         peak_memory_bytes=result.peak_memory_bytes if result else None,
         timer_resolution_ms=result.timer_resolution_ms if result else None,
         other_load_cores=measured.other_load_cores,
+        cpu_loss=measured.cpu_loss,
         providers=measured.providers,
         placement=measured.placement,
         tool=measured.tool,

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,9 @@ from enginescope.model.job import Job, Limits
 from enginescope.model.run import Outcome, OutcomeKind
 from enginescope.model.samples import frozen
 from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.probe.affinity import children_pinned_to
 from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
+from enginescope.runner.interpreter import interpreter
 from enginescope.runner.worker import PROGRESS, RESULT, Task, WorkerResult
 
 LOG = "worker.log"
@@ -80,7 +81,8 @@ def run_isolated(
     write_atomic(job_file, encode(job))
     kills_before = oom_kills()
     with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
-        process = _spawn(job_file, folder, log.fileno(), task)
+        with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
+            process = _spawn(job_file, folder, log.fileno(), task)
         try:
             watch = _Watch(process, _limits_of(job, task), folder, on_progress)
             verdict = watch.until_end()
@@ -98,7 +100,7 @@ def _limits_of(job: Job, task: Task) -> Limits:
 
 
 def _spawn(job_file: Path, folder: Path, log: int, task: Task) -> subprocess.Popen[bytes]:
-    command = [*_python(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
+    command = [*interpreter(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
         [*command, str(time.monotonic_ns()), str(os.getpid()), task],
@@ -107,16 +109,6 @@ def _spawn(job_file: Path, folder: Path, log: int, task: Task) -> subprocess.Pop
         stderr=log,
         start_new_session=True,
     )
-
-
-def _python() -> list[str]:
-    """Return how to start an interpreter that finds the modules this one finds.
-
-    ``-m`` would put the working directory first, where an ``onnxruntime`` folder or a script called
-    ``onnx.py`` hides the installed package. Python 3.10 has no switch against it.
-    """
-    from_here = not {"", str(Path.cwd())}.isdisjoint(sys.path)
-    return [sys.executable, *([] if from_here or sys.version_info < (3, 11) else ["-P"])]
 
 
 class _Watch:

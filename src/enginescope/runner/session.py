@@ -19,6 +19,7 @@ from enginescope.model.job import Job
 from enginescope.model.run import Phase, Run
 from enginescope.probe.environment import probe_environment
 from enginescope.runner.assemble import assemble, build_artifacts
+from enginescope.runner.cooldown import Cooled, cool_down
 from enginescope.runner.engines import Engine, engine_of
 from enginescope.runner.isolate import run_isolated
 
@@ -104,8 +105,9 @@ def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
         return _run_of_build(job, engine, folder / "build")
     own = folder / "measure"
     own.mkdir()
+    cooled = cool_down(job, on_progress)  # after the build, which heats the GPU
     ended = run_isolated(engine.job, own, on_progress)
-    run = assemble(engine.job, ended, own)
+    run = _with_cooldown(assemble(engine.job, ended, own), cooled)
     if engine.report is None:
         return run
     return _with_build(run, engine.report, with_plan=False)
@@ -125,6 +127,14 @@ def _run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
     if engine.report is None:
         return run
     return _with_build(run, engine.report, with_plan=True)
+
+
+def _with_cooldown(run: Run, cooled: Cooled | None) -> Run:
+    if cooled is None:
+        return run
+    return msgspec.structs.replace(
+        run, phases=(cooled.phase, *run.phases), notices=(*cooled.notices, *run.notices)
+    )
 
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:

@@ -1,0 +1,165 @@
+"""NVML's part about clocks and temperature, for several processes at once.
+
+The GPUs are the JSON file that FAKE_GPUS names: ``{"gpus": {UUID: {…}}, "calls": […]}``. What is set
+there by one process is seen by all, and every call that changes something is noted with its process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
+NVML_TEMPERATURE_GPU = 0
+NVML_ERROR_INVALID_ARGUMENT, NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_NO_PERMISSION = 2, 3, 4
+NVML_ERROR_NOT_FOUND = 6
+NVML_CLOCK_LIMIT_ID_TDP = 0xFFFFFF01
+nvmlClocksThrottleReasonApplicationsClocksSetting = 2
+_TEXTS = {2: "Invalid Argument", 3: "Not Supported", 4: "Insufficient Permissions", 6: "Not Found"}
+
+
+class NVMLError(Exception):
+    def __init__(self, value: int) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        return _TEXTS[self.value]
+
+
+@contextmanager
+def _state():
+    with Path(os.environ["FAKE_GPUS"]).open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        state = json.load(file)
+        yield state
+        file.seek(0)
+        file.truncate()
+        json.dump(state, file)
+
+
+def _gpu(handle: str) -> dict:
+    with _state() as state:
+        return state["gpus"][handle]
+
+
+def _known(handle: str, key: str):
+    value = _gpu(handle).get(key)
+    if value is None:
+        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+    return value
+
+
+def _change(handle: str, call: str, key: str, value) -> None:
+    with _state() as state:
+        gpu = state["gpus"][handle]
+        state["calls"].append([os.getpid(), call, handle, value])
+        refusal = gpu.get("refuses", {}).get(call)
+        if refusal is None:
+            gpu[key] = value
+    if refusal is not None:
+        raise NVMLError(refusal)
+
+
+def nvmlInit() -> None:
+    if "FAKE_GPUS" not in os.environ:
+        raise NVMLError(NVML_ERROR_NOT_FOUND)
+
+
+def nvmlShutdown() -> None: ...
+
+
+def nvmlSystemGetDriverVersion() -> str:
+    return "580.1"
+
+
+def nvmlDeviceGetCount() -> int:
+    with _state() as state:
+        return len(state["gpus"])
+
+
+def nvmlDeviceGetHandleByIndex(index: int) -> str:
+    with _state() as state:
+        return list(state["gpus"])[index]
+
+
+def nvmlDeviceGetHandleByUUID(uuid: str) -> str:
+    with _state() as state:
+        if uuid not in state["gpus"]:
+            raise NVMLError(NVML_ERROR_NOT_FOUND)
+    return uuid
+
+
+def nvmlDeviceGetName(handle: str) -> str:
+    return "Fake GPU"
+
+
+def nvmlDeviceGetUUID(handle: str) -> str:
+    return handle
+
+
+def nvmlDeviceGetCudaComputeCapability(handle: str) -> tuple[int, int]:
+    return 9, 0
+
+
+def nvmlDeviceGetMemoryInfo(handle: str) -> SimpleNamespace:
+    return SimpleNamespace(total=8 << 30)
+
+
+def nvmlDeviceGetMaxClockInfo(handle: str, clock: int) -> int:
+    return _known(handle, "max_sm" if clock == NVML_CLOCK_SM else "max_memory")
+
+
+def nvmlDeviceGetDefaultApplicationsClock(handle: str, clock: int) -> int:
+    return _known(handle, "default_sm")
+
+
+def nvmlDeviceGetSupportedMemoryClocks(handle: str) -> list[int]:
+    return _known(handle, "memory_clocks")
+
+
+def nvmlDeviceGetSupportedGraphicsClocks(handle: str, memory: int) -> list[int]:
+    if memory not in _known(handle, "memory_clocks"):
+        raise NVMLError(NVML_ERROR_NOT_FOUND)
+    return _known(handle, "sm_clocks")
+
+
+def nvmlDeviceGetCurrentClocksThrottleReasons(handle: str) -> int:
+    return _known(handle, "reasons")
+
+
+def nvmlDeviceGetPersistenceMode(handle: str) -> int:
+    return _known(handle, "persistence")
+
+
+def nvmlDeviceGetTemperature(handle: str, sensor: int) -> int:
+    """The next of ``temperatures``; the last stays."""
+    with _state() as state:
+        left = state["gpus"][handle].get("temperatures")
+        if not left:
+            raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+        return left.pop(0) if len(left) > 1 else left[0]
+
+
+def nvmlDeviceSetGpuLockedClocks(handle: str, low: int, high: int) -> None:
+    _change(handle, "lock_sm", "locked_sm", [low, high])
+
+
+def nvmlDeviceResetGpuLockedClocks(handle: str) -> None:
+    _change(handle, "reset_sm", "locked_sm", None)
+
+
+def nvmlDeviceSetMemoryLockedClocks(handle: str, low: int, high: int) -> None:
+    _change(handle, "lock_memory", "locked_memory", [low, high])
+
+
+def nvmlDeviceResetMemoryLockedClocks(handle: str) -> None:
+    _change(handle, "reset_memory", "locked_memory", None)
+
+
+def nvmlDeviceGetComputeRunningProcesses(handle: str) -> list[object]:
+    return []
