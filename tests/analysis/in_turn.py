@@ -1,0 +1,80 @@
+"""Runs of comparisons, made by hand: sides in turn, with planted ratios."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.measured_sides import MeasuredSide
+from enginescope.model.environment import Environment, Host
+from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.model.run import Outcome, OutcomeKind, Phase, Run
+from enginescope.model.samples import Samples, frozen
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.turn import Turn
+
+COMPARISON = "0a1b2c3d"
+HOST = Host(cpu_model="Xeon", cores_usable=2)
+
+
+def job(backend: str = "ort-cpu", precision: str | None = None, **options: str) -> Job:
+    return Job(
+        subject=Subject(name="net.onnx", kind="onnx", path="/m/net.onnx", sha256="5" * 64),
+        backend=BackendSpec(name=backend, precision=precision, options=options),
+        workload=Workload(batch=1, mode=Mode(kind="latency")),
+    )
+
+
+def process(
+    median_ms: float, *, n: int = 200, seed: int = 0, turn: Turn | None = None, **more: Any
+) -> Run:
+    """A run whose samples lie within 0.2 % of a median."""
+    draw = np.random.default_rng(seed)
+    values = median_ms * (1 + 0.002 * draw.standard_normal(n))
+    number = turn.round if turn else seed
+    fields: dict[str, Any] = {
+        "id": secrets.token_hex(6),
+        "created": f"2026-01-01T00:{number % 60:02}:00.000000+00:00",
+        "origin": "measured",
+        "job": job(),
+        "environment": Environment(host=HOST, versions={"onnxruntime": "1.20"}),
+        "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
+        "phases": (Phase(name="load", duration_ms=median_ms * 10),),
+        "samples": (Samples(metric="latency", values_ms=frozen(values)),),
+        "peak_memory_bytes": 100 << 20,
+        "turn": turn,
+    }
+    return Run(**{**fields, **more})
+
+
+def crashed(run: Run) -> Run:
+    import msgspec
+
+    bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV", signal=11)
+    return msgspec.structs.replace(run, outcome=bad, samples=())
+
+
+def in_turn(
+    ratio: float, *, rounds: int = 12, noise: float = 0.003, seed: int = 1, jobs: Any = None
+) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+    """Two sides, B's medians `ratio` times A's; what a round shares is ten times the noise."""
+    draw = np.random.default_rng(seed)
+    a_job, b_job = jobs or (job(), job())
+    sides: tuple[list[Run], list[Run]] = ([], [])
+    for number in range(rounds):
+        shared = np.exp(10 * noise * draw.standard_normal())
+        for label, runs, factor, one in zip("AB", sides, (1.0, ratio), (a_job, b_job), strict=True):
+            turn = Turn(comparison=COMPARISON, side=label, round=number, place=0)
+            own = np.exp(noise * draw.standard_normal())
+            median = 2.0 * factor * shared * own
+            runs.append(process(median, seed=2 * number + (label == "B"), turn=turn, job=one))
+    return tuple(sides[0]), tuple(sides[1])
+
+
+def named(*sides: tuple[Run, ...]) -> tuple[MeasuredSide, ...]:
+    return tuple(
+        MeasuredSide(label=label, name=f"side {label}", runs=runs)
+        for label, runs in zip("ABCD", sides, strict=False)
+    )

@@ -1,0 +1,210 @@
+"""Sides held against the first, and what weakens that."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.analysis.fitting_floor import fitting_floor, floor_pct
+from enginescope.analysis.measured_notices import measured_notices
+from enginescope.analysis.measured_sides import compare_sides
+from enginescope.analysis.noise_floor import noise_floor
+from enginescope.analysis.verdicts import Terms
+from enginescope.core.errors import UsageError
+from enginescope.model.environment import Device, Environment
+from enginescope.model.noise_floor import Decidable, NoiseFloor
+from enginescope.model.notice import Notice
+from enginescope.model.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS
+from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
+
+replace = msgspec.structs.replace
+FLOOR = NoiseFloor(
+    environment=Environment(host=HOST).comparable_key(),
+    backend="ort-cpu",
+    model="net.onnx",
+    created="2026-01-01T00:00:00+00:00",
+    comparison="c0",
+    rounds=20,
+    round_s=3.0,
+    scatter_pct=5.0,
+    decidable=(Decidable(duration_s=60, rounds=LOOKS[-1], difference_pct=1.5),),
+)
+
+
+def codes(found) -> dict[str, str]:
+    return {one.code: one.message for one in measured_notices(found)}
+
+
+def test_sides_in_turn_are_held_to_the_confidence_of_their_looks() -> None:
+    found = compare_sides(named(*in_turn(1.05)), Terms(confidence=0.5))
+    headline = found.pairs[0].headline
+    assert headline.kind is VerdictKind.SLOWER
+    assert headline.estimate.interval.confidence == LOOK_CONFIDENCE
+    assert found.comparison == COMPARISON
+    assert found.is_decided
+
+
+def test_all_are_held_against_the_first() -> None:
+    a, b = in_turn(1.05)
+    found = compare_sides(named(a, b, a))
+    assert [(one.a, one.b) for one in found.pairs] == [("A", "B"), ("A", "C")]
+    kinds = [one.headline.kind for one in found.pairs]
+    assert kinds == [VerdictKind.SLOWER, VerdictKind.SAME]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "keys"),
+    [
+        ((job("fake"), job("fake")), []),
+        ((job("trt", "fp32"), job("trt", "fp16")), ["precision"]),
+        ((job("ort-cpu"), job("trt", "fp16")), ["backend"]),
+        ((job("ort-cuda", "fp32"), job("trt", "fp16")), ["backend", "precision"]),
+    ],
+)
+def test_what_the_command_line_put_side_by_side_is_meant(jobs, keys) -> None:
+    a, b = in_turn(1.05, jobs=jobs)
+    (pair,) = compare_sides(named(a, b)).pairs
+    assert pair.headline.kind is VerdictKind.SLOWER
+    assert [one.key for one in pair.meant] == keys
+    apart = [[replace(run, turn=None) for run in side] for side in (a, b)]
+    (pair,) = compare_sides(named(*apart)).pairs
+    assert (pair.headline.kind is VerdictKind.INCOMPARABLE) is bool(keys)
+
+
+def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
+    a, b = in_turn(1.0, jobs=(job("trt", "fp32"), job("trt", "fp16")))
+    gpu = Environment(host=HOST, devices=(Device(name="H200"),))
+    other = [replace(run, environment=gpu) for run in b]
+    first = [replace(run, environment=replace(gpu, devices=(Device(name="A100"),))) for run in a]
+    (pair,) = compare_sides(named(tuple(first), tuple(other))).pairs
+    assert pair.headline.kind is VerdictKind.INCOMPARABLE
+    assert "GPU" in pair.headline.detail
+    (pair,) = compare_sides(named(tuple(first), tuple(other)), Terms(across=("gpu",))).pairs
+    assert pair.headline.kind is VerdictKind.SAME
+    assert [one.key for one in pair.meant] == ["gpu", "precision"]
+
+
+def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
+    a, b = in_turn(1.05)
+    found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
+    assert found.pairs[0].headline.estimate.n_a == 11
+    message = codes(found)["W-LOST-PROCESSES"]
+    assert "1 of 12 processes of B failed" in message
+    assert "died of SIGSEGV" in message
+
+
+def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
+    load = Notice(code="W-LOAD", message="other load: 0.9 of 2 cores busy")
+    info = Notice(code="I-DYNAMIC-SHAPE", message="batch became 1", level="info")
+    a, b = in_turn(1.0)
+    loud = tuple(replace(run, notices=(load, info)) for run in b)
+    some = named(a, (*loud[:2], *b[2:]))
+    assert codes(compare_sides(some))["W-LOAD"].startswith("2 of 12 processes of B, such as: other")
+    every = [replace(run, notices=(load,)) for run in a]
+    found = codes(compare_sides(named(tuple(every), loud)))
+    assert found["W-LOAD"].startswith("all processes, such as: other load")
+    assert "I-DYNAMIC-SHAPE" not in found
+    single = codes(compare_sides(named((process(1.0),), (replace(process(1.2), notices=(load,)),))))
+    assert single["W-LOAD"] == "B: other load: 0.9 of 2 cores busy"
+
+
+def test_notices_of_samples_weaken_single_processes_alone() -> None:
+    few = (process(1.0, n=20),)
+    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
+    a, b = in_turn(1.0)
+    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
+    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
+
+
+def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
+    sides = named((process(1.0),), (process(1.05),))
+    assumed = compare_sides(sides)
+    assert assumed.pairs[0].headline.kind is VerdictKind.SLOWER
+    assert "I-ASSUMED-SCATTER" in codes(assumed)
+    known = compare_sides(sides, floors=(FLOOR,))
+    assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
+    assert known.floor == FLOOR
+    assert "I-ASSUMED-SCATTER" not in codes(known)
+    assert "is below what this machine can decide so: 7.1 %" in codes(known)["W-BELOW-FLOOR"]
+    told = compare_sides(sides, Terms(scatter_pct=0.5), (FLOOR,))
+    assert told.pairs[0].headline.kind is VerdictKind.SLOWER
+
+
+def test_the_threshold_is_held_to_the_floor_of_the_usual_rounds() -> None:
+    found = compare_sides(named(*in_turn(1.0)), floors=(FLOOR,))
+    assert "1.5 %" in codes(found)["W-BELOW-FLOOR"]
+    wide = compare_sides(named(*in_turn(1.0)), Terms(threshold_pct=2), (FLOOR,))
+    assert "W-BELOW-FLOOR" not in codes(wide)
+
+
+def test_the_floor_of_the_model_else_the_noisiest() -> None:
+    other = replace(FLOOR, model="big.onnx", scatter_pct=9.0)
+    elsewhere = replace(FLOOR, environment=("Epyc", "8", None), scatter_pct=50.0)
+    sides = [[process(1.0)], [process(1.0)]]
+    assert fitting_floor(sides, (other, FLOOR, elsewhere)) == FLOOR
+    assert fitting_floor(sides, (other, replace(FLOOR, model="x"))) == other
+    assert fitting_floor(sides, (elsewhere,)) is None
+    mixed = [[process(1.0)], [process(1.0, job=job("trt"))]]
+    assert fitting_floor(mixed, (FLOOR,)) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "expected"),
+    [("rounds", 8, 1.5), ("samples", 400, 7.14), ("processes", 4, 3.51)],
+)
+def test_what_a_floor_lets_a_comparison_decide(method, n, expected) -> None:
+    estimate = RatioEstimate(ratio=1.0, interval=None, method=method, n_a=n, n_b=n)
+    assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01)
+
+
+def test_sides_apart_are_told_to_be() -> None:
+    a = tuple(process(1.0, seed=one) for one in range(5))
+    assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, a)))
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(*in_turn(1.0))))
+    files = tuple(replace(run, origin="imported") for run in a)
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(files, files)))
+
+
+def test_other_versions_are_told() -> None:
+    newer = Environment(host=HOST, versions={"onnxruntime": "1.21", "onnx": "1"})
+    found = codes(compare_sides(named((process(1.0),), (process(1.0, environment=newer),))))
+    assert found["I-OTHER-VERSIONS"].endswith("onnxruntime 1.20 and 1.21")
+
+
+def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
+    bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
+    with pytest.raises(UsageError, match="no figure in common"):
+        compare_sides(named((bare,), (bare,)))
+
+
+def test_trtexec_times_that_come_in_steps() -> None:
+    import numpy as np
+
+    from enginescope.model.samples import Samples, frozen
+
+    def stepped(median: float):
+        values = np.round(np.random.default_rng(3).normal(median, 0.01, 400) / 0.01) * 0.01
+        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    found = compare_sides(named((stepped(0.1),), (stepped(0.108),)))
+    assert found.pairs[0].headline.reason is Reason.CLOCK_STEP
+
+
+def test_the_noise_of_sides_of_one_job() -> None:
+    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
+    assert floor.comparison == COMPARISON
+    assert floor.rounds == 20
+    assert floor.round_s == 60.0
+    # a round's own level is ten times the scatter within it: all of it counts between processes
+    assert floor.scatter_pct == pytest.approx(1.96 * 100 * 0.04, rel=0.4)
+    assert floor.within_pct == pytest.approx(0.03, rel=0.6)
+    by_rounds = {one.rounds: one.difference_pct for one in floor.decidable}
+    assert by_rounds[1] is None
+    assert 0.1 < by_rounds[LOOKS[-1]] < 1.0
+    assert list(by_rounds) == sorted(by_rounds)
+
+
+def test_noise_needs_rounds_in_turn() -> None:
+    with pytest.raises(UsageError, match="3 complete rounds"):
+        noise_floor(named(*in_turn(1.0, rounds=3)))
