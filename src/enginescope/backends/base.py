@@ -11,6 +11,7 @@ from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
 from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Device
+from enginescope.model.gpu_telemetry import GpuTelemetry
 from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
@@ -122,6 +123,8 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         Outputs of the last request, if the job asks for them.
     devices : tuple of Device
         The GPUs used, for a machine without NVML.
+    gpu : GpuTelemetry or None
+        What the GPU reported, times on the host's monotonic clock.
     files : dict of str to str
         Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
     """
@@ -149,6 +152,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     plan: Plan | None = None
     answers: tuple[TensorValues, ...] = ()
     devices: tuple[Device, ...] = ()
+    gpu: GpuTelemetry | None = None
     files: Mapping[str, str] = {}
 
 

@@ -1,8 +1,9 @@
 """A backend that measures nothing real: known times, and every way to fail.
 
 For tests, documentation and for trying how the rest behaves. ``fake?latency_us=500&seed=3`` waits
-so long per request; ``fake?fault=segfault`` dies on the first one. Faults: ``segfault``, ``abort``,
-``exit``, ``hang``, ``memory``, ``error``, ``unsupported``.
+so long per request; ``fake?fault=segfault`` dies on the first one; ``fake?gpu=0`` says that it runs
+on a GPU. Faults: ``segfault``, ``abort``, ``exit``, ``hang``, ``memory``, ``error``,
+``unsupported``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from enginescope.model.samples import Array
 from enginescope.model.tensor import DataType, Tensor
 from enginescope.model.timing import LayerTiming, Profile
 
-OPTIONS = ("latency_us", "jitter_pct", "seed", "fault")
+OPTIONS = ("latency_us", "jitter_pct", "seed", "fault", "gpu")
 
 
 class FakeBackend:
@@ -72,6 +73,7 @@ class FakeSession:
 
     def __init__(self, job: Job) -> None:
         options = job.backend.options
+        self.gpu = options.get("gpu")
         fault = options.get("fault")
         if fault == "unsupported":
             raise UnsupportedError("fake", why="asked to be unsupported")

@@ -27,6 +27,10 @@ class Recorder(Protocol):
     def __len__(self) -> int:
         """Return the number of samples so far."""
 
+    @property
+    def issued(self) -> int:
+        """Requests in all: those that were not timed, too."""
+
     def times_ms(self, last: int | None = None) -> Array:
         """Return the series that the stop rule looks at, or the last so many of it."""
 
@@ -47,6 +51,7 @@ class StepRecorder:
         self._step = step
         self._starts = array("q")  # nanoseconds
         self._times = array("q")
+        self.issued = 0
 
     def __len__(self) -> int:
         """Return the number of samples so far."""
@@ -64,7 +69,9 @@ class StepRecorder:
         work into the caches, and the first calls after it would be slow by our own doing.
         """
         step = self._step
-        for _ in range(AFTER_PAUSE if count >= LONG_STRETCH else 0):
+        untimed = AFTER_PAUSE if count >= LONG_STRETCH else 0
+        self.issued += untimed + count
+        for _ in range(untimed):
             step()
         starts = array("q", bytes(8 * count))
         times = array("q", bytes(8 * count))

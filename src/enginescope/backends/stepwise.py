@@ -1,6 +1,7 @@
 """Measure a backend that can be driven one request at a time.
 
-The passes of a job, each on its own: load, first inference, warm-up, timed loop, layer profile.
+The passes of a job, each on its own: load, first inference, warm-up, timed loop, telemetry, layer
+profile.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ from enginescope.backends.base import (
     Progress,
     ProgressSink,
 )
+from enginescope.backends.gpu_watch import GpuWatch
 from enginescope.backends.loop import timed_loop, warm_up
 from enginescope.backends.recorder import Recorder, Step
 from enginescope.core.errors import BackendError, EnginescopeError
@@ -74,6 +76,13 @@ class Session(Protocol):
         """Release what does not release itself."""
 
 
+class _Watched(NamedTuple):
+    """A session, and what looks at its GPU."""
+
+    session: Session
+    watch: GpuWatch
+
+
 _Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
 ProfilePass: TypeAlias = Callable[[Job, Feeds], _Profiled]
 #: Adds to what was measured what only this kind of session knows.
@@ -90,27 +99,31 @@ def measure(
 ) -> Measured:
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
+    watch = GpuWatch(job.telemetry)
     session, load_ms = _timed(lambda: open_session(job))
     try:
-        measured, fed = _over_session(job, session, feeds, progress, complete)
+        watched = _Watched(session, watch)
+        measured, fed = _over_session(job, watched, feeds, progress, complete)
+        measured = _with_gpu(measured, watched, progress)
     finally:
         session.close()
     loaded = Phase(name="load", duration_ms=load_ms)
     measured = msgspec.structs.replace(measured, phases=(loaded, *measured.phases))
     if profile_pass is None or not job.layer_profile:
         return measured
-    del session  # the pass opens one of its own: two at a time may be more than fits
+    del session, watched  # the pass opens one of its own: two at a time may be more than fits
     progress(Progress(phase="layer_profile"))
     return _with_layers(measured, lambda: profile_pass(job, fed))
 
 
 def _over_session(
     job: Job,
-    session: Session,
+    watched: _Watched,
     feeds: FeedSource,
     progress: ProgressSink,
     complete: Complete | None,
 ) -> tuple[Measured, Feeds]:
+    session, watch = watched
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
@@ -118,12 +131,15 @@ def _over_session(
     session.settle()
 
     warming = session.recorder()
+    watch.attach(session)
     warmup_report = warm_up(warming, job.workload.warmup, progress)
     meter, losses = LoadMeter(), CpuLossMeter()
     meter.start()
     losses.start()
     recorder = session.recorder()
-    stop = timed_loop(recorder, job.workload.stop, progress)
+    watch.begin()
+    stop = timed_loop(recorder, job.workload.stop, watch.beside(progress))
+    watch.end()
     other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()
     measured = Measured(
@@ -148,6 +164,19 @@ def _over_session(
     if complete is not None:
         measured = complete(measured, session, recorder)
     return measured, fed
+
+
+def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
+    """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
+    session, watch = watched
+    repeated, duration_ms = _timed(partial(watch.repeat, session.recorder, progress))
+    phase = Phase(name="telemetry", duration_ms=duration_ms)
+    return msgspec.structs.replace(
+        measured,
+        gpu=watch.result(),
+        phases=(*measured.phases, phase) if repeated else measured.phases,
+        notices=(*measured.notices, *watch.notices),
+    )
 
 
 def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.model.conditions import Conditions
+from enginescope.model.telemetry_rule import TelemetryRule
 
 
 class Subject(Record, frozen=True, kw_only=True):
@@ -219,6 +220,8 @@ class Job(Record, frozen=True, kw_only=True):
         Build even if the cache has the engine.
     keep_outputs : bool
         Keep the values of the outputs with the run.
+    telemetry : TelemetryRule
+        What is asked of the GPU meanwhile.
     conditions : Conditions
         What is asked of the machine meanwhile.
     """
@@ -232,4 +235,5 @@ class Job(Record, frozen=True, kw_only=True):
     engine_cache: str | None = None
     rebuild: bool = False
     keep_outputs: bool = False
+    telemetry: TelemetryRule = TelemetryRule()
     conditions: Conditions = Conditions()

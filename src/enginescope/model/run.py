@@ -9,6 +9,7 @@ from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
 from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Environment
+from enginescope.model.gpu_telemetry import GpuTelemetry
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
@@ -64,7 +65,7 @@ class Phase(Record, frozen=True, kw_only=True):
     """A named stretch of a job, measured on its own.
 
     Names used: ``cooldown``, ``process_start``, ``imports``, ``parse``, ``build``, ``load``,
-    ``first_inference``, ``warm_up``, ``steady_state``, ``layer_profile``.
+    ``first_inference``, ``warm_up``, ``steady_state``, ``telemetry``, ``layer_profile``.
     """
 
     name: str
@@ -170,6 +171,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     device_memory : DeviceMemory or None
     answers : tuple of TensorValues
         Values of the outputs, where they were asked for.
+    gpu : GpuTelemetry or None
+        What the GPU reported of itself, times counted as in `telemetry`.
     turn : Turn or None
         Its place in a comparison whose sides were measured in turn.
     """
@@ -190,6 +193,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     profile: Profile | None = None
     plan: Plan | None = None
     telemetry: Telemetry | None = None
+    gpu: GpuTelemetry | None = None
     peak_memory_bytes: int | None = None
     timer_resolution_ms: float | None = None
     other_load_cores: float | None = None

@@ -92,6 +92,21 @@ def process_memory_bytes(uuid: str | None, pid: int) -> int | None:
         return int(used) if used else None
 
 
+def computing_pids() -> frozenset[int]:
+    """Return the processes that compute on any GPU, as NVML numbers them."""
+    with opened_nvml() as nvml:
+        if nvml is None:
+            return frozenset()
+        count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
+        handles = (answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, one) for one in range(count))
+        listed = (
+            answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, one) or ()
+            for one in handles
+            if one is not None
+        )
+        return frozenset(int(one.pid) for some in listed for one in some)
+
+
 class PeakDeviceMemory:
     """Highest device memory of this process between ``with`` and its end, sampled.
 

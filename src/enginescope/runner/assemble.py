@@ -55,6 +55,7 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         profile=measured.profile,
         plan=measured.plan,
         telemetry=ended.memory,
+        gpu=measured.gpu,
         peak_memory_bytes=result.peak_memory_bytes if result else None,
         timer_resolution_ms=result.timer_resolution_ms if result else None,
         other_load_cores=measured.other_load_cores,

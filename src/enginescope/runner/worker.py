@@ -24,6 +24,7 @@ from enginescope.core.jsonio import decode, read_bytes
 from enginescope.core.record import Record
 from enginescope.core.sidecar import save_record
 from enginescope.model.environment import Environment
+from enginescope.model.gpu_telemetry import counted_from
 from enginescope.model.job import Job
 from enginescope.model.run import Outcome, OutcomeKind, Phase
 from enginescope.probe.clock import timer_resolution_ms
@@ -65,7 +66,7 @@ def main(arguments: list[str]) -> int:
     job = decode(read_bytes(job_path), Job, source=str(job_path))
     start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
     result = execute(job, folder, cast("Task", arguments[4]))
-    result = _with_files_written(result, folder)
+    result = _with_files_written(_counted_from_start(result, spawned_ns), folder)
     peak = result.measured.peak_memory_bytes or peak_rss_bytes()
     result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
     save_record(result, folder, RESULT)
@@ -107,6 +108,16 @@ def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measure
     if task == "inspect":
         return cast("Inspecting", backend).inspect(job, report)
     return backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
+
+
+def _counted_from_start(result: WorkerResult, spawned_ns: int) -> WorkerResult:
+    """Count the times of the GPU's readings from where those of the memory begin."""
+    if result.measured.gpu is None:
+        return result
+    gpu = counted_from(result.measured.gpu, spawned_ns / 1e6)
+    return msgspec.structs.replace(
+        result, measured=msgspec.structs.replace(result.measured, gpu=gpu)
+    )
 
 
 def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:

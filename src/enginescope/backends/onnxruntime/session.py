@@ -31,6 +31,8 @@ class OrtSession:
         self, ort: Any, job: Job, provider: str, *, profile_prefix: str | None = None
     ) -> None:
         self._ort = ort
+        on_cpu = provider == "CPUExecutionProvider"
+        self.gpu = None if on_cpu else job.backend.options.get("device_id", "0")
         options = session_options(ort, job.backend.options)
         request_assignment(options)
         if profile_prefix is not None:

@@ -47,6 +47,7 @@ class LatencyRecorder:
         self._enqueues = array("q")
         self._parts = {name: array("d") for name in _PARTS}  # milliseconds
         self._turn = 0
+        self.issued = 0
 
     def __len__(self) -> int:
         """Return the number of samples so far."""
@@ -65,7 +66,9 @@ class LatencyRecorder:
         BackendError
             TensorRT or the device failed.
         """
-        for _ in range(AFTER_PAUSE if count >= LONG_STRETCH else 0):
+        untimed = AFTER_PAUSE if count >= LONG_STRETCH else 0
+        self.issued += untimed + count
+        for _ in range(untimed):
             self._lane.request()
         requests = [self._request(index) for index in range(len(self._lane.launches))]
         for _ in range(count):

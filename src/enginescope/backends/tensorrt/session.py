@@ -127,6 +127,11 @@ class TrtSession:
         return int(self.cuda.check(asked, "asking for the persisting L2 cache"))
 
     @property
+    def gpu(self) -> str:
+        """The GPU, as CUDA counts."""
+        return str(self.cuda.device)
+
+    @property
     def input_specs(self) -> tuple[InputSpec, ...]:
         """What the engine asks for."""
         inputs = (one for one in self._tensors if one.is_input)

@@ -89,6 +89,7 @@ class ThroughputRecorder:
         self._d2h = array("d")
         self._trace = {name: array("d") for name in _COLUMNS}
         self.wall_ms = 0.0
+        self.issued = 0
         self._ended_ms: float | None = None
         self._paused_ms = 0.0
 
@@ -113,6 +114,7 @@ class ThroughputRecorder:
         BackendError
             TensorRT or the device failed.
         """
+        self.issued += count + AFTER_PAUSE * len(self._lanes)
         if self._is_bare:
             self._run_bare(count)
         else:

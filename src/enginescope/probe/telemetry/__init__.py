@@ -1,0 +1,1 @@
+"""What a GPU reports of itself while it works."""

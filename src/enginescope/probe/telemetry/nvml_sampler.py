@@ -1,0 +1,207 @@
+"""A GPU, or a MIG instance, through NVML."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from enginescope.core.errors import UnsupportedError
+from enginescope.model import gpu_telemetry as channel
+from enginescope.model.gpu_telemetry import GpuProcess, SampledGpu
+from enginescope.probe.nvml import answer_of, handle_of, opened_nvml
+from enginescope.probe.processes import process_name
+from enginescope.probe.telemetry.sampler import Sample
+
+#: NVML's name of a reason, behind ``nvmlClocksEventReason`` or ``nvmlClocksThrottleReason``.
+_REASONS = {
+    "gpu_idle": "GpuIdle",
+    "clocks_setting": "ApplicationsClocksSetting",
+    "sw_power_cap": "SwPowerCap",
+    "hw_slowdown": "HwSlowdown",
+    "sync_boost": "SyncBoost",
+    "sw_thermal": "SwThermalSlowdown",
+    "hw_thermal": "HwThermalSlowdown",
+    "hw_power_brake": "HwPowerBrakeSlowdown",
+    "display_clocks": "DisplayClockSetting",
+}
+
+
+def open_nvml_sampler(address: str) -> NvmlSampler:
+    """Return the sampler of a GPU.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no NVML, or it does not know the GPU.
+    """
+    with ExitStack() as opened:
+        nvml = opened.enter_context(opened_nvml())
+        if nvml is None:
+            raise UnsupportedError("NVML", why="no NVIDIA driver, or no nvidia-ml-py")
+        handle = handle_of(nvml, address)
+        if handle is None:
+            raise UnsupportedError("NVML", why=f"it knows no GPU {address}")
+        return NvmlSampler(nvml, handle, opened.pop_all())
+    raise AssertionError  # the block above leaves by a return or an error
+
+
+class NvmlSampler:
+    """Asks NVML; what it refuses is ``None``.
+
+    Of a MIG instance NVML tells memory and processes. Clocks, temperature and throttle reasons are
+    those of the GPU it is a part of; power, energy and utilisation would be those of all instances
+    together, so they stay ``None``.
+    """
+
+    def __init__(self, nvml: Any, handle: Any, opened: ExitStack) -> None:
+        self._nvml = nvml
+        self._opened = opened
+        self._handle = handle
+        self._is_mig = _truth(self._ask("nvmlDeviceIsMigDeviceHandle"))
+        whole = self._ask("nvmlDeviceGetDeviceHandleFromMigDeviceHandle") if self._is_mig else None
+        self._whole = handle if whole is None else whole
+        self._bits = tuple(
+            (bit, one.bit)
+            for one in channel.THROTTLE_REASONS
+            if (bit := _reason_bit(nvml, _REASONS[one.name]))
+        )
+        self.gpu = self._facts()
+
+    def sample(self, pid: int) -> Sample:
+        """Return every channel."""
+        energy = None if self._is_mig else self._ask("nvmlDeviceGetTotalEnergyConsumption")
+        average, instant = (None, None) if self._is_mig else self._powers()
+        used = None if self._is_mig else self._ask("nvmlDeviceGetUtilizationRates")
+        memory = self._ask("nvmlDeviceGetMemoryInfo")
+        return {
+            channel.ENERGY: _number(energy),
+            channel.POWER: average,
+            channel.POWER_INSTANT: instant,
+            channel.UTILIZATION: _number(used.gpu) if used is not None else None,
+            channel.MEMORY_UTILIZATION: _number(used.memory) if used is not None else None,
+            channel.DEVICE_MEMORY: _number(memory.used) if memory is not None else None,
+            channel.PROCESS_MEMORY: self._memory_of(pid),
+            channel.MEMORY_CLOCK: self._clock("NVML_CLOCK_MEM"),
+            channel.TEMPERATURE: self._temperature(),
+            **self.clock(),
+        }
+
+    def clock(self) -> Sample:
+        """Return SM clock and throttle reasons."""
+        return {
+            channel.SM_CLOCK: self._clock("NVML_CLOCK_SM"),
+            channel.THROTTLE: self._throttle(),
+        }
+
+    def processes(self) -> tuple[GpuProcess, ...]:
+        """Return the processes that compute on it."""
+        listed = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
+        return tuple(
+            GpuProcess(
+                pid=int(one.pid),
+                name=process_name(int(one.pid)) or self._name_of(int(one.pid)),
+                memory_bytes=int(one.usedGpuMemory) if one.usedGpuMemory else None,
+            )
+            for one in listed
+        )
+
+    def close(self) -> None:
+        """Let go of NVML."""
+        self._opened.close()
+
+    def _facts(self) -> SampledGpu:
+        limit_mw = None if self._is_mig else self._ask("nvmlDeviceGetEnforcedPowerLimit")
+        memory = self._ask("nvmlDeviceGetMemoryInfo")
+        fastest = self._ask_whole("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_SM")
+        return SampledGpu(
+            source="nvml",
+            name=str(self._ask("nvmlDeviceGetName") or "GPU"),
+            uuid=self._ask("nvmlDeviceGetUUID"),
+            is_mig=self._is_mig,
+            max_sm_clock_mhz=fastest,
+            power_limit_w=limit_mw / 1e3 if limit_mw else None,
+            memory_bytes=int(memory.total) if memory is not None else None,
+            power_is_instant=None if self._is_mig else self._power_is_instant(),
+        )
+
+    def _power_is_instant(self) -> bool | None:
+        """Whether ``nvmlDeviceGetPowerUsage`` is of the moment: up to GA100, as documented."""
+        if self._field("NVML_FI_DEV_POWER_AVERAGE") is not None:
+            return False
+        capability = self._ask("nvmlDeviceGetCudaComputeCapability")
+        return None if capability is None else tuple(capability) <= (8, 0)
+
+    def _powers(self) -> tuple[float | None, float | None]:
+        """Return watts, averaged and of the moment, as far as they are told apart."""
+        average = self._field("NVML_FI_DEV_POWER_AVERAGE")
+        if average is None:
+            average = self._ask("nvmlDeviceGetPowerUsage")
+        instant = self._field("NVML_FI_DEV_POWER_INSTANT")
+        return _watts(average), _watts(instant)
+
+    def _field(self, name: str) -> int | None:
+        number = getattr(self._nvml, name, None)
+        if number is None or not hasattr(self._nvml, "nvmlDeviceGetFieldValues"):
+            return None
+        values = answer_of(self._nvml, self._nvml.nvmlDeviceGetFieldValues, self._handle, [number])
+        if values is None or values[0].nvmlReturn != 0:
+            return None
+        return int(values[0].value.uiVal)
+
+    def _temperature(self) -> float | None:
+        return _number(self._ask_whole("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"))
+
+    def _clock(self, which: str) -> float | None:
+        return _number(self._ask_whole("nvmlDeviceGetClockInfo", which))
+
+    def _throttle(self) -> float | None:
+        bits = self._ask_whole("nvmlDeviceGetCurrentClocksEventReasons")
+        if bits is None:  # its name before driver 535
+            bits = self._ask_whole("nvmlDeviceGetCurrentClocksThrottleReasons")
+        if bits is None:
+            return None
+        return float(sum(ours for theirs, ours in self._bits if bits & theirs))
+
+    def _memory_of(self, pid: int) -> float | None:
+        listed = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
+        used = [one.usedGpuMemory for one in listed if one.pid == pid]
+        return float(used[0]) if used and used[0] else None
+
+    def _name_of(self, pid: int) -> str | None:
+        if not hasattr(self._nvml, "nvmlSystemGetProcessName"):
+            return None
+        name = answer_of(self._nvml, self._nvml.nvmlSystemGetProcessName, pid)
+        return str(name) if name else None
+
+    def _ask(self, function: str) -> Any:
+        found = getattr(self._nvml, function, None)
+        return None if found is None else answer_of(self._nvml, found, self._handle)
+
+    def _ask_whole(self, function: str, *names: str) -> Any:
+        """Ask the GPU itself, also of an instance; `names` are those of NVML's constants."""
+        found = getattr(self._nvml, function, None)
+        constants = [getattr(self._nvml, name, None) for name in names]
+        if found is None or None in constants:
+            return None
+        return answer_of(self._nvml, found, self._whole, *constants)
+
+
+def _reason_bit(nvml: Any, name: str) -> int | None:
+    for family in ("nvmlClocksEventReason", "nvmlClocksThrottleReason"):
+        bit = getattr(nvml, f"{family}{name}", None)
+        if bit is not None:
+            return int(bit)
+    return None
+
+
+def _truth(value: Any) -> bool:
+    """Return NVML's yes or no, which comes as a number or as an object of ctypes."""
+    return bool(getattr(value, "value", value))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _watts(milliwatts: int | None) -> float | None:
+    return None if milliwatts is None else milliwatts / 1e3

@@ -1,0 +1,146 @@
+"""Starts and stops the sampling process, and reads what it has left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+import numpy as np
+
+from enginescope.core.errors import UnsupportedError
+from enginescope.model.gpu_telemetry import CHANNELS, SampledGpu
+from enginescope.model.samples import frozen
+from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.probe.telemetry.worker import Line
+
+#: Starting an interpreter and NVML takes tenths of a second; a machine under load, seconds.
+START_S = 30.0
+_END_S = 5.0
+
+
+class Sampling:
+    """A process that samples a GPU between ``with`` and its end.
+
+    Parameters
+    ----------
+    address : str
+        The GPU's UUID, or its number in CUDA's count.
+    interval_ms : float
+        Between two samples.
+
+    Attributes
+    ----------
+    gpu : SampledGpu or None
+    series : Telemetry or None
+        After the end: time on the host's monotonic clock, and every channel that was reported at
+        least once; NaN where it was not.
+    """
+
+    def __init__(self, address: str, interval_ms: float) -> None:
+        self.gpu: SampledGpu | None = None
+        self.series: Telemetry | None = None
+        handle, path = tempfile.mkstemp(prefix="enginescope-gpu-", suffix=".jsonl")
+        os.close(handle)
+        self._file = Path(path)
+        self._arguments = [address, str(os.getpid()), str(interval_ms), path]
+
+    def __enter__(self) -> Sampling:
+        """Start sampling, and wait for the first sample.
+
+        Raises
+        ------
+        UnsupportedError
+            The GPU cannot be asked; says why.
+        """
+        self._process = subprocess.Popen(
+            [*_python(), "-m", "enginescope.probe.telemetry.worker", *self._arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        answered, _, _ = select.select([self._process.stdout], [], [], START_S)
+        if answered and self._process.stdout.readline():
+            return self
+        self._end()
+        why = self._read() or (
+            f"the sampling process ended with status {self._process.returncode}"
+            if answered
+            else f"the sampling process gave nothing within {START_S:g} s"
+        )
+        self._file.unlink(missing_ok=True)
+        raise UnsupportedError("sampling the GPU", why=why)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop sampling and read the series."""
+        self._end()
+        self._read()
+        self._file.unlink(missing_ok=True)
+
+    def _end(self) -> None:
+        process = self._process
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:  # a driver that no longer answers
+            process.kill()
+            process.wait()
+
+    def _read(self) -> str | None:
+        """Take the series from the file; return why there is none."""
+        lines = list(_lines(self._file))
+        self.gpu = next((one.gpu for one in lines if one.gpu is not None), None)
+        samples = [one for one in lines if one.at_ns is not None]
+        if samples:
+            self.series = _series(samples)
+        return next((one.why_not for one in lines if one.why_not), None)
+
+
+def now_ms() -> float:
+    """Return the time on the clock of the series."""
+    return time.monotonic_ns() / 1e6
+
+
+def series_of(times_ms: list[float], values: list[dict[str, float | None]]) -> Telemetry:
+    """Return samples as a series; a channel that was never reported is left out."""
+    found = {}
+    for name in CHANNELS:
+        row = [np.nan if (one := some.get(name)) is None else one for some in values]
+        if not all(np.isnan(row)):
+            found[name] = frozen(row)
+    channels = tuple(Channel(name=name, values=array) for name, array in found.items())
+    return Telemetry(time_ms=frozen(times_ms), channels=channels)
+
+
+def _series(samples: list[Line]) -> Telemetry:
+    times = [one.at_ns / 1e6 for one in samples if one.at_ns is not None]
+    return series_of(times, [one.values for one in samples])
+
+
+def _lines(file: Path) -> list[Line]:
+    """Return the whole lines of a file; the last may have been cut off by a death."""
+    found = []
+    for text in file.read_bytes().splitlines():
+        with contextlib.suppress(msgspec.MsgspecError):
+            found.append(msgspec.json.decode(text, type=Line))
+    return found
+
+
+def _python() -> list[str]:
+    """Return how to start an interpreter that finds modules as this one does."""
+    return [sys.executable, *(["-P"] if getattr(sys.flags, "safe_path", False) else [])]
