@@ -1,0 +1,215 @@
+"""Whether an output is close enough to its reference, and if not, why: codes with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from enginescope.analysis.element_errors import ElementErrors
+from enginescope.analysis.error_moments import ErrorMoments
+from enginescope.analysis.nearest_reference import NearestReference
+from enginescope.analysis.output_tolerance import Tolerance
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+
+#: ``missing`` and ``extra``: an output of one side alone. ``not-finite``: NaN or an infinity where
+#: the reference has none, or the other way round. ``systematic-scale``: nearly all of the error is
+#: one factor and one offset. ``other-samples``: answers are nearer to other samples' references.
+Code: TypeAlias = Literal[
+    "missing",
+    "extra",
+    "shape",
+    "type",
+    "not-finite",
+    "unequal",
+    "mismatch",
+    "error",
+    "peak",
+    "correlation",
+    "slope",
+    "systematic-scale",
+    "other-samples",
+]
+#: Fewer elements than these carry no correlation and no slope.
+_FEW_ELEMENTS = 8
+#: Of the squared error, from which on it is taken for one factor and one offset.
+_SYSTEMATIC = 0.9
+#: Share of samples nearer to another's reference from which on they are taken for mixed up.
+_ASTRAY_PCT = 10.0
+
+
+class OutputReason(Record, frozen=True, kw_only=True):
+    """One limit that does not hold, with what was found and what was allowed."""
+
+    code: Code
+    message: str
+    evidence: Mapping[str, Any] = {}
+
+
+def reasons_of(
+    found: ElementErrors, tolerance: Tolerance, kind: str, nearest: NearestReference | None = None
+) -> tuple[OutputReason, ...]:
+    """Return every limit that the elements of an output break; the most telling first.
+
+    Parameters
+    ----------
+    kind : str
+        ``float``, ``complex``, ``int``, ``bool`` or ``string``.
+    nearest : NearestReference, optional
+        Which samples' references the answers are nearest to.
+    """
+    made = [*_nonfinite(found), *_samples(nearest)]
+    if kind in ("float", "complex"):
+        made += _statistics(found.moments, tolerance)
+        made += _peak(found, tolerance)
+        made += _mismatch(found, tolerance)
+    elif tolerance.is_given and kind == "int":
+        made += _mismatch(found, tolerance)
+    else:
+        made += _unequal(found, tolerance)
+    return tuple(made)
+
+
+def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
+    """Whether the tolerance for elements alone would pass the reference in another order."""
+    if not tolerance.is_given or found.elements < _FEW_ELEMENTS or found.moments.is_constant:
+        return False
+    return 100 * found.control_mismatched <= tolerance.mismatch_pct * found.elements
+
+
+def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
+    if not found.disagreeing_nonfinite:
+        return
+    parts = [
+        f"{count:,} {word}"
+        for count, word in (
+            (found.new_nan, "NaN"),
+            (found.new_infinite, "infinite"),
+            (found.lost_nonfinite, "finite only here"),
+        )
+        if count
+    ]
+    first = found.first_nonfinite
+    where = f", the first at {list(first.index)} of sample {first.sample}" if first else ""
+    yield OutputReason(
+        code="not-finite",
+        message=f"{', '.join(parts)} of {found.elements:,} elements{where}",
+        evidence={
+            "nan": found.new_nan,
+            "infinite": found.new_infinite,
+            "finite_only_here": found.lost_nonfinite,
+            "first_sample": first.sample if first else None,
+            "first_index": list(first.index) if first else None,
+        },
+    )
+
+
+def _samples(nearest: NearestReference | None) -> Iterator[OutputReason]:
+    if nearest is None or not nearest.samples:
+        return
+    share = 100 * nearest.astray / nearest.samples
+    if share >= _ASTRAY_PCT:
+        yield OutputReason(
+            code="other-samples",
+            message=f"{nearest.astray:,} of {nearest.samples:,} samples are nearer to another "
+            "sample's reference than to their own",
+            evidence={"astray": nearest.astray, "samples": nearest.samples},
+        )
+
+
+def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
+    limit = tolerance.error_to_spread
+    if limit is None or not moments.count:
+        return
+    ratio = moments.error_to_spread
+    if ratio is None:
+        yield OutputReason(code="error", message="the reference is 0 throughout, this side is not")
+    elif ratio > limit:
+        yield _beyond("error", "RMSE ÷ spread of the reference", ratio, limit)
+    if moments.count < _FEW_ELEMENTS:
+        return
+    correlation, least = moments.correlation, tolerance.correlation
+    if not moments.is_constant and least is not None and (correlation or 0.0) < least - 1e-15:
+        yield OutputReason(
+            code="correlation",
+            message=f"correlation {_digits(correlation or 0.0)}, at least {_digits(least)} wanted",
+            evidence={"value": correlation, "limit": least},
+        )
+    yield from _slopes(moments, tolerance)
+
+
+def _slopes(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
+    slope, share = moments.slope, moments.systematic_share
+    if slope is None or tolerance.slope is None:
+        return
+    off = abs(slope - 1)
+    evidence = {"slope": slope, "systematic_share": share}
+    if off > tolerance.slope + 1e-15:
+        yield OutputReason(
+            code="slope",
+            message=f"values are {format_significant(slope, 5)} × the reference's, within "
+            f"± {tolerance.slope:g} of 1 wanted",
+            evidence={**evidence, "limit": tolerance.slope},
+        )
+    elif (share or 0.0) >= _SYSTEMATIC and off > (tolerance.systematic_slope or 0.0) + 1e-15:
+        yield OutputReason(
+            code="systematic-scale",
+            message=f"values are {format_significant(slope, 5)} × the reference's, and that is "
+            f"{100 * (share or 0.0):.0f} % of the error: rounding would scatter",
+            evidence={**evidence, "limit": tolerance.systematic_slope},
+        )
+
+
+def _peak(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    limit, scale = tolerance.peak_to_spread, found.moments.scale
+    if limit is None or not scale or found.largest is None:
+        return
+    ratio = found.largest.value / scale
+    if ratio > limit:
+        place = found.largest.place
+        reason = _beyond("peak", "largest error ÷ spread of the reference", ratio, limit)
+        yield OutputReason(
+            code=reason.code,
+            message=f"{reason.message}, at {list(place.index)} of sample {place.sample}",
+            evidence={**reason.evidence, "sample": place.sample, "index": list(place.index)},
+        )
+
+
+def _mismatch(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    share = 100 * found.mismatched / found.elements if found.elements else 0.0
+    if share > tolerance.mismatch_pct:
+        spread = tolerance.atol_to_spread
+        rule = f"{tolerance.atol:g}" if not spread else f"{spread:g} × spread"
+        yield OutputReason(
+            code="mismatch",
+            message=f"{found.mismatched:,} of {found.elements:,} elements ({_digits(share)} %) are "
+            f"off by more than {rule} + {tolerance.rtol:g} × |reference|, "
+            f"{tolerance.mismatch_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": tolerance.mismatch_pct},
+        )
+
+
+def _unequal(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    share = 100 * found.unequal / found.elements if found.elements else 0.0
+    if share > tolerance.unequal_pct:
+        yield OutputReason(
+            code="unequal",
+            message=f"{found.unequal:,} of {found.elements:,} elements ({_digits(share)} %) are "
+            f"not equal, {tolerance.unequal_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": tolerance.unequal_pct},
+        )
+
+
+def _beyond(code: Code, what: str, value: float, limit: float) -> OutputReason:
+    return OutputReason(
+        code=code,
+        message=f"{what} is {_digits(value)}, at most {_digits(limit)} wanted",
+        evidence={"value": value, "limit": limit},
+    )
+
+
+def _digits(value: float) -> str:
+    """Return three significant figures; those of the distance to 1 where it is near."""
+    if 0.99 < value < 1:
+        return f"{value:.7f}".rstrip("0")
+    return f"{value:.3g}"

@@ -1,0 +1,43 @@
+"""Tensors with values, and the ways in which answers go wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.output_comparison import SideComparison
+from enginescope.analysis.output_diff import SideDiff
+from enginescope.analysis.output_tolerance import Tolerance, tolerance_named
+from enginescope.model.tensor import DataType
+from enginescope.model.tensor_values import TensorValues
+
+_TYPES = {
+    "float64": DataType.FP64,
+    "float32": DataType.FP32,
+    "float16": DataType.FP16,
+    "int64": DataType.INT64,
+    "int32": DataType.INT32,
+    "uint8": DataType.UINT8,
+    "bool": DataType.BOOL,
+    "complex64": DataType.COMPLEX64,
+}
+
+
+def tensor(values: Any, name: str = "y", dtype: DataType | None = None) -> TensorValues:
+    array = np.asarray(values)
+    kind = dtype or _TYPES.get(array.dtype.name, DataType.STRING)
+    return TensorValues(name=name, dtype=kind, shape=array.shape, data=array)
+
+
+def side(reference: list[Any], candidate: list[Any], tolerance: str | Tolerance) -> SideDiff:
+    """Return the comparison of one output over samples."""
+    limits = tolerance_named(tolerance) if isinstance(tolerance, str) else tolerance
+    comparison = SideComparison("B", lambda _: limits)
+    for index, (a, b) in enumerate(zip(reference, candidate, strict=True)):
+        comparison.add(index, f"sample {index}", [tensor(a)], [tensor(b)])
+    return comparison.result()
+
+
+def codes(found: SideDiff) -> set[str]:
+    return {reason.code for one in found.outputs for reason in one.reasons}
