@@ -22,6 +22,7 @@ from enginescope.model.run import Run
 
 if TYPE_CHECKING:
     from enginescope.analysis.run_view import RunView
+    from enginescope.analysis.whole_request import WholeRequest
     from enginescope.chart_display import ChartDisplay
     from enginescope.graph_display import GraphDisplay
 
@@ -33,11 +34,11 @@ class OpenedPlan(PlanView):
 
     Attributes
     ----------
-    whole : tuple of (str, float) or None
+    whole : WholeRequest or None
         Metric and mean in ms of whole requests, to hold the sum of the layers against.
     """
 
-    whole: tuple[str, float] | None = None
+    whole: WholeRequest | None = None
 
     @property
     def chart_names(self) -> Mapping[str, str]:
@@ -168,7 +169,6 @@ def plan(
     >>> view.to_pandas("Convolution")["attr.macs"].sum()       # doctest: +SKIP
     """
     from enginescope.analysis.run_view import RunView
-    from enginescope.analysis.whole_request import whole_request
     from enginescope.formats.onnx_graph import read_onnx_graph
 
     run = _run_of(what, profile)
@@ -185,7 +185,7 @@ def plan(
     if isinstance(what, PlanView):
         gpu, graph = gpu or what.gpu, graph or what.onnx
     view = OpenedPlan(shown, times, gpu=gpu, onnx=graph)
-    view.whole = whole_request(RunView(run))
+    view.whole = RunView(run).whole_request
     return view
 
 

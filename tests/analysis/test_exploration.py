@@ -5,6 +5,7 @@ import json
 import pytest
 
 from enginescope.analysis.exploration import ORDERS, Exploration, explore, ordered
+from enginescope.analysis.whole_request import WholeRequest
 from enginescope.core.errors import UsageError
 from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.plan_json import parse_plan
@@ -39,7 +40,7 @@ def names(found: Exploration, by: str) -> list[str]:
 
 def test_plan_and_profile_together() -> None:
     times = {"copy for conv": 2.0, "conv + relu": 5.0, "squeeze": 0.0, "head_myl0_2": 3.0}
-    found = explore("net", tensorrt_10(), profile(times), whole=("gpu_compute", 8.0))
+    found = explore("net", tensorrt_10(), profile(times), whole=WholeRequest("gpu_compute", 8.0))
     assert (found.name, found.plan_schema, found.iterations) == ("net", "trt8-10", 7)
     assert found.time is not None
     assert (found.time.sum_ms, found.time.ratio) == (10.0, 1.25)

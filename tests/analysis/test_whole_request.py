@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.run_view import RunView
-from enginescope.analysis.whole_request import whole_request
 from enginescope.formats.engine_run import EngineFacts, run_of_engine
 from enginescope.model.plan import Plan
 from enginescope.model.run import Run
 from enginescope.model.samples import ReportedSummary, Samples
+from enginescope.model.timing import LayerTiming, Profile
 from enginescope.model.tool_report import ToolReport
 
 
@@ -22,8 +22,8 @@ def run_of(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:
 
 
 def test_of_the_samples_gpu_compute_first() -> None:
-    assert whole_request(RunView(run_of("latency", "gpu_compute"))) == ("gpu_compute", 2.0)
-    assert whole_request(RunView(run_of("latency"))) == ("latency", 1.0)
+    assert RunView(run_of("latency", "gpu_compute")).whole_request == ("gpu_compute", 2.0)
+    assert RunView(run_of("latency")).whole_request == ("latency", 1.0)
 
 
 def test_else_as_it_was_printed() -> None:
@@ -31,7 +31,15 @@ def test_else_as_it_was_printed() -> None:
         ReportedSummary(metric="trtexec_latency", mean_ms=5.0),
         ReportedSummary(metric="gpu_compute", mean_ms=4.0),
     )
-    assert whole_request(RunView(run_of(printed=printed))) == ("gpu_compute", 4.0)
-    assert whole_request(RunView(run_of("latency", printed=printed))) == ("latency", 1.0)
-    assert whole_request(RunView(run_of(printed=printed[:1]))) is None
-    assert whole_request(RunView(run_of())) is None
+    assert RunView(run_of(printed=printed)).whole_request == ("gpu_compute", 4.0)
+    assert RunView(run_of("latency", printed=printed)).whole_request == ("latency", 1.0)
+    assert RunView(run_of(printed=printed[:1])).whole_request is None
+    assert RunView(run_of()).whole_request is None
+
+
+def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
+    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
+    run = msgspec.structs.replace(run_of(printed=printed), profile=profile)
+    found = RunView(run).layer_sum
+    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.5)

@@ -4,6 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from enginescope.analysis.exploration import ORDERS, Exploration, explore
+from enginescope.analysis.whole_request import WholeRequest
 from enginescope.formats.plan_json import parse_plan
 from enginescope.model.notice import Notice
 from enginescope.model.plan import IOTensor, Layer, Plan
@@ -26,7 +27,7 @@ def timed() -> Exploration:
         LayerTiming(index=at, name=n, mean_ms=t) for at, (n, t) in enumerate(times.items())
     )
     profile = Profile(source="trtexec", layers=rows, iterations=1234)
-    return explore("net", plan, profile, whole=("gpu_compute", 0.3))
+    return explore("net", plan, profile, whole=WholeRequest("gpu_compute", 0.3))
 
 
 def shown(found: Exploration, width: int = 80, **more: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from enginescope.analysis.layer_bytes import LayerBytes, layer_bytes
-from enginescope.analysis.layer_sum import LayerSum
+from enginescope.analysis.layer_sum import LayerSum, layer_sum
 from enginescope.analysis.layer_table import LayerRow, layer_rows
 from enginescope.analysis.plan_profile import (
     of_plan_profile,
@@ -24,6 +24,7 @@ from enginescope.analysis.reformats import (
 from enginescope.analysis.tactics import TacticShare, tactic_shares
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.analysis.time_shares import TimeShare, time_by
+from enginescope.analysis.whole_request import WholeRequest
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Layer, Plan
@@ -108,7 +109,7 @@ def explore(
     profile: Profile | None,
     *,
     plan_profile: int = 0,
-    whole: tuple[str, float] | None = None,
+    whole: WholeRequest | None = None,
 ) -> Exploration:
     """Return what `plan` and `profile` say together; either may be missing.
 
@@ -119,7 +120,7 @@ def explore(
     profile : Profile or None
     plan_profile : int
         Optimisation profile to look at, of a plan that has several.
-    whole : tuple of (str, float), optional
+    whole : WholeRequest, optional
         Metric and mean in ms of whole requests, timed without a profiler.
 
     Raises
@@ -146,7 +147,7 @@ def explore(
         layers=_layers(plan, rows, roles),
         totals=plan_totals(plan, roles) if plan else None,
         iterations=profile.iterations if profile else None,
-        time=_time(profile, whole),
+        time=layer_sum(profile, whole),
         by_type=time_by(timed, lambda row: row.type),
         by_precision=time_by(timed, lambda row: row.precision),
         tactics=tactic_shares(rows),
@@ -210,16 +211,6 @@ ORDERS: dict[str, Callable[[ExploredLayer], float | str | None] | None] = {
     "activations": _size("activation_bytes"),
     "footprint": _size("footprint_bytes"),
 }
-
-
-def _time(profile: Profile | None, whole: tuple[str, float] | None) -> LayerSum | None:
-    sum_ms = profile.sum_mean_ms if profile else None
-    if profile is None or sum_ms is None:
-        return None
-    metric, whole_ms = whole or (None, None)
-    return LayerSum(
-        sum_ms=sum_ms, whole_ms=whole_ms, whole_metric=metric, pass_whole_ms=profile.whole_ms
-    )
 
 
 def _layers(

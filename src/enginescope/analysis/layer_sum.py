@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.whole_request import WholeRequest
 from enginescope.core.record import Record
-from enginescope.model.samples import Summary
 from enginescope.model.timing import Profile
 
 
@@ -38,7 +38,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
         return self.sum_ms - self.whole_ms if self.whole_ms is not None else None
 
 
-def layer_sum(profile: Profile | None, whole: Summary | None) -> LayerSum | None:
+def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum | None:
     """Return the sum of a profile's layers against `whole`; ``None`` without layer times."""
     sum_ms = profile.sum_mean_ms if profile else None
     if profile is None or sum_ms is None:

@@ -20,6 +20,7 @@ from enginescope.analysis.round_trip import Pipeline, RoundTrip, pipeline, round
 from enginescope.analysis.run_columns import layer_columns, sample_columns
 from enginescope.analysis.throughput import Throughput, throughput_of
 from enginescope.analysis.time_shares import TimeShare, time_by
+from enginescope.analysis.whole_request import GPU_COMPUTE, WholeRequest, whole_request
 from enginescope.model.notice import Notice
 from enginescope.model.run import Run
 from enginescope.model.samples import Samples, Summary
@@ -152,7 +153,12 @@ class RunView:
     @cached_property
     def layer_sum(self) -> LayerSum | None:
         """The layers' times added up, against the whole; ``None`` without a profile."""
-        return layer_sum(self.run.profile, self.summary("gpu_compute") or self.latency)
+        return layer_sum(self.run.profile, self.whole_request)
+
+    @cached_property
+    def whole_request(self) -> WholeRequest | None:
+        """The mean of whole requests without a profiler: of the samples, else as printed."""
+        return whole_request(self.run, self.summary(GPU_COMPUTE) or self.latency)
 
     @cached_property
     def round_trip(self) -> RoundTrip | None:

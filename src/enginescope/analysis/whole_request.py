@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from typing import NamedTuple
 
-_GPU_COMPUTE = "gpu_compute"
+from enginescope.model.run import Run
+from enginescope.model.samples import Summary
+
+#: Layers are timed on the GPU: this metric goes before the headline.
+GPU_COMPUTE = "gpu_compute"
 
 
-def whole_request(view: RunView) -> tuple[str, float] | None:
-    """Return metric and mean in ms: of the samples, else as the tool printed it.
+class WholeRequest(NamedTuple):
+    """A metric's tag, and its mean in ms."""
 
-    GPU compute time goes before the headline, since layers are timed on the GPU.
+    metric: str
+    mean_ms: float
+
+
+def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
+    """Return what layer times are held against.
+
+    Parameters
+    ----------
+    run : Run
+    measured : Summary or None
+        Of its samples: GPU compute time where there is one, else the headline. Without samples it
+        is the GPU compute time that the tool printed.
     """
-    summary = view.summary(_GPU_COMPUTE) or view.latency
-    if summary is not None:
-        return summary.metric, summary.mean_ms
-    printed = view.run.tool.summaries if view.run.tool else ()
+    if measured is not None:
+        return WholeRequest(measured.metric, measured.mean_ms)
+    printed = run.tool.summaries if run.tool else ()
     means = {one.metric: one.mean_ms for one in printed}
-    mean_ms = means.get(_GPU_COMPUTE)
-    return (_GPU_COMPUTE, mean_ms) if mean_ms is not None else None
+    mean_ms = means.get(GPU_COMPUTE)
+    return WholeRequest(GPU_COMPUTE, mean_ms) if mean_ms is not None else None

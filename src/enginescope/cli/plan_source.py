@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
+    from enginescope.analysis.whole_request import WholeRequest
     from enginescope.model.environment import Device
     from enginescope.model.notice import Notice
     from enginescope.model.plan import Plan
@@ -75,12 +76,11 @@ class PlanSource:
         return ", ".join(dict.fromkeys(one.name for one in self.devices)) or None
 
     @property
-    def whole(self) -> tuple[str, float] | None:
+    def whole(self) -> WholeRequest | None:
         """Metric and mean in ms of whole requests: of the samples, else as the tool printed it."""
         from enginescope.analysis.run_view import RunView
-        from enginescope.analysis.whole_request import whole_request
 
-        return whole_request(RunView(self.as_run()))
+        return RunView(self.as_run()).whole_request
 
     def of_profile(self, index: int) -> PlanSource:
         """Return the same with the layers and times of one optimisation profile, of several.

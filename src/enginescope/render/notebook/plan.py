@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.exploration import explore
 from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.whole_request import WholeRequest
 from enginescope.render.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
 from enginescope.render.explore_text import summary_rows
 from enginescope.render.notebook.fragment import data_table, fact_list, fragment, notice_list
@@ -12,13 +13,13 @@ from enginescope.render.number_column import number_column
 _TOP = 5
 
 
-def plan_html(view: PlanView, whole: tuple[str, float] | None = None) -> str:
+def plan_html(view: PlanView, whole: WholeRequest | None = None) -> str:
     """Return the summary and the tables that `explore` prints.
 
     Parameters
     ----------
     view : PlanView
-    whole : tuple of (str, float), optional
+    whole : WholeRequest, optional
         Metric and mean in ms of whole requests, timed without a profiler.
     """
     found = explore(view.plan.name, view.plan, view.profile, whole=whole)
