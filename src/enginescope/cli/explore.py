@@ -142,7 +142,7 @@ def _print_json(explored: Explored) -> None:
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.explore_text import explore_text
-    from enginescope.render.text import show, table
+    from enginescope.render.text import sentence, show, table
 
     source, found, _, more = explored
     width = shutil.get_terminal_size().columns
@@ -159,4 +159,6 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     for one in tables:
         print(one.title)
         show(table(one.headers, one.rows, right=one.right))
-        print(f"{one.note}\n" if one.note else "")
+        if one.note:
+            show(sentence(one.note))
+        print()

@@ -196,14 +196,14 @@ def _write_sarif(linted: list[Linted], sarif: Path) -> None:
 
 def _show(linted: list[Linted], top: int) -> None:
     from enginescope.render import findings
-    from enginescope.render.text import show, table
+    from enginescope.render.text import sentence, show, table
 
     width = shutil.get_terminal_size().columns
     name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
     for number, one in enumerate(linted):
         if number:
             print()
-        print(findings.headline(one.report))
+        show(sentence(findings.headline(one.report)))
         found = one.report.findings
         if one.report.sum_ms is None:
             note("without a profile there is no time at stake; give one with --profile")

@@ -114,6 +114,11 @@ def table(
     return made
 
 
+def sentence(text: str) -> RenderableType:
+    """Return a line of words that breaks between them."""
+    return Text(text)
+
+
 def as_text(renderable: RenderableType, *, width: int = 80, color: bool = False) -> str:
     """Return a renderable as text, lines without trailing blanks."""
     stream = StringIO()
