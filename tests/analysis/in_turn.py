@@ -41,7 +41,7 @@ def process(
         "job": job(),
         "environment": Environment(host=HOST, versions={"onnxruntime": "1.20"}),
         "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
-        "phases": (Phase(name="load", duration_ms=median_ms * 10),),
+        "phases": (Phase(name="load", duration_ms=float(median_ms) * 10),),
         "samples": (Samples(metric="latency", values_ms=frozen(values)),),
         "peak_memory_bytes": 100 << 20,
         "turn": turn,
