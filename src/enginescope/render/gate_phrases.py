@@ -29,7 +29,10 @@ def answer_text(report: GateReport) -> str:
     """Return the answer in one line: ``gate failed: 1 regression, 1 new failure``."""
     failing = [one for one in report.rows if report.fails(one)]
     counts = _counts(report, lambda one: one in failing)
-    return f"gate failed: {counts}" if failing else "gate passed: no regression"
+    if failing:
+        return f"gate failed: {counts}"
+    is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
+    return f"gate passed: no regression{f' found, {is_open:,} undecided' if is_open else ''}"
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
