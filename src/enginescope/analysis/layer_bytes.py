@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
@@ -32,7 +30,8 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
     @property
     def footprint_bytes(self) -> int | None:
         """Activations and weights, without biases."""
-        return add_known(self.activation_bytes, self.weights_bytes)
+        activations, weights = self.activation_bytes, self.weights_bytes
+        return None if activations is None or weights is None else activations + weights
 
     @property
     def moved_bytes(self) -> int | None:
@@ -63,7 +62,7 @@ def layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> tuple[LayerByte
 
 def add_known(*parts: int | None) -> int | None:
     """Return the sum of `parts`, or ``None`` if any of them is not known."""
-    return None if None in parts else sum(cast("tuple[int, ...]", parts))
+    return None if None in parts else sum(parts)  # type: ignore[arg-type]
 
 
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:

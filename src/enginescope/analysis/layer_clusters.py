@@ -77,16 +77,21 @@ def clusters(
         np.array([at for _, at, _ in kept], dtype=np.float64),
         np.array([up for _, _, up in kept], dtype=np.float64),
     )
-    members = _alone(points) if len(kept) <= MOST_POINTS else _near(points)
-    return Clusters(points=tuple(_cluster(points, one) for one in members), left_out=left_out)
+    if len(kept) <= MOST_POINTS:
+        return Clusters(points=_alone(points), left_out=left_out)
+    return Clusters(points=_together(points, _cells(points)), left_out=left_out)
 
 
-def _alone(points: _Points) -> list[Indices]:
-    return [np.array([at]) for at in range(len(points.rows))]
+def _alone(points: _Points) -> tuple[Cluster, ...]:
+    columns = zip(points.rows, points.keys, points.x.tolist(), points.y.tolist(), strict=True)
+    return tuple(
+        Cluster(key=key, x=x, y=y, layers=1, mean_ms=row.mean_ms, example=row)
+        for row, key, x, y in columns
+    )
 
 
-def _near(points: _Points) -> list[Indices]:
-    """Layers of each cell that has any, the cells as fine as `MOST_POINTS` allows."""
+def _cells(points: _Points) -> Indices:
+    """Cell of each layer, numbered from 0; the cells as fine as `MOST_POINTS` allows."""
     names = {name: at for at, name in enumerate(dict.fromkeys(points.keys))}
     key = np.array([names[one] for one in points.keys])
     inverse = key
@@ -96,9 +101,7 @@ def _near(points: _Points) -> list[Indices]:
         found, inverse = np.unique(cells, return_inverse=True)
         if len(found) <= MOST_POINTS:
             break
-    order = np.argsort(inverse, kind="stable")
-    ends = np.cumsum(np.bincount(inverse))
-    return np.split(order, ends[:-1])
+    return inverse
 
 
 def _places(logs: Array, fineness: int) -> Indices:
@@ -106,21 +109,41 @@ def _places(logs: Array, fineness: int) -> Indices:
     return places
 
 
-def _cluster(points: _Points, members: Indices) -> Cluster:
-    rows = [points.rows[at] for at in members]
-    times = [row.mean_ms for row in rows if row.mean_ms is not None]
-    x, y = points.x[members], points.y[members]
-    return Cluster(
-        key=points.keys[members[0]],
-        x=_middle(x),
-        y=_middle(y),
-        layers=len(rows),
-        mean_ms=sum(times) if times else None,
-        example=rows[int(np.argmax(y))],
+def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
+    """One point for each cell."""
+    order = np.argsort(cells, kind="stable")
+    counts = np.bincount(cells)
+    starts = np.cumsum(counts) - counts
+    greatest = np.lexsort((-points.y, cells))[starts].tolist()
+    times = np.array([row.mean_ms for row in points.rows], dtype=np.float64)  # None is NaN
+    missing = np.isnan(times)
+    timed = np.bincount(cells, weights=~missing)
+    sums = np.bincount(cells, weights=np.where(missing, 0.0, times))
+    columns = zip(
+        greatest,
+        _middles(points.x[order], starts, counts),
+        _middles(points.y[order], starts, counts),
+        counts.tolist(),
+        sums.tolist(),
+        timed.tolist(),
+        strict=True,
+    )
+    return tuple(
+        Cluster(
+            key=points.keys[at],
+            x=x,
+            y=y,
+            layers=count,
+            mean_ms=total if known else None,
+            example=points.rows[at],
+        )
+        for at, x, y, count, total, known in columns
     )
 
 
-def _middle(values: Array) -> float:
-    if values.size == 1:
-        return float(values[0])
-    return float(np.exp(np.log(values).mean()))
+def _middles(values: Array, starts: Indices, counts: Indices) -> list[float]:
+    """Geometric mean of each stretch of `values`; of equal ones, what they are."""
+    means = np.exp(np.add.reduceat(np.log(values), starts) / counts)
+    least, greatest = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    found: list[float] = np.clip(means, least, greatest).tolist()
+    return found

@@ -97,8 +97,10 @@ def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[L
 
 
 def _moved_bytes(layer: Layer, size: LayerBytes) -> int | None:
+    if layer.type not in _PICKING_TYPES:
+        return size.moved_bytes
     written = add_known(*(one.nbytes for one in layer.outputs))
-    if layer.type not in _PICKING_TYPES or written is None:
+    if written is None:
         return size.moved_bytes
     read = (one.nbytes for one in layer.inputs)
     return add_known(written, *(None if one is None else min(one, written) for one in read))

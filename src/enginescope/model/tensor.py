@@ -120,7 +120,7 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
         if shape is None or dtype is None or None in shape:
             return None
         bits = _BITS[dtype._name_]
-        return None if bits is None else -(-math.prod(cast("tuple[int, ...]", shape)) * bits // 8)
+        return None if bits is None else -(-math.prod(shape) * bits // 8)  # type: ignore[arg-type]
 
     @property
     def padded_nbytes(self) -> int | None:

@@ -6,6 +6,8 @@ that R's palette of that name adds; amounts are viridis, which Vega knows by nam
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 BLUE = "#0072B2"
 SKY = "#56B4E9"
 GREEN = "#009E73"
@@ -63,6 +65,7 @@ def precision_color(precision: str | None) -> str:
     return PRECISIONS.get(precision or "", OTHER)
 
 
+@lru_cache(maxsize=1024)  # the layers of a large plan are of a few types
 def type_family(layer_type: str | None) -> str:
     """Return the kind of work a layer type or operator does; ``"other"`` when not known."""
     name = (layer_type or "").lower().removeprefix("qlinear")

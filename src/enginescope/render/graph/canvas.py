@@ -96,7 +96,7 @@ def _trees(graph: PlanGraph) -> dict[str, Group]:
 
 
 def _packed_folding(found: Sequence[Level], names: Names, layouts: LevelLayouts) -> dict[str, Any]:
-    number = names.strings.number
+    numbers = names.strings.numbers
     place = {id(one.group): at for at, one in enumerate(found)}
     starts, members, edge_starts, edges = [0], [], [0], []
     for level in found:
@@ -109,8 +109,8 @@ def _packed_folding(found: Sequence[Level], names: Names, layouts: LevelLayouts)
     groups = [one.group for one in found]
     return {
         "parent": packed("i4", [-1 if one.parent is None else one.parent for one in found]),
-        "name": packed("u4", [number(one.name) for one in groups]),
-        "path": packed("u4", [number(one.path) for one in groups]),
+        "name": packed("u4", numbers(one.name for one in groups)),
+        "path": packed("u4", numbers(one.path for one in groups)),
         "kind": packed("u1", [_GROUP_KINDS.index(one.kind) for one in groups]),
         "copies": packed("u4", [one.copies or 0 for one in groups]),
         "layout": packed("u4", [layouts.number(one) for one in found]),

@@ -61,7 +61,7 @@ def packed_nodes(
     graph: PlanGraph, names: Names, times_ms: Mapping[int, float | None]
 ) -> dict[str, Any]:
     """Return the nodes by columns; tensors and ONNX nodes of all, one after the other."""
-    number = names.strings.number
+    numbers = names.strings.numbers
     layers = [node.layer for node in graph.nodes]
     starts, onnx_starts = [0], [0]
     ends: list[int] = []
@@ -69,19 +69,19 @@ def packed_nodes(
     texts: list[int] = []
     onnx: list[int] = []
     for node in graph.nodes:
-        for tensor in _tensors(node):
-            tensors.append(number(tensor.name))
-            texts.append(names.tensor_text(tensor))
+        own = _tensors(node)
+        tensors += numbers([one.name for one in own])
+        texts += [names.tensor_text(one) for one in own]
         starts.append(len(tensors))
         ends.append(starts[-2] + (len(node.layer.inputs) if node.layer else 0))
-        onnx += map(number, node.layer.onnx_nodes if node.layer else ())
+        onnx += numbers(node.layer.onnx_nodes if node.layer else ())
         onnx_starts.append(len(onnx))
     return {
         "kind": packed("u1", [KINDS.index(node.kind) for node in graph.nodes]),
-        "name": packed("u4", [number(node.name) for node in graph.nodes]),
-        "type": packed("u4", [number(one.type if one else None) for one in layers]),
-        "subtype": packed("u4", [number(one.subtype if one else None) for one in layers]),
-        "tactic": packed("u4", [number(one.tactic_name if one else None) for one in layers]),
+        "name": packed("u4", numbers(node.name for node in graph.nodes)),
+        "type": packed("u4", numbers(one.type if one else None for one in layers)),
+        "subtype": packed("u4", numbers(one.subtype if one else None for one in layers)),
+        "tactic": packed("u4", numbers(one.tactic_name if one else None for one in layers)),
         "family": packed("u1", [names.family(one) if one else 0 for one in layers]),
         "precision": packed("u1", [_precision(one, names) for one in layers]),
         "index": packed("i4", [one.index if one else -1 for one in layers]),
@@ -100,7 +100,7 @@ def packed_nodes(
 
 def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
     """Return the edges by columns."""
-    number = names.strings.number
+    numbers = names.strings.numbers
     edges = graph.edges
     kinds = [EDGE_KINDS.index(one.kind) + _CARRIED * one.is_carried for one in edges]
     tensors = [one.tensor for one in edges]
@@ -108,7 +108,7 @@ def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
         "source": packed("u4", [one.source for one in edges]),
         "target": packed("u4", [one.target for one in edges]),
         "kind": packed("u1", kinds),
-        "tensor": packed("u4", [number(one.name if one else None) for one in tensors]),
+        "tensor": packed("u4", numbers(one.name if one else None for one in tensors)),
         "text": packed("u4", [names.tensor_text(one) if one else 0 for one in tensors]),
         "precision": packed(
             "u1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -63,6 +63,11 @@ class StringTable:
         if not text:
             return 0
         return self._number.setdefault(text, len(self._number))
+
+    def numbers(self, texts: Iterable[str | None]) -> list[int]:
+        """Return `number` of each."""
+        found = self._number
+        return [found.setdefault(one, len(found)) if one else 0 for one in texts]
 
     @property
     def strings(self) -> list[str]:

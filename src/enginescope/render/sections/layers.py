@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from enginescope.analysis.layer_table import LayerRow
-from enginescope.model.tensor import DataType, Layout, Tensor
-from enginescope.render.data_table import DataColumn, data_table
+from enginescope.model.tensor import Tensor
+from enginescope.render.data_table import DataColumn, column, data_table
 from enginescope.render.facts import shape_text
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.section import Section
@@ -56,46 +57,50 @@ def _of_plan(subject: PageSubject, rows: Sequence[LayerRow]) -> tuple[DataColumn
     view = subject.plan
     if view is None:
         return ()
-    at = [subject.position_of_layer.get(row.index) if row.in_plan else None for row in rows]
-
-    def column(title: str, places: int | None, value: Callable[[int], Any], **more: Any) -> Any:
-        values = tuple(None if one is None else value(one) for one in at)
-        return DataColumn(title=title, values=values, places=places, **more)
-
+    position = subject.position_of_layer
+    at = [position.get(row.index) if row.in_plan else None for row in rows]
+    sizes = [None if one is None else view.sizes[one] for one in at]
+    works = [None if one is None else view.works[one] for one in at]
     codes = {
         index: " ".join(dict.fromkeys(one.code for one in found))
         for index, found in subject.findings_of_layer.items()
     }
-    sizes, works = view.sizes, view.works
     return (
-        column("Findings", None, lambda i: codes.get(view.all_layers[i].index), is_mark=True),
-        column("Weights, bytes", 0, lambda i: sizes[i].weights_bytes),
+        column(
+            "Findings",
+            [codes.get(row.index) if row.in_plan else None for row in rows],
+            is_mark=True,
+        ),
+        column("Weights, bytes", [one and one.weights_bytes for one in sizes], 0),
         column(
             "Footprint, bytes",
+            [one and one.footprint_bytes for one in sizes],
             0,
-            lambda i: sizes[i].footprint_bytes,
             meaning="weights and activations, without padding",
         ),
-        column("MACs, millions", 3, lambda i: _millions(works[i].macs)),
-        column("MAC/byte", 2, lambda i: works[i].arithmetic_intensity, meaning="intensity"),
-        *_limits(subject, column),
+        column("MACs, millions", [_millions(one.macs) if one else None for one in works], 3),
+        column(
+            "MAC/byte", [one and one.arithmetic_intensity for one in works], 2, meaning="intensity"
+        ),
+        *_limits(subject, at),
     )
 
 
-def _limits(subject: PageSubject, column: Callable[..., DataColumn]) -> tuple[DataColumn, ...]:
+def _limits(subject: PageSubject, at: Sequence[int | None]) -> tuple[DataColumn, ...]:
     found = subject.plan.roofline if subject.plan else None
     if found is None:
         return ()
-    roofs = {one.position: one for one in found.layers}
+    of_position = {one.position: one for one in found.layers}
+    roofs = [None if one is None else of_position.get(one) for one in at]
 
-    def of(name: str) -> Callable[[int], Any]:
-        return lambda at: getattr(roofs[at], name) if at in roofs else None
+    def of(name: str) -> list[Any]:
+        return [None if one is None else getattr(one, name) for one in roofs]
 
     gpu = found.gpu.name
     return (
-        column("Limit ms", 5, of("attainable_ms"), meaning=f"least time on {gpu}"),
-        column("× limit", 2, of("distance"), meaning="time taken ÷ least time"),
-        column("Bound by", None, of("bound"), is_choice=True),
+        column("Limit ms", of("attainable_ms"), 5, meaning=f"least time on {gpu}"),
+        column("× limit", of("distance"), 2, meaning="time taken ÷ least time"),
+        column("Bound by", of("bound"), is_choice=True),
     )
 
 
@@ -113,31 +118,36 @@ def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
 
 
 def _field(rows: Sequence[LayerRow], name: str) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for row in rows)
+    return tuple(map(attrgetter(name), rows))
 
 
 def _joined(rows: Sequence[LayerRow], text: Callable[[Tensor], str]) -> tuple[str | None, ...]:
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
-
-    def side(tensors: Sequence[Tensor]) -> str:
-        if len(tensors) == 1:
-            return text(tensors[0])
-        return ", ".join(map(text, tensors)) or "nothing"
-
     return tuple(
-        f"{side(row.inputs)} → {side(row.outputs)}" if row.inputs or row.outputs else None
-        for row in rows
+        [
+            f"{_side(row.inputs, text)} → {_side(row.outputs, text)}"
+            if row.inputs or row.outputs
+            else None
+            for row in rows
+        ]
     )
 
 
+def _side(tensors: Sequence[Tensor], text: Callable[[Tensor], str]) -> str:
+    if len(tensors) == 1:
+        return text(tensors[0])
+    return ", ".join(map(text, tensors)) or "nothing"
+
+
 def _format(tensor: Tensor) -> str:
-    return _format_text(tensor.dtype, tensor.layout)
+    dtype, layout = tensor.dtype, tensor.layout
+    # By names: to hash what they name calls Python, for each tensor of the plan.
+    return _format_text(dtype and dtype._name_, layout and layout.name)
 
 
 @lru_cache(maxsize=1024)
-def _format_text(dtype: DataType | None, layout: Layout | None) -> str:
-    parts = (dtype.value if dtype else None, layout.name if layout else None)
-    return " ".join(part for part in parts if part) or "not known"
+def _format_text(dtype: str | None, layout: str | None) -> str:
+    return " ".join(part for part in (dtype, layout) if part) or "not known"
 
 
 def _millions(count: int | None) -> float | None:
