@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from enginescope.analysis import frames
+from enginescope.analysis.clock_cycles import Cycles, cycles_of
+from enginescope.analysis.energy import Energy, energy_of
 from enginescope.analysis.layer_sum import LayerSum, layer_sum
 from enginescope.analysis.layer_table import LayerRow, layer_rows
 from enginescope.analysis.percentile_curve import CurvePoint, percentile_curve
@@ -24,6 +26,7 @@ from enginescope.analysis.whole_request import GPU_COMPUTE, WholeRequest, whole_
 from enginescope.model.notice import Notice
 from enginescope.model.run import Run
 from enginescope.model.samples import Samples, Summary
+from enginescope.stats.clock_around import ClockAround, clock_around
 from enginescope.stats.describe import describe
 from enginescope.stats.histogram import Histogram, histogram
 from enginescope.stats.stability import notices_of
@@ -189,6 +192,21 @@ class RunView:
     def throughput_per_s(self) -> float | None:
         """The rate alone; `throughput` says what it counts."""
         return self.throughput.per_s if self.throughput else None
+
+    @cached_property
+    def energy(self) -> Energy | None:
+        """Joules of a request; ``None`` without a telemetry pass, or a GPU that reports none."""
+        return energy_of(self.run.gpu, self.run.job.workload.batch)
+
+    @cached_property
+    def sm_clock(self) -> ClockAround | None:
+        """The SM clock around the timed loop, or ``None`` where it was not read."""
+        return clock_around(self.run.gpu.timed) if self.run.gpu else None
+
+    @cached_property
+    def cycles(self) -> Cycles | None:
+        """The median of GPU compute, else of the headline, in cycles of the SM clock."""
+        return cycles_of(self.summary("gpu_compute") or self.latency, self.sm_clock)
 
     def to_pandas(self) -> Any:
         """Return the samples as a tidy ``pandas.DataFrame``.

@@ -37,3 +37,13 @@ class Telemetry(Record, frozen=True, kw_only=True, eq=False):
     def channel(self, name: str) -> Array | None:
         """Return a channel's values, or ``None``."""
         return next((one.values for one in self.channels if one.name == name), None)
+
+    def between(self, from_ms: float, to_ms: float) -> Telemetry:
+        """Return the part from one instant to another, both included."""
+        inside = (self.time_ms >= from_ms) & (self.time_ms <= to_ms)
+        return Telemetry(
+            time_ms=self.time_ms[inside],
+            channels=tuple(
+                Channel(name=one.name, values=one.values[inside]) for one in self.channels
+            ),
+        )

@@ -70,6 +70,7 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         answers=measured.answers,
         artifacts=_artifacts(folder),
     )
+    run = msgspec.structs.replace(run, notices=measured.notices)
     notices: tuple[Notice, ...] = (*measured.notices, *notices_of_run(run))
     return msgspec.structs.replace(run, notices=notices)
 

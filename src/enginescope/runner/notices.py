@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enginescope.model.notice import Notice
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.probe.affinity import shared_cores
+from enginescope.runner.gpu_notices import GPU_RULES
 
 #: From here on other processes are said to have taken part.
 OTHER_LOAD_CORES = 0.1
@@ -125,4 +126,5 @@ RULES: tuple[Callable[[Run], Notice | None], ...] = (
     _siblings,
     _warm_up,
     _stopped_short,
+    *GPU_RULES,
 )

@@ -145,10 +145,16 @@ def _series(run: Run) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
             array = getattr(one, name)
             if array is not None:
                 yield f"samples of {one.metric}, {name}", array
-    if run.telemetry is not None:
-        yield "telemetry, time_ms", run.telemetry.time_ms
-        for channel in run.telemetry.channels:
-            yield f"telemetry, {channel.name}", channel.values
+    gpu = run.gpu
+    for name, series in (
+        ("telemetry", run.telemetry),
+        ("gpu, timed", gpu.timed if gpu else None),
+        ("gpu, series", gpu.series if gpu else None),
+    ):
+        if series is not None:
+            yield f"{name}, time_ms", series.time_ms
+            for channel in series.channels:
+                yield f"{name}, {channel.name}", channel.values
 
 
 def _copy(artifact: Artifact, origin: Path, folder: Path) -> Artifact | None:
