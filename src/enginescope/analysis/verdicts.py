@@ -109,6 +109,12 @@ FIGURES: tuple[Figure, ...] = (
         of=lambda view: view.run.device_memory.process_bytes if view.run.device_memory else None,
     ),
     Figure(
+        name="energy",
+        title="Energy of a request",
+        unit="J",
+        of=lambda view: view.energy.joules if view.energy else None,
+    ),
+    Figure(
         name="engine_size",
         title="Engine size",
         unit="B",
