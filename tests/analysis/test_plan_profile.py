@@ -49,7 +49,7 @@ def test_a_profile_has_its_own_layers_and_tensors(index: int, suffix: str) -> No
 def test_a_profile_that_is_not_there(index: int) -> None:
     with pytest.raises(UsageError, match=f"profile {index}") as caught:
         of_plan_profile(several(), index)
-    assert caught.value.hint == "it has 0, 1, 10"
+    assert caught.value.hint == "it has: 0, 1, 10"
 
 
 def test_times_go_with_their_profile() -> None:

@@ -111,7 +111,7 @@ def test_an_optimisation_profile(plan, capsys) -> None:
     assert main(["explore", str(plan), "--plan-profile", "10"]) == 0
     assert "optimisation profile 10 of 0, 1, 10" in capsys.readouterr().out
     assert main(["explore", str(plan), "--plan-profile", "2"]) == 2
-    assert "it has 0, 1, 10" in capsys.readouterr().err
+    assert "it has: 0, 1, 10" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_an_optimisation_profile(plan, capsys) -> None:
         (["absent.json"], "absent.json does not exist"),
         (["absent"], "enginescope runs lists them"),
         (["engines", "--profile", "engines/net.profile.json"], "only be named with a plan file"),
-        (["engines/net.profile.json"], "no entry is a layer"),
-        (["net.onnx"], "is no JSON file"),
+        (["engines/net.profile.json"], "it holds layer times"),
+        (["net.onnx"], "is a model, no plan"),
         (["engines/net.graph.json", "--sort", "colour"], "colour"),
     ],
 )

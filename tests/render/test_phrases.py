@@ -79,7 +79,7 @@ def test_layer_sum_that_agrees() -> None:
 
 def test_layer_sum_without_a_whole() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=4.0))
-    assert text.endswith("no whole request was timed to hold against that.")
+    assert text.endswith("no time of whole requests is known to hold against that.")
     assert pass_sentence(LayerSum(sum_ms=4.0)) is None
 
 

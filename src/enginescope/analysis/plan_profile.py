@@ -30,7 +30,7 @@ def of_plan_profile(plan: Plan, index: int) -> Plan:
     known = plan_profiles(plan)
     if index not in (known or (0,)):
         have = ", ".join(str(one) for one in known or (0,))
-        raise UsageError(f"{plan.name} has no layers of profile {index}", hint=f"it has {have}")
+        raise UsageError(f"{plan.name} has no layers of profile {index}", hint=f"it has: {have}")
     if not known:
         return plan
     return msgspec.structs.replace(

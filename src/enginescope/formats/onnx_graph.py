@@ -134,11 +134,15 @@ def _load(path: Path) -> Any:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(
-            str(path), why=f"it is no ONNX model ({error})", expected="a ModelProto"
+            str(path), why=f"it is no ONNX model ({_first_line(error)})", expected="a ModelProto"
         ) from None
     if not model.HasField("graph"):
         raise FormatError(str(path), why="it has no graph", expected="a ModelProto")
     return model
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _with_shapes(model: Any) -> Any:

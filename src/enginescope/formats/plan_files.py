@@ -12,6 +12,7 @@ from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
 from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.mistaken_plan import mistaken_plan
 from enginescope.formats.plan_json import parse_plan
 from enginescope.formats.recognise import ArtifactKind
 from enginescope.formats.report_merge import merge_reports
@@ -102,7 +103,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     Raises
     ------
     UsageError
-        `given.plan` is no JSON file: an engine, perhaps.
+        `given.plan` is a file of another kind: an engine, layer times, a log.
     FormatError
         The plan, or a file that was named, cannot be used. One that was only found beside the
         plan leaves a notice instead.
@@ -165,14 +166,17 @@ class _Reader:
         data = read_bytes(self._plan)
         head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
         if not head.lstrip().startswith(("{", "[")):
-            raise UsageError(
+            raise mistaken_plan(self._plan, data) or UsageError(
                 f"{self._plan} is no JSON file",
                 hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
                 " with its plan",
             )
         match = _ROLE.match(self._plan.name)
         name = (match["stem"] if match else self._plan.stem) or self._plan.absolute().parent.name
-        found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
+        try:
+            found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
+        except FormatError as error:
+            raise mistaken_plan(self._plan, data) or error from None
         self.notices += notices
         self._keep(self._plan, ArtifactKind.PLAN)
         return found

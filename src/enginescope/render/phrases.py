@@ -79,7 +79,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     text = f"The layers add up to {format_ms(found.sum_ms)}"
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
-        return f"{text}; no whole request was timed to hold against that."
+        return f"{text}; no time of whole requests is known to hold against that."
     whole = f"the mean {in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
     if abs(ratio - 1) < 0.005:
         return f"{text}, the same as {whole} within 0.5 %."
