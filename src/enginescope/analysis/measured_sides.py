@@ -50,12 +50,15 @@ class MeasuredPair(Record, frozen=True, kw_only=True):
         The headline first.
     meant : tuple of Difference
         Conditions in which they differ because the comparison is of just that.
+    differing : tuple of Difference
+        Other conditions in which they differ: those that make them incomparable.
     """
 
     a: str
     b: str
     verdicts: tuple[Verdict, ...]
     meant: tuple[Difference, ...] = ()
+    differing: tuple[Difference, ...] = ()
 
     @property
     def headline(self) -> Verdict:
@@ -159,4 +162,5 @@ def _pair(a: MeasuredSide, b: MeasuredSide, terms: Terms) -> MeasuredPair:
         )
     others = [one for one in CONDITIONS if one not in across]
     meant = differences(a.measured, b.measured, across=others) if across else ()
-    return MeasuredPair(a=a.label, b=b.label, verdicts=found, meant=meant)
+    differing = differences(a.measured, b.measured, across=across)
+    return MeasuredPair(a=a.label, b=b.label, verdicts=found, meant=meant, differing=differing)

@@ -113,6 +113,7 @@ def _found(
     from enginescope.cli.compared_sides import compared_sides
 
     sides = compared_sides(what, store_folder)
+    _check_sides(sides)
     measured = _measured(sides, terms, store_folder)
     if measured is not None and any(one.source.plan is None for one in sides):
         return measured, None
@@ -153,6 +154,15 @@ def _say_unmeasured(sides: Sequence[ComparedSide]) -> None:
         names = ", ".join(one.what for one in without)
         note(f"not measured, so plans alone are compared: {names}")
         note("  try: enginescope bench A B --compare")
+
+
+def _check_sides(sides: Sequence[ComparedSide]) -> None:
+    """Raise `UsageError` where a side has nothing at all, such as a run that failed."""
+    for one in sides:
+        if not one.is_measured and one.source.plan is None:
+            raise UsageError(
+                f"{one.what} has neither samples nor a plan", why=one.runs[-1].outcome.message
+            )
 
 
 def _plans(sides: Sequence[ComparedSide], plan_profile: int) -> Comparison:

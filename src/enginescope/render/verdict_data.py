@@ -60,6 +60,7 @@ def _pair(pair: MeasuredPair) -> dict[str, Any]:
         "b": pair.b,
         "sentence": headline_sentence(pair),
         "meant": pair.meant,
+        "differing": pair.differing,
         "verdicts": [_verdict(one) for one in pair.verdicts],
     }
 

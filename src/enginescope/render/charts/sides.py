@@ -37,13 +37,13 @@ def side_distributions(found: MeasuredComparison) -> Chart | None:
         int(one.size - np.count_nonzero((one >= edges[0]) & (one <= edges[-1]))) for one in series
     ]
     labels = [side.label for side in found.sides]
-    left = ", ".join(f"{label} {n:,}" for label, n in zip(labels, outside, strict=True) if n)
+    left = ", ".join(f"{n:,} of {label}" for label, n in zip(labels, outside, strict=True) if n)
     return Chart(
         key="sides_hist",
         title=f"Distribution of {in_text(metric)}: all processes of each side, on one scale",
         subtitle=(
             "Vertical lines are the medians of the processes' medians",
-            *((f"Outside the scale: {left} samples",) if left else ()),
+            *((f"Samples outside the scale: {left}",) if left else ()),
         ),
         spec=_distribution_spec(labels, edges, shares, _medians(found)),
         table=_distribution_table(labels, edges, shares),
