@@ -54,8 +54,10 @@ HEAVY = {
         "render/compare_text.py",
         "render/build_text.py",
         "render/explore_text.py",
+        "render/hint_text.py",
         "render/verdict_text.py",
         "render/noise_text.py",
+        "render/validate_text.py",
         "cli",
     },
     "click": {"cli"},
@@ -63,6 +65,7 @@ HEAVY = {
     "psutil": {"probe", "runner/isolate.py"},
     "pynvml": {"probe/nvml.py"},
     "tensorrt": {"backends/tensorrt"},
+    "PIL": {"runner/images.py"},
     "scipy": set(),
     "matplotlib": set(),
 }

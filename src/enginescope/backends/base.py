@@ -248,6 +248,52 @@ class Inspecting(Protocol):
         """
 
 
+class AnsweringSession(Protocol):
+    """A loaded model that answers samples of any shape it takes, one at a time, untimed."""
+
+    @property
+    def input_specs(self) -> tuple[InputSpec, ...]:
+        """What the model asks for."""
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Providers in use, in order."""
+
+    def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return inputs and outputs as the model declares them, dynamic dimensions ``None``."""
+
+    def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
+        """Return the outputs for these inputs; a sequence's or map's parts as tensors each.
+
+        Raises
+        ------
+        BackendError
+            The model rejects them.
+        """
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the session has to say about itself."""
+
+    def close(self) -> None:
+        """Release what does not release itself."""
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A backend whose answers can be compared with another's."""
+
+    def open_for_answers(self, job: Job) -> AnsweringSession:
+        """Load the model in this process.
+
+        Raises
+        ------
+        UnsupportedError
+            This machine or build cannot load it.
+        BackendError
+            Loading failed.
+        """
+
+
 @runtime_checkable
 class Builder(Protocol):
     """A backend that turns the model into an engine before it can measure.

@@ -6,6 +6,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.model.conditions import Conditions
+from enginescope.model.sample_set import AnswerRequest
 from enginescope.model.telemetry_rule import TelemetryRule
 
 
@@ -220,6 +221,8 @@ class Job(Record, frozen=True, kw_only=True):
         Build even if the cache has the engine.
     keep_outputs : bool
         Keep the values of the outputs with the run.
+    answering : AnswerRequest or None
+        Samples to be answered, where nothing is to be timed.
     telemetry : TelemetryRule
         What is asked of the GPU meanwhile.
     conditions : Conditions
@@ -235,5 +238,6 @@ class Job(Record, frozen=True, kw_only=True):
     engine_cache: str | None = None
     rebuild: bool = False
     keep_outputs: bool = False
+    answering: AnswerRequest | None = None
     telemetry: TelemetryRule = TelemetryRule()
     conditions: Conditions = Conditions()

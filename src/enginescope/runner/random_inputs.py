@@ -48,7 +48,9 @@ def random_array(
         )
     kind = np.dtype(NUMPY_TYPES[dtype])
     if bounds is not None and kind.kind in "iub":
-        return generator.integers(low, high, shape, kind, endpoint=True)
+        # drawn wide, then narrowed: an engine may hold as INT32 what its model holds as INT64
+        drawn: Any = np.uint64 if kind == np.uint64 else np.int64
+        return generator.integers(low, high, shape, drawn, endpoint=True).astype(kind)
     if kind.kind == "b":
         return generator.integers(0, 2, shape).astype(kind)
     if kind.kind == "u":

@@ -1,7 +1,7 @@
 """The child process: reads a job, does it, writes a result folder.
 
 ``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
-``measure``, ``build`` or ``inspect``.
+``measure``, ``build``, ``inspect`` or ``answer``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from typing import Literal, cast
 
 import msgspec
 
-from enginescope.backends.base import Backend, Builder, Inspecting, Measured, Progress, ProgressSink
+from enginescope.backends.base import (
+    Answering,
+    Backend,
+    Builder,
+    Inspecting,
+    Measured,
+    Progress,
+    ProgressSink,
+)
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
@@ -30,6 +38,7 @@ from enginescope.model.run import Outcome, OutcomeKind, Phase
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.memory import peak_rss_bytes
+from enginescope.runner.answers import answer_samples
 from enginescope.runner.inputs import make_feeds
 from enginescope.runner.lifeline import die_with
 
@@ -37,7 +46,7 @@ RESULT = "result.json"
 PROGRESS = "progress.json"
 #: Texts that belong to the run lie in this folder.
 FILES = "files"
-Task = Literal["measure", "build", "inspect"]
+Task = Literal["measure", "build", "inspect", "answer"]
 
 
 class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
@@ -107,6 +116,8 @@ def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measure
         return cast("Builder", backend).build(job, report)
     if task == "inspect":
         return cast("Inspecting", backend).inspect(job, report)
+    if task == "answer":
+        return answer_samples(cast("Answering", backend), job, report)
     return backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
 
 

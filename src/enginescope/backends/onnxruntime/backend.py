@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.options import check_options
 from enginescope.backends.onnxruntime.probe_model import probe_failure
@@ -83,6 +84,14 @@ class OrtBackend:
                 progress,
                 partial(profile_nodes, ort, self.provider),
             )
+
+    def open_for_answers(self, job: Job) -> OrtAnswers:
+        """Load an ONNX model to answer samples."""
+        if job.subject.kind != "onnx":
+            raise UnsupportedError(
+                f"{self.name} cannot run {job.subject.name}", why="it is not an ONNX model"
+            )
+        return OrtAnswers(self._runtime(), job, self.provider)
 
     def _runtime(self) -> Any:
         return require("onnxruntime", purpose=f"the backend {self.name}", install=self.install)

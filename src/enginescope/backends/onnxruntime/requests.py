@@ -51,7 +51,7 @@ class BoundRequest:
         self._unbound: tuple[str, ...] = ()
         types = {spec.name: spec.dtype for spec in specs}
         for name, array in arrays.items():
-            self._binding.bind_ortvalue_input(name, _host_value(ort, array, types[name]))
+            self._binding.bind_ortvalue_input(name, host_value(ort, array, types[name]))
         for name, _ in self._outputs:
             self._binding.bind_output(name, "cpu")
         self.first: Step = partial(session.run_with_iobinding, self._binding)
@@ -131,7 +131,8 @@ class PlainRequest:
         )
 
 
-def _host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
+def host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
+    """Return an array as ONNX Runtime's own value in host memory."""
     if dtype is DataType.BF16 and array.dtype.kind == "u":  # raw bits
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, _ONNX_BFLOAT16)
     return ort.OrtValue.ortvalue_from_numpy(array)

@@ -45,6 +45,11 @@ class OrtSession:
         self.input_specs = tuple(_spec(one) for one in self._session.get_inputs())
         self.step: Step = self._guarded
 
+    @property
+    def session(self) -> Any:
+        """ONNX Runtime's own session."""
+        return self._session
+
     def bind(self, feeds: Feeds) -> None:
         """Place the inputs where the step reads them."""
         self._arrays = feeds.arrays

@@ -19,6 +19,7 @@ from enginescope.backends.base import (
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt import engine_cache
+from enginescope.backends.tensorrt.answering import TrtAnswers
 from enginescope.backends.tensorrt.build import build_engine
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
@@ -139,6 +140,11 @@ class TrtBackend:
         """Load an engine and return what its inspector tells, shapes at their optimum."""
         progress(Progress(phase="load"))
         return inspected(self._chosen(job), job)
+
+    def open_for_answers(self, job: Job) -> TrtAnswers:
+        """Load an engine to answer samples."""
+        must_be_runnable(job)
+        return TrtAnswers(self._chosen(job), job)
 
     def _chosen(self, job: Job) -> Libraries:
         wanted = read_options(job.backend.options).get("runtime")

@@ -191,6 +191,15 @@ class TrtSession:
         inputs = tuple(tensor for is_input, tensor in made if is_input)
         return inputs, tuple(tensor for is_input, tensor in made if not is_input)
 
+    def declared(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return inputs and outputs as the engine declares them, dynamic dimensions ``None``."""
+        made = [
+            (one.is_input, Tensor(name=one.name, shape=one.shape, dtype=one.dtype))
+            for one in self._tensors
+        ]
+        inputs = tuple(tensor for is_input, tensor in made if is_input)
+        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+
     def answers(self) -> tuple[TensorValues, ...]:
         """Return the outputs of the last request."""
         return self.lanes[0].answers()

@@ -1,0 +1,81 @@
+"""ONNX Runtime's answers: plain runs, whatever types the outputs have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.requests import host_value
+from enginescope.backends.onnxruntime.session import OrtSession
+from enginescope.backends.onnxruntime.types import dtype_of
+from enginescope.formats.answer_files import tensor_of
+from enginescope.model.job import Job
+from enginescope.model.notice import Notice
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.tensor_values import TensorValues
+
+
+class OrtAnswers:
+    """A session that answers samples of any shape."""
+
+    def __init__(self, ort: Any, job: Job, provider: str) -> None:
+        self._ort = ort
+        self._opened = OrtSession(ort, job, provider)
+        self._session = self._opened.session
+        self.input_specs: tuple[InputSpec, ...] = self._opened.input_specs
+        self.providers: tuple[str, ...] = self._opened.providers
+        self._types = {one.name: one.dtype for one in self.input_specs}
+
+    def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return inputs and outputs as the model declares them."""
+        return (
+            tuple(_tensor(one) for one in self._session.get_inputs()),
+            tuple(_tensor(one) for one in self._session.get_outputs()),
+        )
+
+    def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
+        """Return the outputs for these inputs."""
+        names = [one.name for one in self._session.get_outputs()]
+        with translated("running the model"):
+            raw = {name for name in feeds.arrays if self._types[name] is DataType.BF16}
+            if not raw:
+                values = self._session.run(None, dict(feeds.arrays))
+            else:
+                given = {
+                    name: host_value(self._ort, array, self._types[name])
+                    for name, array in feeds.arrays.items()
+                }
+                values = [one.numpy() for one in self._session.run_with_ort_values(None, given)]
+        flat = [
+            part for name, value in zip(names, values, strict=True) for part in _parts(name, value)
+        ]
+        return tuple(tensor_of(name, array) for name, array in flat)
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Nothing: nothing is timed."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing: ONNX Runtime releases a session that nobody refers to."""
+
+
+def _tensor(argument: Any) -> Tensor:
+    shape = tuple(dim if isinstance(dim, int) and dim >= 0 else None for dim in argument.shape)
+    dtype = dtype_of(argument.type)
+    return Tensor(name=argument.name, shape=shape if dtype is not None else None, dtype=dtype)
+
+
+def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Return an output as tensors: a sequence's members by number, a map's keys and values."""
+    if value is None:  # an optional that holds nothing
+        return []
+    if isinstance(value, dict):
+        keys = sorted(value)
+        made = [(f"{name}.keys", np.asarray(keys))]
+        return [*made, (f"{name}.values", np.asarray([value[key] for key in keys]))]
+    if isinstance(value, list):
+        return [part for at, one in enumerate(value) for part in _parts(f"{name}[{at}]", one)]
+    return [(name, np.asarray(value))]

@@ -1,0 +1,62 @@
+"""Answers of one side, from a fresh process."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from enginescope.backends.base import Answering, Progress
+from enginescope.backends.registry import load_backend
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.model.job import Job
+from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.runner.assemble import assemble
+from enginescope.runner.engines import engine_of
+from enginescope.runner.isolate import run_isolated
+
+
+def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None) -> Run:
+    """Let a fresh process answer the samples of `job`, building its engine first if need be.
+
+    Parameters
+    ----------
+    job : Job
+        With `Job.answering`, which says where the answers go.
+
+    Returns
+    -------
+    Run
+        Without samples; `Run.inputs` and `Run.outputs` are what the model declares.
+
+    Raises
+    ------
+    UnsupportedError, BackendError
+        It could not be built, loaded or run; why, and what its process last said.
+    """
+    if not isinstance(load_backend(job.backend.name), Answering):
+        raise UsageError(
+            f"{job.backend.name} cannot hand over its answers", hint="ort-cpu, ort-cuda, trt can"
+        )
+    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
+    try:
+        engine = engine_of(job, folder / "build", on_progress)
+        if engine.failed and engine.ended is not None:
+            raise_unless_ok(engine.ended.outcome, f"building {job.subject.name} on {job.backend}")
+        own = folder / "answer"
+        own.mkdir()
+        ended = run_isolated(engine.job, own, on_progress, "answer")
+        run = assemble(engine.job, ended, own)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    raise_unless_ok(run.outcome, f"{job.subject.name} on {job.backend}")
+    return run
+
+
+def raise_unless_ok(outcome: Outcome, what: str) -> None:
+    """Raise the error that an outcome stands for."""
+    if outcome.kind is OutcomeKind.OK:
+        return
+    kind = UnsupportedError if outcome.kind is OutcomeKind.UNSUPPORTED else BackendError
+    raise kind(what, why=outcome.message or outcome.detail, hint=outcome.hint)

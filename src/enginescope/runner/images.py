@@ -1,0 +1,116 @@
+"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import InputSpec
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.optional import require
+from enginescope.model.sample_set import Preprocessing
+from enginescope.runner.feed_types import NUMPY_TYPES
+
+IMAGE_SUFFIXES = frozenset(
+    {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".webp", ".tif", ".tiff"}
+)
+_COLOURS = (1, 3, 4)
+_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+
+
+def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
+    """Return a picture as the values of an input: a batch of one.
+
+    Parameters
+    ----------
+    spec : InputSpec
+        Four dimensions; height and width may be dynamic if `how` says them.
+
+    Raises
+    ------
+    UsageError
+        The input does not take pictures.
+    FormatError
+        The file is no picture that Pillow reads.
+    MissingDependencyError
+        Pillow is not installed.
+    """
+    is_nchw, channels, size = _form(spec, how)
+    pixels = _fitted(_opened(path, _MODES[channels]), size or None, how)
+    values = np.asarray(pixels)
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if how.colours == "bgr" and channels == 3:
+        values = values[:, :, ::-1]
+    kind = np.dtype(NUMPY_TYPES[spec.dtype]) if spec.dtype in NUMPY_TYPES else None
+    if kind is None or kind.kind not in "fu":
+        raise UsageError(f"pictures for input {spec.name}", why=f"it holds {spec.type_text}")
+    if kind.kind == "f":  # an integer input takes the bytes as they are
+        mean = _by_channel("mean", how.mean, channels)
+        std = _by_channel("std", how.std, channels)
+        values = (values.astype(np.float32) / np.float32(how.divisor) - mean) / std
+    laid = values.transpose(2, 0, 1) if is_nchw else values
+    return np.ascontiguousarray(laid[None], dtype=kind)
+
+
+def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, int] | None]:
+    """Return whether channels come first, how many there are, and height × width."""
+    shape = spec.default_shape or spec.shape
+    if len(shape) != 4:
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why=f"it has {len(shape)} dimensions, pictures need 4",
+            hint="--image-input NAME, where another input takes them",
+        )
+    places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
+    axis = next((one for one in places if shape[one] in _COLOURS), None)
+    if axis is None:
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why="no dimension of it is 1, 3 or 4 channels",
+            hint="--layout nchw or nhwc says where they are",
+        )
+    open_size = [shape[one] for one in ((2, 3) if axis == 1 else (1, 2))]
+    if how.size is not None:
+        return axis == 1, int(shape[axis] or 0), how.size
+    if not all(isinstance(one, int) and one > 0 for one in open_size):
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why="its height and width are dynamic",
+            hint="--image-size 224x224",
+        )
+    return axis == 1, int(shape[axis] or 0), (int(open_size[0] or 0), int(open_size[1] or 0))
+
+
+def _opened(path: Path, mode: str) -> Any:
+    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    orient = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    try:
+        with image.open(path) as file:
+            return orient.exif_transpose(file).convert(mode)
+    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
+        raise FormatError(str(path), why=f"no picture that can be read ({error})") from None
+
+
+def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> Any:
+    if size is None:
+        return picture
+    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    ops = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    target = (size[1], size[0])
+    method = image.Resampling[how.filter.upper()]
+    if how.fit == "crop":
+        return ops.fit(picture, target, method=method)
+    if how.fit == "pad":
+        return ops.pad(picture, target, method=method)
+    return picture.resize(target, method)
+
+
+def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
+    if len(values) not in (1, channels):
+        raise UsageError(
+            f"{len(values)} values of {name}", why=f"the input has {channels} channels"
+        )
+    return np.asarray(values, dtype=np.float32)

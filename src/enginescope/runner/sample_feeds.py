@@ -1,0 +1,80 @@
+"""Feeds for one sample: what files and pictures give, the rest random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.model.job import InputFile, InputShape, Workload
+from enginescope.model.sample_set import Preprocessing, Sample, SampleFile
+from enginescope.runner.images import image_input
+from enginescope.runner.inputs import make_feeds
+
+
+def sample_feeds(
+    specs: tuple[InputSpec, ...], sample: Sample, workload: Workload, how: Preprocessing
+) -> Feeds:
+    """Return values for every input, of one sample.
+
+    Parameters
+    ----------
+    workload : Workload
+        What holds for all samples: files, shapes, ranges and the batch that a user fixed.
+
+    Raises
+    ------
+    UsageError
+        A name the model does not have, or values that do not fit.
+    """
+    pictures = {_named(one, specs, sample): Path(one.path) for one in sample.images}
+    files = {one.name: one for one in workload.files}
+    files |= {
+        _named(one, specs, sample): InputFile(name=_named(one, specs, sample), path=one.path)
+        for one in sample.files
+    }
+    shapes = {one.name: one for one in workload.shapes}
+    shapes |= {one.input: InputShape(name=one.input, dims=one.dims) for one in sample.shapes}
+    own = msgspec.structs.replace(
+        workload,
+        seed=sample.seed,
+        data_set=sample.data_set,
+        files=tuple(files.values()),
+        shapes=tuple(shapes.values()),
+    )
+    if not pictures:
+        return make_feeds(specs, own)
+    others = tuple(one for one in specs if one.name not in pictures)
+    fed = make_feeds(others, own)
+    arrays = {
+        one.name: image_input(pictures[one.name], one, how) for one in specs if one.name in pictures
+    }
+    drawn = {name: tuple(array.shape) for name, array in arrays.items()}
+    return msgspec.structs.replace(
+        fed, arrays={**fed.arrays, **arrays}, shapes={**fed.shapes, **drawn}
+    )
+
+
+def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str:
+    """Return the input a file is for; without a name, the only one."""
+    known = [spec.name for spec in specs]
+    if one.input in known:
+        return str(one.input)
+    if one.input is not None:
+        raise UsageError(
+            f"the model has no input called {one.input!r}", hint=did_you_mean(one.input, known)
+        )
+    fixed = [spec.name for spec in specs if spec.default_values is None]
+    if len(fixed) == 1:
+        return fixed[0]
+    wide = [spec.name for spec in specs if len(spec.shape) == 4]
+    if one in sample.images and len(wide) == 1:
+        return wide[0]
+    raise UsageError(
+        f"{Path(one.path).name} for one of {', '.join(known)}",
+        why="it does not say for which input it is",
+        hint="an npz with arrays of the inputs' names, or a folder a sample with NAME.npy",
+    )
