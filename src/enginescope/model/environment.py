@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.model.clock_lock import ClockLock
+from enginescope.model.commit import Commit
 
 
 class Device(Record, frozen=True, kw_only=True):
@@ -79,12 +80,15 @@ class Environment(Record, frozen=True, kw_only=True):
         Packages, the interpreter, drivers, runtimes.
     variables : dict of str to str
         Environment variables that steer thread counts and devices.
+    commit : Commit or None
+        Of the directory in which it was asked for.
     """
 
     host: Host = Host()
     devices: tuple[Device, ...] = ()
     versions: dict[str, str] = {}
     variables: dict[str, str] = {}
+    commit: Commit | None = None
 
     def comparable_key(self) -> tuple[str | None, ...]:
         """Return what two runs must share to be compared without a second thought."""

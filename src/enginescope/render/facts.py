@@ -23,6 +23,7 @@ _PHASES = {
     "first_inference": "first inference",
     "warm_up": "warm-up",
     "steady_state": "steady state",
+    "telemetry": "GPU telemetry",
     "layer_profile": "layer profile",
 }
 

@@ -17,6 +17,7 @@ from enginescope.core.record import Record
 from enginescope.model.build import BuildReport
 from enginescope.model.job import Job
 from enginescope.model.run import Phase, Run
+from enginescope.probe.commit import probe_commit
 from enginescope.probe.environment import probe_environment
 from enginescope.runner.assemble import assemble, build_artifacts
 from enginescope.runner.cooldown import Cooled, cool_down
@@ -91,7 +92,10 @@ def _each(
         try:
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
             run = do(job, folder, partial(watch.progressed, index))
-            run = msgspec.structs.replace(run, created=created, command=command)
+            environment = msgspec.structs.replace(run.environment, commit=probe_commit(Path.cwd()))
+            run = msgspec.structs.replace(
+                run, created=created, command=command, environment=environment
+            )
             sink(run)
             runs.append(run)
         finally:

@@ -1,0 +1,73 @@
+"""The commit of the working directory."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from enginescope.probe import commit
+from enginescope.probe.commit import probe_commit
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    probe_commit.cache_clear()
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    ended = subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments], capture_output=True, text=True, check=True
+    )
+    return ended.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a").write_text("1")
+    git(tmp_path, "add", "a")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    return tmp_path
+
+
+def test_the_commit_and_whether_files_differ(repository) -> None:
+    head = git(repository, "rev-parse", "HEAD")
+    found = probe_commit(repository)
+    assert (found.id, found.is_changed, found.short) == (head, False, head[:10])
+    (repository / "a").write_text("2")
+    assert probe_commit(repository) is found  # asked once
+    probe_commit.cache_clear()
+    assert probe_commit(repository).short == f"{head[:10]}+"
+
+
+def test_files_that_git_does_not_know_are_no_change(repository) -> None:
+    (repository / "b").write_text("1")
+    (repository / "inside").mkdir()
+    assert probe_commit(repository / "inside").is_changed is False
+
+
+def test_what_has_no_commit(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert probe_commit(tmp_path) is None
+    git(tmp_path, "init", "-q")
+    probe_commit.cache_clear()
+    assert probe_commit(tmp_path) is None
+
+
+def test_without_git(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert probe_commit(tmp_path) is None
+
+
+def test_a_repository_that_takes_too_long(repository, monkeypatch) -> None:
+    def endless(*arguments, timeout, **more):
+        raise subprocess.TimeoutExpired("git", timeout)
+
+    monkeypatch.setattr(commit.subprocess, "run", endless)
+    assert probe_commit(repository) is None
