@@ -31,6 +31,7 @@ from enginescope.cli.options import (
     note,
     store_option,
 )
+from enginescope.cli.telemetry_options import telemetry_options, with_telemetry
 from enginescope.core.errors import StoreError, UsageError
 from enginescope.model.job import StopRule, WarmUp, Workload
 
@@ -107,6 +108,7 @@ class BenchCommand(click.Command):
 )
 @mode_options
 @machine_options
+@telemetry_options
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @bench_compare_options
@@ -131,6 +133,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     else:
         do = _measure
     jobs = on_machine(_jobs(models, backends, options, workload, store), options)
+    jobs = with_telemetry(jobs, options)
     with held_clocks(jobs, options, typed):
         return do(jobs, store, options, typed)
 

@@ -28,6 +28,7 @@ _PHASES = {
     "first_inference": "first inference",
     "warm_up": "warming up",
     "steady_state": "measuring",
+    "telemetry": "sampling the GPU",
     "layer_profile": "profiling layers",
 }
 
@@ -43,6 +44,7 @@ class JobProgress:
         if not quiet and self._can_take_back():
             self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._begin = time.monotonic()
+        self._said_to_cool: int | None = None
 
     def _can_take_back(self) -> bool:
         """Whether a line can be taken back: on a terminal, and not on a dumb one."""
@@ -88,6 +90,9 @@ class JobProgress:
         if self._live:
             text = f"{self._place(index)}{job_text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
+        elif progress.phase == "cooldown" and self._said_to_cool != index and not self._quiet:
+            self._said_to_cool = index  # minutes without a line would look like a hang
+            self._line(f"{self._place(index)}{describe(progress)}")
 
     def _place(self, index: int) -> str:
         return f"[{index + 1}/{len(self._jobs)}] " if len(self._jobs) > 1 else ""
