@@ -4,8 +4,9 @@ import json
 import sys
 
 from enginescope.cli.main import main
-from enginescope.model.environment import Environment, Host
-from enginescope.runner.capabilities import advice, diagnose
+from enginescope.model.hint import Hint
+from enginescope.runner import capabilities
+from enginescope.runner.capabilities import diagnose
 from tests.probe.test_nvml import fake_nvml
 
 
@@ -37,11 +38,9 @@ def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
         assert part.usable or part.hint
 
 
-def test_advice() -> None:
-    assert advice(Environment()) == ()
-    both = {"onnxruntime": "1.31.1", "onnxruntime-gpu": "1.31.1"}
-    host = Host(governor="powersave", load_1min=1.7)
-    text = "\n".join(advice(Environment(host=host, versions=both)))
-    assert "powersave" in text
-    assert "load average is 1.7" in text
-    assert "overwrite each other" in text
+def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
+    hint = Hint(code="H-GOVERNOR", message="the CPU governor is powersave", command="cpupower x")
+    monkeypatch.setattr(capabilities, "machine_hints", lambda _: (hint,))
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "! the CPU governor is powersave (H-GOVERNOR)\n    cpupower x\n" in shown

@@ -26,6 +26,8 @@ def fake_nvml(**changes):
         "nvmlDeviceGetCudaComputeCapability": lambda _: (9, 0),
         "nvmlDeviceGetMemoryInfo": refuse,
         "nvmlDeviceGetMaxClockInfo": lambda _, clock: {1: 1980, 2: 2619}[clock],
+        "nvmlDeviceGetHandleByUUID": lambda _: 0,
+        "nvmlDeviceGetPersistenceMode": refuse,
         "NVML_CLOCK_SM": 1,
         "NVML_CLOCK_MEM": 2,
     }

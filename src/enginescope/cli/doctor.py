@@ -7,7 +7,7 @@ import sys
 import click
 
 from enginescope.cli.options import json_option
-from enginescope.model.environment import Device
+from enginescope.model.environment import Device, Host
 
 
 @click.command("doctor")
@@ -16,6 +16,7 @@ def command(as_json: bool) -> None:
     """Say what this machine can measure with, and what to install for the rest."""
     from enginescope.core.jsonio import encode
     from enginescope.core.units import format_bytes
+    from enginescope.render.hint_text import hint_lines
     from enginescope.render.text import show, table
     from enginescope.runner.capabilities import Capability, diagnose
 
@@ -33,7 +34,7 @@ def command(as_json: bool) -> None:
     cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
     place = f" · in {host.container}" if host.container else ""
     print(f"{host.cpu_model or 'unknown CPU'} · {cores} · {format_bytes(host.memory_bytes)}{place}")
-    print(f"governor {host.governor or 'not visible'} · load {host.load_1min or 0:.2f}")
+    print(_processor(host))
     print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns")
     for device in found.environment.devices:
         print(
@@ -46,11 +47,21 @@ def command(as_json: bool) -> None:
     show(table(("backend", "usable", "", "to get it"), rows(found.backends)))
     print()
     show(table(("extra", "there", "for", "to get it"), rows(found.extras)))
-    for line in found.advice:
-        print(f"! {line}")
+    if found.hints:
+        print()
+        show(hint_lines(found.hints))
+
+
+def _processor(host: Host) -> str:
+    known = {True: "on", False: "off", None: "not visible"}
+    return (
+        f"governor {host.governor or 'not visible'} · boost {known[host.boost]} · "
+        f"SMT {known[host.smt]} · load {host.load_1min or 0:.2f}"
+    )
 
 
 def _clocks(device: Device) -> str:
     parts = (("SM", device.max_sm_clock_mhz), ("memory", device.max_memory_clock_mhz))
     known = [f"{part} {mhz:,} MHz" for part, mhz in parts if mhz is not None]
-    return f" · at most {', '.join(known)}" if known else ""
+    most = f" · at most {', '.join(known)}" if known else ""
+    return f"{most} · locked: {device.clock_lock}" if device.clock_lock else most

@@ -84,6 +84,12 @@ def read_quota(file: Path) -> CpuQuota | None:
     return CpuQuota(counts["nr_periods"], counts["nr_throttled"], microseconds / 1e3)
 
 
+def steal_pct_since_boot() -> float | None:
+    """Return the share of asked-for processor time that a hypervisor gave to other guests."""
+    stolen, busy = _stolen_and_busy_s()
+    return 100 * stolen / (stolen + busy) if busy else None
+
+
 def _spent(before: CpuQuota, after: CpuQuota) -> CpuQuota:
     return CpuQuota(
         after.periods - before.periods,

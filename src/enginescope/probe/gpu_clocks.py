@@ -80,6 +80,14 @@ def is_limited_by_setting(gpu: str) -> bool | None:
         return bool(reasons & nvml.nvmlClocksThrottleReasonApplicationsClocksSetting)
 
 
+def persistence_enabled(gpu: str) -> bool | None:
+    """Whether the driver stays loaded for a GPU that nothing uses; ``None``: not told."""
+    with opened_nvml() as nvml:
+        handle = nvml and answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, gpu)
+        mode = handle and answer_of(nvml, nvml.nvmlDeviceGetPersistenceMode, handle)
+        return None if mode is None else bool(mode)
+
+
 def lock_command(gpu: str, lock: ClockLock) -> str:
     """Return the command lines that do by hand what `lock_clocks` does."""
     mhz = "MHZ" if lock.sm_mhz is None else lock.sm_mhz

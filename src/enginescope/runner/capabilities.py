@@ -7,8 +7,10 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import is_installed
 from enginescope.core.record import Record
 from enginescope.model.environment import Environment
+from enginescope.model.hint import Hint
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
+from enginescope.runner.machine_hints import machine_hints
 
 #: extra -> (module that shows it is there, what it is for)
 EXTRAS = {
@@ -47,7 +49,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     timer_resolution_ms: float
     backends: tuple[Capability, ...]
     extras: tuple[Capability, ...]
-    advice: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
 
 
 def diagnose() -> Diagnosis:
@@ -61,26 +63,8 @@ def diagnose() -> Diagnosis:
         timer_resolution_ms=timer_resolution_ms(),
         backends=tuple(_backend(name) for name in backend_names()),
         extras=tuple(_extra(name) for name in EXTRAS),
-        advice=advice(environment),
+        hints=machine_hints(environment),
     )
-
-
-def advice(environment: Environment) -> tuple[str, ...]:
-    """Return what would make figures from this machine steadier."""
-    host = environment.host
-    found = []
-    if host.governor not in (None, "performance"):
-        found.append(
-            f"the CPU governor is {host.governor}: sudo cpupower frequency-set -g performance"
-        )
-    if host.load_1min is not None and host.load_1min > 0.5:
-        found.append(f"load average is {host.load_1min:.1f}: end other work before measuring")
-    if "onnxruntime" in environment.versions and "onnxruntime-gpu" in environment.versions:
-        found.append(
-            "onnxruntime and onnxruntime-gpu are both installed and overwrite each other: "
-            "pip uninstall onnxruntime, then reinstall onnxruntime-gpu"
-        )
-    return tuple(found)
 
 
 def _backend(name: str) -> Capability:
