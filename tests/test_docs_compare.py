@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.analysis import comparison_notices
+from enginescope.analysis import comparison_notices, measured_notices
+from enginescope.analysis.comparability import CONDITIONS
 from enginescope.analysis.comparison import compare
 from enginescope.analysis.difference_causes import Cause
 from enginescope.analysis.paired_layers import Relation
 from enginescope.cli.compare import command
+from enginescope.cli.compare_options import THRESHOLD_PCT
+from enginescope.model.verdict import Reason, VerdictKind
 from enginescope.render.compare_page import MAX_CARRIED_PAIRS
 from enginescope.render.compare_phrases import _CAUSES
+from enginescope.runner.interleaved import PROCESS_STOP
+from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.compared_plans import run_a, run_b
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -57,6 +62,33 @@ def test_every_reason_is_explained() -> None:
         if cause is not Cause.PRECISION:  # called by its types
             words = _CAUSES[cause].partition(",")[0]
             assert words.removeprefix("only in ") in text, cause
+
+
+def test_looks_and_their_confidence() -> None:
+    text = " ".join(section("Measured in turn").split())
+    listed = ", ".join(map(str, LOOKS[:-1]))
+    assert f"looks after {listed} and {LOOKS[-1]} rounds" in text
+    assert f"of {100 * LOOK_CONFIDENCE:g} %" in text
+    assert "for **one second**" in text
+    assert PROCESS_STOP.duration_ms == 1_000
+    assert f"matter ({THRESHOLD_PCT:g})" in text
+
+
+def test_verdicts_and_reasons() -> None:
+    named = set(re.findall(r"`([a-z-]+)`", first_cells(section("Verdicts"))))
+    assert named == {one.value for one in (*VerdictKind, *Reason)}
+
+
+def test_conditions() -> None:
+    keys = section("Sides").partition("these keys")[2].partition("What a run")[0]
+    assert set(re.findall(r"`([a-z-]+)`", keys)) == set(CONDITIONS)
+
+
+def test_what_weakens_a_verdict() -> None:
+    source = Path(measured_notices.__file__).read_text(encoding="utf-8")
+    told = set(re.findall(r'"([WI]-[A-Z-]+)"', source))
+    named = first_cells(section("What weakens a verdict"))
+    assert set(re.findall(r"`([WI]-[A-Z-]+)`", named)) == told
 
 
 def test_the_limit_of_a_page() -> None:
