@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
@@ -44,18 +45,24 @@ class FakeGpus:
 
     def gpu(self, uuid: str = GPU) -> dict[str, Any]:
         """Return a GPU as it is now."""
-        found: dict[str, Any] = json.loads(self.file.read_text())["gpus"][uuid]
+        found: dict[str, Any] = self._state()["gpus"][uuid]
         return found
 
     def calls(self) -> list[tuple[str, str]]:
         """Return what was changed, in order: the call and the GPU."""
-        return [(call, gpu) for _, call, gpu, _ in json.loads(self.file.read_text())["calls"]]
+        return [(call, gpu) for _, call, gpu, _ in self._state()["calls"]]
 
     def pids(self) -> set[int]:
         """Return the processes that changed something."""
-        return {pid for pid, *_ in json.loads(self.file.read_text())["calls"]}
+        return {pid for pid, *_ in self._state()["calls"]}
 
     def is_free(self, uuid: str = GPU) -> bool:
         """Whether a GPU's clocks are not locked."""
         now = self.gpu(uuid)
         return now.get("locked_sm") is None and now.get("locked_memory") is None
+
+    def _state(self) -> dict[str, Any]:
+        with self.file.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)  # not while one of the processes writes
+            found: dict[str, Any] = json.load(file)
+            return found

@@ -1,8 +1,10 @@
 """NVML's part about clocks and temperature, for several processes at once.
 
-The GPUs are the JSON file that FAKE_GPUS names: ``{"gpus": {UUID: {…}}, "calls": […]}``. What is set
-there by one process is seen by all, and every call that changes something is noted with its process.
+The GPUs are the JSON file that FAKE_GPUS names: ``{"gpus": {UUID: {…}}, "calls": […]}``. What one
+process sets there is seen by all, and every call that changes something is noted with its process.
 """
+
+# ruff: noqa: N802, N816 - the names are NVML's
 
 from __future__ import annotations
 
