@@ -5,13 +5,35 @@ from enginescope.core import optional
 from enginescope.core.errors import EnginescopeError, MissingDependencyError
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.spec import Chart
-from enginescope.render.images import png_bytes
+from enginescope.render.images import png_bytes, svg_text
+from enginescope.render.theme import PICTURE_FONT
 from tests.render.runs import measured_run
 
 
 def test_png() -> None:
     pytest.importorskip("vl_convert")
     assert png_bytes(latency_distribution(RunView(measured_run()))).startswith(b"\x89PNG\r\n")
+
+
+def test_text_of_a_picture_keeps_the_width_it_was_measured_with() -> None:
+    pytest.importorskip("vl_convert")
+    chart = Chart(
+        key="one",
+        title="t",
+        subtitle=("short", " ".join(["words"] * 50)),
+        spec={
+            "data": {"values": [{"a": 1}]},
+            "mark": "bar",
+            "encoding": {"x": {"field": "a", "type": "quantitative"}},
+        },
+    )
+    text = svg_text(chart)
+    assert f'font-family="{PICTURE_FONT}"' in text
+    assert "system-ui" not in text
+    lines = chart.complete(width=760)["title"]["subtitle"]
+    assert lines[0] == "short"
+    assert " ".join(lines[1:]) == chart.subtitle[1]
+    assert all(len(one) <= 120 for one in lines)
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:

@@ -8,7 +8,7 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.render.charts.spec import Chart
 from enginescope.render.png import recompressed
-from enginescope.render.theme import LIGHT, chart_config
+from enginescope.render.theme import LIGHT, PICTURE_FONT, chart_config
 
 #: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
 _VEGA_LITE = "6.1"
@@ -52,7 +52,7 @@ def _request(chart: Chart) -> dict[str, Any]:
     return {
         "vl_spec": {**chart.complete(width=_WIDTH), "padding": 18},
         "vl_version": _VEGA_LITE,
-        "config": chart_config(LIGHT),
+        "config": {**chart_config(LIGHT), "font": PICTURE_FONT},
     }
 
 

@@ -38,9 +38,11 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | 
         for one in worst
     )
     saved = format_significant(found.saving_ms(len(worst)), 3)
-    note = f"at their limits these {len(worst)} layers would save {saved} ms"
+    note = f"at its limit this layer would save {saved} ms"
+    if len(worst) != 1:
+        note = f"at their limits these {len(worst)} layers would save {saved} ms"
     if found.unknown:
-        note += f"; the limit of {found.unknown:,} layers is not known"
+        note += f"; the limit of {_counted(found.unknown, 'layer', 'layers')} is not known"
     return RowTable(
         title=f"Furthest from the limits of {found.gpu.name}",
         headers=("ms", "limit ms", "×", "bound by", "layer"),
@@ -74,14 +76,22 @@ def _node_row(cost: NodeCost, graph: OnnxGraph, name_width: int) -> tuple[str, .
 
 def _left_over(found: OnnxMap) -> str:
     parts = ["a part: the layer holds other nodes too, and its time is shared out by their work"]
-    for count, what in (
-        (len(found.unmatched_nodes), "nodes are in no layer"),
-        (len(found.unmatched_layers), "layers hold no node"),
-        (len(found.unknown_names), "names of the plan are not in the model"),
+    for some, one, several in (
+        (found.unmatched_nodes, "node is in no layer", "nodes are in no layer"),
+        (found.unmatched_layers, "layer holds no node", "layers hold no node"),
+        (
+            found.unknown_names,
+            "name of the plan is not in the model",
+            "names of the plan are not in the model",
+        ),
     ):
-        if count:
-            parts.append(f"{count:,} {what}")
+        if some:
+            parts.append(_counted(len(some), one, several))
     return "; ".join(parts)
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _ms(value: float | None) -> str:

@@ -8,6 +8,10 @@ from enginescope.core.record import Record
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 
+#: For pictures that are measured here and shown elsewhere: these are equally wide, and one of them
+#: is on nearly every machine.
+PICTURE_FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
+
 
 class Theme(Record, frozen=True, kw_only=True):
     """Colours of a surface and what is drawn on it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 from enginescope.core.record import Record
@@ -9,6 +10,8 @@ from enginescope.core.record import Record
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
 
+#: Characters of a subtitle's line that a picture has room for.
+_LINE = 120
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -50,7 +53,8 @@ class Chart(Record, frozen=True, kw_only=True):
 
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
         """Return the specification with its size, and its title unless `titled` is false."""
-        title = {"title": {"text": self.title, "subtitle": list(self.subtitle)}} if titled else {}
+        lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
+        title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         size = {"width": width, "height": self.height}
         fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
         return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}

@@ -72,6 +72,14 @@ GROUPS = {
     ),
     "kernel": Coloring(name="kernel", group=lambda row: shape(kernel_of(row.layer))),
 }
+#: Few numbers, so that they have room below a short scale.
+AMOUNT_LEGEND = {
+    "titleLimit": 400,
+    "gradientLength": 200,
+    "tickCount": 4,
+    "labelOverlap": "greedy",
+    "labelSeparation": 6,
+}
 #: What `color` can be anywhere.
 COLORS = (*GROUPS, *QUANTITIES)
 
@@ -94,7 +102,7 @@ def amount_channel(name: str) -> Spec:
         "type": "quantitative",
         "title": QUANTITIES[name].title,
         "scale": {"scheme": AMOUNTS, "zero": True},
-        "legend": {"titleLimit": 400, "gradientLength": 200},
+        "legend": AMOUNT_LEGEND,
     }
 
 

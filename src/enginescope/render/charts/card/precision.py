@@ -9,6 +9,7 @@ from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.precision_rollup import RollupPart, precision_rollup
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.render.charts.bars import bars, group_color, height_of
+from enginescope.render.charts.card.colors import AMOUNT_LEGEND
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
 from enginescope.render.charts.spec import Chart, Spec
 from enginescope.render.charts.tips import with_tips
@@ -132,6 +133,7 @@ def _matrix(rows: list[Spec], shade_title: str) -> Spec:
         "type": "quantitative",
         "title": shade_title,
         "scale": {"scheme": AMOUNTS, "domain": [0, top or 1]},
+        "legend": AMOUNT_LEGEND,
     }
     ink = {
         "condition": {"test": f"datum.shade > {0.55 * top}", "value": "#1b1f27"},
