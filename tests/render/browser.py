@@ -76,6 +76,11 @@ class Tab:
         self.send("Page.navigate", url=path.as_uri())
         self.until("document.documentElement?.dataset.charts === 'drawn'")
 
+    def draw_all(self) -> None:
+        """Draw the charts that are out of sight too, as printing does."""
+        self.evaluate("dispatchEvent(new Event('beforeprint'))")
+        self.until("document.documentElement.dataset.charts === 'drawn'")
+
     def until(self, expression: str) -> None:
         limit = time.monotonic() + LIMIT_S
         while not self.evaluate(expression):

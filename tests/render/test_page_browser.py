@@ -32,6 +32,7 @@ def test_charts_are_drawn_without_a_request_or_a_complaint(tab, tmp_path) -> Non
     places = tab.evaluate("document.querySelectorAll('.vis').length")
     drawn = "document.querySelectorAll('.vis svg').length"
     assert places >= 10
+    tab.draw_all()
     assert tab.evaluate(drawn) == places
     tab.evaluate("document.getElementById('theme').click()")
     assert tab.evaluate("document.documentElement.dataset.charts") == "drawing"
@@ -39,6 +40,22 @@ def test_charts_are_drawn_without_a_request_or_a_complaint(tab, tmp_path) -> Non
     assert tab.evaluate(drawn) == places
     assert tab.evaluate("document.documentElement.dataset.theme") in ("dark", "light")
     assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_charts_out_of_sight_wait_until_they_come_near_or_go_to_paper(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, measured_run(), failed_run(), imported_run()))
+    places = "[...document.querySelectorAll('.vis')]"
+    count = tab.evaluate(f"{places}.length")
+    drawn = f"{places}.filter((one) => one.querySelector('svg')).length"
+    assert tab.evaluate(f"{places}[0].querySelector('svg') !== null")
+    assert tab.evaluate(f"{places}.at(-1).querySelector('svg') === null")
+    assert tab.evaluate(drawn) < count
+    tab.evaluate(f"{places}.at(-1).scrollIntoView({{behavior: 'instant'}})")
+    tab.until(f"{places}.at(-1).querySelector('svg') !== null")
+    assert tab.evaluate(drawn) < count
+    tab.send("Page.printToPDF")
+    assert tab.evaluate(drawn) == count
     assert tab.complaints() == []
 
 

@@ -74,6 +74,7 @@ def many_layers():
 def test_every_plan_has_a_page_that_complains_of_nothing(tab, tmp_path, file) -> None:
     path = open_page(tab, tmp_path, plan_source(str(file)).as_run())
     places = tab.evaluate("document.querySelectorAll('.vis').length")
+    tab.draw_all()
     assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places
     assert tab.evaluate("document.querySelectorAll('.table .rows.live').length") == tab.evaluate(
         "document.querySelectorAll('.table').length"
