@@ -208,3 +208,17 @@ def test_the_noise_of_sides_of_one_job() -> None:
 def test_noise_needs_rounds_in_turn() -> None:
     with pytest.raises(UsageError, match="3 complete rounds"):
         noise_floor(named(*in_turn(1.0, rounds=3)))
+
+
+def test_rounds_that_are_left_out_are_said() -> None:
+    a, b = in_turn(1.0)
+    found = compare_sides(named(a, b))
+    assert "W-DISTURBED-ROUNDS" not in codes(found)
+    headline = found.pairs[0].headline
+    estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=3)
+    pair = replace(
+        found.pairs[0],
+        verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
+    )
+    message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
+    assert message.startswith("3 of 12 rounds of A and B are left out")

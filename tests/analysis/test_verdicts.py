@@ -206,3 +206,24 @@ def test_processes_of_one_build_have_its_time_once() -> None:
 
 def test_more_samples_of_one_process_do_not_tell_how_processes_scatter() -> None:
     assert headline([process(1.0)], [process(1.02)]).more is None
+
+
+def disturbed(run: Run) -> Run:
+    """The run as the load of another process makes it: slower, its median known to ±10 % or so."""
+    values = run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400))
+    return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+
+def test_disturbed_rounds_do_not_count() -> None:
+    a, b = sides(1.03, rounds=14, noise=0.005)
+    found = headline([disturbed(a[2]), *a[:2], *a[3:]], [*b[:9], disturbed(b[9]), *b[10:]])
+    assert found.kind is VerdictKind.SLOWER
+    assert (found.estimate.n_a, found.estimate.left_out) == (12, 2)
+    assert found.processes_a == 14
+
+
+def test_mostly_disturbed_rounds_are_unstable() -> None:
+    a, b = sides(1.0, rounds=14)
+    found = headline([*a[:6], *map(disturbed, a[6:])], b)
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.UNSTABLE)
+    assert found.more is None

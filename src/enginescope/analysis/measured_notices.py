@@ -65,6 +65,21 @@ def _lost(found: MeasuredComparison) -> Found:
             )
 
 
+def _disturbed(found: MeasuredComparison) -> Found:
+    """Yield how many rounds of the headline do not count, and why."""
+    for pair in found.pairs:
+        estimate = pair.headline.estimate
+        if estimate is None or not estimate.left_out:
+            continue
+        every = estimate.n_a + estimate.left_out
+        yield Notice(
+            code="W-DISTURBED-ROUNDS",
+            message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} are left out: "
+            "something disturbed a process, and its median is hardly known",
+            evidence={"b": pair.b, "left_out": estimate.left_out, "rounds": every},
+        )
+
+
 def _below_floor(found: MeasuredComparison) -> Found:
     estimate = found.pairs[0].headline.estimate
     floor = found.floor
@@ -138,6 +153,7 @@ def _versions(found: MeasuredComparison) -> Found:
 
 RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _lost,
+    _disturbed,
     _carried,
     _below_floor,
     _assumed_scatter,

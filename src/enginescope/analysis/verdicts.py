@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,6 +19,10 @@ from enginescope.model.verdict import RatioEstimate, Reason, Verdict, VerdictKin
 from enginescope.stats.deciding import decide, more_needed
 from enginescope.stats.quantum import quantum
 from enginescope.stats.ratio import ratio_of_processes, ratio_of_rounds, ratio_of_samples
+from enginescope.stats.stability import WIDE_PCT
+from enginescope.stats.steady_rounds import steady_rounds
+
+T = TypeVar("T")
 
 #: What two processes of the same work are taken to differ by where nothing is known of it: half the
 #: width of a 95 % interval, in percent. ``enginescope noise`` measures it.
@@ -184,6 +189,8 @@ def _of_series(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
         return None
     estimate = _estimate(sides, metric, medians, terms)
     kind, reason = decide(estimate, terms.threshold_pct)
+    if kind is VerdictKind.UNDECIDED and _is_unstable(sides, metric):
+        reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)
     detail = None
     if step is not None and abs(math.log(estimate.ratio)) < math.log1p(step):
@@ -215,7 +222,7 @@ def _estimate(
 ) -> RatioEstimate:
     rounds = _rounds(sides, medians)
     if rounds is not None:
-        return ratio_of_rounds(*rounds, confidence=terms.confidence)
+        return _of_rounds(sides, metric, rounds, terms)
     if min(map(len, medians)) >= ENOUGH_PROCESSES:
         return ratio_of_processes(*medians, confidence=terms.confidence)
     if max(map(len, medians)) > 1:
@@ -224,6 +231,31 @@ def _estimate(
     assert first[0] is not None
     assert second[0] is not None
     return ratio_of_samples(first[0].values_ms, second[0].values_ms, scatter=_scatter(terms))
+
+
+def _of_rounds(
+    sides: Sides, metric: str, medians: tuple[list[float], list[float]], terms: Terms
+) -> RatioEstimate:
+    """Return the ratio over the rounds in which no process was disturbed."""
+    known = _rounds(sides, [[_uncertainty_pct(view, metric) for view in side] for side in sides])
+    assert known is not None
+    steady = steady_rounds(known)
+    a, b = ([one for one, counts in zip(side, steady, strict=True) if counts] for side in medians)
+    found = ratio_of_rounds(a, b, confidence=terms.confidence)
+    return replace(found, left_out=len(steady) - len(a))
+
+
+def _uncertainty_pct(view: RunView, metric: str) -> float | None:
+    summary = view.summary(metric)
+    interval = summary.median_interval if summary else None
+    return interval.half_width_pct if interval else None
+
+
+def _is_unstable(sides: Sides, metric: str) -> bool:
+    """Whether the medians of half of the processes of a side are hardly known."""
+    known = ([_uncertainty_pct(view, metric) for view in side] for side in sides)
+    wide = ([one is not None and one > WIDE_PCT for one in side] for side in known)
+    return any(2 * sum(side) >= len(side) for side in wide)
 
 
 def _scatter(terms: Terms) -> float:
@@ -237,9 +269,7 @@ def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
     return more_needed(estimate, terms.threshold_pct, scatter=scatter)
 
 
-def _rounds(
-    sides: Sides, figures: Sequence[Sequence[float]]
-) -> tuple[list[float], list[float]] | None:
+def _rounds(sides: Sides, figures: Sequence[Sequence[T]]) -> tuple[list[T], list[T]] | None:
     """Return both sides' figures round by round, of rounds that both have; else ``None``."""
     turns = [[view.run.turn for view in side] for side in sides]
     names = {turn.comparison if turn else None for side in turns for turn in side}

@@ -29,6 +29,7 @@ class Reason(Enum):
     ONE_VALUE = "one-value"
     CLOCK_STEP = "clock-step"
     EXACT = "exact"
+    UNSTABLE = "unstable"
     DIFFERENT = "different-conditions"
 
 
@@ -46,6 +47,8 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
         samples within one process a side.
     n_a, n_b : int
         Units of either side: rounds, processes, or samples.
+    left_out : int
+        Rounds that do not count, since a process of theirs was disturbed.
     """
 
     ratio: float
@@ -53,6 +56,7 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
     method: Literal["rounds", "processes", "samples"]
     n_a: int
     n_b: int
+    left_out: int = 0
 
 
 class Verdict(Record, frozen=True, kw_only=True):

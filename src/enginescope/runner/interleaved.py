@@ -12,6 +12,7 @@ import math
 import random
 import secrets
 from collections.abc import Callable, Sequence
+from itertools import count
 from string import ascii_uppercase
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from enginescope.model.run import OutcomeKind, Run
 from enginescope.model.turn import Turn
 from enginescope.runner.session import Sink, Watcher, run_jobs
 from enginescope.stats.deciding import LOOKS
+from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
@@ -45,7 +47,7 @@ class Pacing(Record, frozen=True, kw_only=True):
     decided : callable (sides) -> bool
         Asked after each of `looks`, with the runs of each side so far.
     looks : tuple of int
-        Complete rounds after which it is asked; the last is the most there are.
+        Rounds that count (`stats.steady_rounds`) after which it is asked; it ends with the last.
     seed : int
         Of the orders.
     is_vain : callable (sides) -> bool
@@ -92,7 +94,9 @@ def run_interleaved(
     """Measure every job once a round, each time in a fresh process, until it is decided.
 
     A process that fails is a run like any other; its round does not count, and up to a quarter of
-    the rounds is made up for. Layers are profiled, and engines rebuilt, in the first round alone.
+    the rounds is made up for. Nor does a round count in which a process was disturbed; at most as
+    many more are measured as there are rounds. Layers are profiled, and engines rebuilt, in the
+    first round alone.
 
     Parameters
     ----------
@@ -124,8 +128,8 @@ def run_interleaved(
     draw = random.Random(pacing.seed)  # noqa: S311 - an order to be repeated, no secret
     comparison = secrets.token_hex(4)
     sides: list[list[Run]] = [[] for _ in jobs]
-    complete = 0
-    for number in range(pacing.looks[-1] + pacing.looks[-1] // _SPARE_SHARE):
+    tally = _Tally(pacing.looks)
+    for number in count():
         order = draw.sample(range(len(jobs)), len(jobs))
         for place, side in enumerate(order):
             turn = Turn(
@@ -133,13 +137,52 @@ def run_interleaved(
             )
             sides[side].append(_process(_of_round(jobs[side], number), turn, sink, command, watch))
         so_far = tuple(map(tuple, sides))
-        whole = all(runs[-1].outcome.kind is OutcomeKind.OK for runs in sides)
-        complete += whole
-        if is_given_up(so_far) or complete >= pacing.looks[-1]:
-            break
-        if whole and _may_end(pacing, complete, so_far):
+        tally.add([runs[-1] for runs in so_far])
+        if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
             break
     return so_far
+
+
+class _Tally:
+    """Which rounds count so far, and which look is next."""
+
+    def __init__(self, looks: tuple[int, ...]) -> None:
+        self._looks = looks
+        self._measured = 0
+        self._asked = 0
+        self._uncertainties_pct: list[list[float | None]] = []
+
+    def add(self, runs: Sequence[Run]) -> None:
+        """Take a round's runs, one a side."""
+        self._measured += 1
+        if all(run.outcome.kind is OutcomeKind.OK for run in runs):
+            self._uncertainties_pct.append([_uncertainty_pct(run) for run in runs])
+
+    @property
+    def complete(self) -> int:
+        return len(self._uncertainties_pct)
+
+    @property
+    def counting(self) -> int:
+        return sum(steady_rounds(list(zip(*self._uncertainties_pct, strict=True))))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last look is reached, or all that is made up for is used up."""
+        most, counting = self._looks[-1], self.counting
+        spare = most // _SPARE_SHARE + min(self.complete - counting, most)
+        return counting >= most or self._measured >= most + spare
+
+    def looks_now(self) -> bool:
+        """Whether a look is reached that was not asked at yet; it then was."""
+        due = sum(one <= self.counting for one in self._looks)
+        is_new, self._asked = due > self._asked, max(due, self._asked)
+        return is_new
+
+
+def _uncertainty_pct(run: Run) -> float | None:
+    headline = run.headline
+    return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
 
 
 def is_given_up(sides: Sides) -> bool:
@@ -147,10 +190,12 @@ def is_given_up(sides: Sides) -> bool:
     return any(map(_is_hopeless, sides))
 
 
-def _may_end(pacing: Pacing, complete: int, sides: Sides) -> bool:
-    if complete == 1 and pacing.is_vain(sides):
+def _may_end(pacing: Pacing, tally: _Tally, sides: Sides) -> bool:
+    if any(runs[-1].outcome.kind is not OutcomeKind.OK for runs in sides):
+        return False
+    if tally.complete == 1 and pacing.is_vain(sides):
         return True
-    return complete in pacing.looks and pacing.decided(sides)
+    return tally.looks_now() and pacing.decided(sides)
 
 
 def _of_round(job: Job, number: int) -> Job:

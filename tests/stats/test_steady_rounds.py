@@ -1,0 +1,56 @@
+"""Rounds that count, and those in which something disturbed a process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.stats.ratio import ratio_of_rounds
+from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
+
+QUIET = (0.3, 0.5, 0.2, 0.4)
+
+
+def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
+    assert steady_rounds([QUIET, QUIET]) == (True,) * 4
+    assert steady_rounds([(0.3, 9.0, 0.2, 0.4), QUIET]) == (True, False, True, True)
+    assert steady_rounds([QUIET, (0.3, 0.5, 0.2, 9.0)]) == (True, True, True, False)
+
+
+def test_what_is_always_uncertain_counts_all_the_same() -> None:
+    assert all(steady_rounds([(9.0, 12.0, 8.0, 15.0)] * 2))
+    assert steady_rounds([(9.0, 12.0, 8.0, 40.0)] * 2) == (True, True, True, False)
+
+
+def test_what_is_not_known_is_no_sign_of_load() -> None:
+    assert steady_rounds([(None, 0.3, 9.0), (None, None, None)]) == (True, True, False)
+    assert uncertainty_pct(np.ones(3)) is None
+    assert steady_rounds([(), ()]) == ()
+
+
+def test_some_round_always_counts() -> None:
+    draw = np.random.default_rng(5)
+    for _ in range(200):
+        rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
+        assert any(steady_rounds(rows))
+
+
+def test_uncertainty_is_half_of_the_interval() -> None:
+    values = 1 + 0.1 * np.random.default_rng(6).standard_normal(400)
+    assert uncertainty_pct(values) == pytest.approx(1.25, rel=0.3)  # 1.253 × 2 × 10 % / √400
+
+
+def test_left_out_rounds_leave_the_interval_right_and_narrower() -> None:
+    """Bursts of load move a median and widen its interval; both sides' alike."""
+    draw = np.random.default_rng(7)
+    widths, held = {True: [], False: []}, {True: 0, False: 0}
+    for _ in range(300):
+        bursts = draw.random((2, 20)) < 0.25
+        logs = draw.normal(0, 0.01, (2, 20)) + bursts * draw.exponential(0.2, (2, 20))
+        steady = np.array(steady_rounds(np.where(bursts, 10.0, 1.0).tolist()))
+        for left_out, some in ((True, steady), (False, np.ones(20, bool))):
+            found = ratio_of_rounds(*np.exp(logs[:, some]), confidence=0.9).interval
+            held[left_out] += found.low <= 1 <= found.high
+            widths[left_out].append(found.high - found.low)
+    assert np.median(widths[True]) < 0.6 * np.median(widths[False])
+    assert held[True] >= 0.87 * 300
