@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from enginescope.analysis.measured_sides import MeasuredComparison
+from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.backends.base import Progress
 from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.model.job import Job
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.model.turn import Turn
-from enginescope.render.verdict_phrases import headline_sentence
+from enginescope.render.verdict_phrases import headline_sentence, kind_text, ratio_text
 from enginescope.runner.interleaved import TurnWatcher
 
 
@@ -35,10 +35,10 @@ class RoundsProgress(JobProgress):
 
     def looked(self, found: MeasuredComparison, rounds: int) -> None:
         """Say what a look has shown."""
-        said = "; ".join(headline_sentence(pair) for pair in found.pairs)
-        self._so_far = f"after {rounds} rounds: {said}"
+        self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, found.pairs))}"
         if not self._quiet and not self._live:
-            self._line(self._so_far)
+            said = "; ".join(headline_sentence(pair) for pair in found.pairs)
+            self._line(f"after {rounds} rounds: {said}")
 
     def ended(self, run: Run) -> None:
         """Say that a process has failed; of others the screen at the end tells."""
@@ -58,3 +58,8 @@ class RoundsProgress(JobProgress):
         place = f"round {turn.round + 1} of at most {self._most} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
+
+
+def _brief(pair: MeasuredPair) -> str:
+    verdict = pair.headline
+    return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"

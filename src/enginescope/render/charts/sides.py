@@ -109,7 +109,8 @@ def _medians(found: MeasuredComparison) -> list[Spec]:
 def _colored(labels: list[str]) -> Spec:
     colors = [_COLORS[at % len(_COLORS)] for at in range(len(labels))]
     scale = {"domain": labels, "range": colors}
-    return {"field": "side", "type": "nominal", "title": "side", "scale": scale}
+    legend = {"symbolOpacity": 1}  # areas are pale, their marks in the legend need not be
+    return {"field": "side", "type": "nominal", "title": "side", "scale": scale, "legend": legend}
 
 
 def _dashed(labels: list[str]) -> Spec:
