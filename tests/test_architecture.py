@@ -37,6 +37,7 @@ HEAVY = {
         "backends/trtexec/onnx_inputs.py",
         "runner/sample_models.py",
         "formats/onnx_graph.py",
+        "formats/onnx_precision.py",
         "formats/tensor_files.py",
     },
     "onnxruntime": {"backends/onnxruntime"},

@@ -193,6 +193,16 @@ class _Output:
                     evidence={"dtype": dtype.value, "reference": reference_dtype.value},
                 )
             )
+        ranks = self._ranks
+        if ranks is not None and ranks.top1 < ranks.rows:
+            made.append(
+                Notice(
+                    code="W-BEST-CLASS",
+                    message=f"{self._name}: the best class is another in "
+                    f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
+                    evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
+                )
+            )
         if accepts_noise(self._errors, self._tolerance):
             made.append(
                 Notice(

@@ -30,6 +30,7 @@ _PHASES = {
     "steady_state": "measuring",
     "telemetry": "sampling the GPU",
     "layer_profile": "profiling layers",
+    "answers": "answering",
 }
 
 

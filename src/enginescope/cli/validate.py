@@ -1,0 +1,261 @@
+"""``enginescope validate``: do models and engines still give the right answers?"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from enginescope.cli.options import (
+    DURATION_MS,
+    INPUT,
+    MOST_ITEMS,
+    RANGE,
+    SIZE,
+    json_option,
+    note,
+    store_option,
+)
+from enginescope.cli.validate_options import (
+    TOLERANCE,
+    WIDE_SHAPE,
+    image_options,
+    preprocessing_of,
+)
+from enginescope.core.errors import UsageError
+from enginescope.model.job import Workload
+
+if TYPE_CHECKING:
+    from enginescope.analysis.validation import Validation
+    from enginescope.cli.validation_run import Plan
+    from enginescope.model.sample_set import Sample
+
+EXIT_WRONG = 1
+EXIT_RUN_FAILED = 3
+_RANDOM_SAMPLES = 8
+
+
+@click.command("validate")
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    help="Backend of the sides; repeat for several.  [default: ort-cpu; trt for an engine]",
+)
+@click.option(
+    "--reference",
+    metavar="BACKEND|MODEL|ENGINE|DIR",
+    help="What is right.  [default: a data set's outputs, else the first model on ort-cpu]",
+)
+@click.option(
+    "--data",
+    "data",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Samples: data sets, npy, npz, raw, pb, pictures, or folders of them.  "
+    "[default: test_data_set_* beside the first model, else random]",
+)
+@click.option("--random", "is_random", is_flag=True, help="Random samples, whatever is there.")
+@click.option(
+    "--samples",
+    "count",
+    type=click.IntRange(1),
+    help=f"So many random ones, or the first of the data.  [default: {_RANDOM_SAMPLES}; all]",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--input-shape",
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=WIDE_SHAPE,
+    help="Shape of an input; an input named again makes a second set of samples.",
+)
+@click.option("--batch", type=click.IntRange(1, MOST_ITEMS), help="Of dynamic first dimensions.")
+@click.option("--input", "files", multiple=True, type=INPUT, help="Values of an input, always.")
+@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
+@click.option("--tolerance", metavar="PRECISION", help="Limits of fp32, tf32, fp16, int8, …")
+@click.option("--rtol", multiple=True, type=TOLERANCE, help="In place of those limits.")
+@click.option("--atol", multiple=True, type=TOLERANCE, help="In place of those limits.")
+@click.option(
+    "--percent-mismatch",
+    "mismatch",
+    multiple=True,
+    type=TOLERANCE,
+    help="Elements beyond atol + rtol × |reference| that may be.",
+)
+@click.option("--percent", type=click.FloatRange(0), help="Count relative errors beyond.  [1]")
+@image_options
+@click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile of engines.")
+@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
+@click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
+@click.option("--memory-limit", type=SIZE, help="Of one side.")
+@click.option(
+    "--output",
+    "-o",
+    "output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+)
+@click.option("--skip-output-save", is_flag=True, help="No samples/ in it.")
+@store_option
+@json_option
+def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
+    """Compare the answers of MODELS with a reference, given the same inputs.
+
+    Every side answers in a fresh process. Exit code 1: an output is not within its limits.
+    """
+    from enginescope.cli.bench import command_line
+    from enginescope.store.archive import Store
+
+    options["store"] = Store(options["store_folder"])
+    typed, output = command_line(), _output_folder(options, models)
+    with _work_folder(output, skips=options["skip_output_save"]) as folder:
+        plan = _plan(models, backends, options, folder, output)
+        found, failed = _validated(plan, quiet=options["as_json"])
+        created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        found = msgspec.structs.replace(found, command=typed, created=created)
+        if output is not None:
+            from enginescope.cli.validation_files import write_files
+
+            write_files(found, output)
+    _present(found, output, as_json=options["as_json"])
+    if failed:
+        return EXIT_RUN_FAILED
+    return 0 if found.passes else EXIT_WRONG
+
+
+def _plan(
+    models: tuple[Path, ...],
+    backends: tuple[str, ...],
+    options: dict[str, Any],
+    folder: Path,
+    output: Path | None,
+) -> Plan:
+    from enginescope.analysis.output_tolerance import ToleranceRequest, tolerance_named
+    from enginescope.cli.validation_run import Plan
+    from enginescope.cli.validation_sides import sides_of
+
+    samples, shapes = _samples(models[0], options)
+    workload = Workload(
+        batch=options["batch"],
+        seed=options["seed"],
+        shapes=shapes,
+        files=options["files"],
+        ranges=options["ranges"],
+    )
+    named = options["tolerance"]
+    return Plan(
+        sides=sides_of(models, backends, options, workload, samples),
+        samples=samples,
+        preprocessing=preprocessing_of(options),
+        folder=str(folder),
+        keeps_inputs=output is not None,
+        tolerance=tolerance_named(named).name if named else None,
+        asked=ToleranceRequest(
+            rtol=options["rtol"],
+            atol=options["atol"],
+            mismatch_pct=options["mismatch"],
+            percent=options["percent"],
+        ),
+    )
+
+
+def _samples(model: Path, options: dict[str, Any]) -> tuple[tuple[Sample, ...], tuple[Any, ...]]:
+    from enginescope.runner.sample_sources import data_sets_beside, random_samples, samples_in
+
+    if options["is_random"] and options["data"]:
+        raise UsageError("--random and --data", why="each alone says what the samples are")
+    count, shapes = options["count"], options["shapes"]
+    varied = len({one.name for one in shapes}) < len(shapes)
+    beside = () if options["is_random"] or shapes or options["files"] else data_sets_beside(model)
+    paths = options["data"] or beside
+    if not paths:
+        return random_samples(count or _RANDOM_SAMPLES, options["seed"], shapes)
+    if varied:
+        raise UsageError("an input with several shapes", why="the data have shapes of their own")
+    found = samples_in(paths, image_input=options["image_input"])
+    if found.skipped:
+        shown = ", ".join(found.skipped[:3]) + (" …" if len(found.skipped) > 3 else "")
+        note(f"{len(found.skipped):,} files are no samples: {shown}")
+    return found.samples[:count], shapes
+
+
+def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, bool]:
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.validation_progress import ValidationProgress
+    from enginescope.cli.validation_run import ValidationRun
+
+    with ending_in_order(), ValidationProgress(len(plan.samples), quiet=quiet) as progress:
+        doing = ValidationRun(plan, progress.watch)
+        doing.bindings()
+        doing.answers()
+        return doing.compared(progress.comparing), doing.failed
+
+
+def _present(found: Validation, output: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        from enginescope.render.validate_data import output_diff_json
+
+        sys.stdout.buffer.write(output_diff_json(found))
+        sys.stdout.flush()
+        return
+    from enginescope.render.text import show
+    from enginescope.render.validate_text import validate_text
+
+    width = shutil.get_terminal_size().columns
+    show(validate_text(found, width=width, files=str(output) if output else None))
+
+
+def _output_folder(options: dict[str, Any], models: tuple[Path, ...]) -> Path | None:
+    """Return the folder for files, made; nothing goes beside what is read.
+
+    Raises
+    ------
+    UsageError
+        It is the folder of a model or of the data, or cannot be written.
+    """
+    output: Path | None = options["output"]
+    if output is None:
+        if options["skip_output_save"]:
+            raise UsageError("--skip-output-save", why="without --output nothing is kept")
+        return None
+    given = options["reference"]
+    read = [one.resolve().parent for one in models]
+    read += [one.resolve() if one.is_dir() else one.resolve().parent for one in options["data"]]
+    read += [Path(given).resolve()] if given and Path(given).is_dir() else []
+    if output.resolve() in read:
+        raise UsageError(f"output {output}", why="models or data lie in it", hint="a new folder")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output {output}", why=error.strerror or str(error)) from error
+    return output.resolve()
+
+
+@contextmanager
+def _work_folder(output: Path | None, *, skips: bool) -> Iterator[Path]:
+    """Yield where the answers go: ``samples/`` of the output, else a folder that goes again."""
+    if output is not None and not skips:
+        samples = output / "samples"
+        if samples.exists() and any(samples.iterdir()):
+            raise UsageError(
+                f"output {output}", why="it has samples already", hint="another folder"
+            )
+        samples.mkdir(exist_ok=True)
+        yield samples
+        return
+    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

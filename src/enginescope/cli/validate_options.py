@@ -1,0 +1,100 @@
+"""Parameter types of ``validate``, and what becomes of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from enginescope.analysis.output_tolerance import parse_tolerance
+from enginescope.cli.options import Parsed, parse_shape
+from enginescope.core.errors import UsageError
+from enginescope.model.job import InputShape
+from enginescope.model.sample_set import Preprocessing
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def parse_wide_shape(text: str) -> InputShape:
+    """Return ``NAME:1x3x224x224`` or ``NAME:1,3,224,224``."""
+    name, colon, dims = text.rpartition(":")
+    return parse_shape(f"{name}{colon}{dims.replace(',', 'x')}")
+
+
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Return ``0.485,0.456,0.406``."""
+    try:
+        return tuple(float(one) for one in text.split(","))
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no list of numbers", hint="as in 0.485,0.456,0.406"
+        ) from None
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Return ``HEIGHTxWIDTH``."""
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(one.isdecimal() and int(one) > 0 for one in parts):
+        raise UsageError(f"{text!r} is not HEIGHTxWIDTH", hint="as in 480x640")
+    return int(parts[0]), int(parts[1])
+
+
+TOLERANCE = Parsed("[OUTPUT:]NUMBER", parse_tolerance)
+WIDE_SHAPE = Parsed("NAME:DIMS", parse_wide_shape)
+NUMBERS = Parsed("A,B,C", parse_numbers)
+PIXELS = Parsed("HxW", parse_size)
+#: Of ImageNet, which most models that see pictures were trained with.
+_PRESETS = {
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "plain": ((0.0,), (1.0,)),
+    "signed": ((0.5,), (0.5,)),
+}
+
+
+def image_options(function: F) -> F:
+    """Add what makes inputs of pictures."""
+    for add in (
+        click.option("--image-input", metavar="NAME", help="Input that pictures are for."),
+        click.option("--image-size", type=PIXELS, help="Where the model leaves it open."),
+        click.option("--image-fit", type=click.Choice(["stretch", "crop", "pad"])),
+        click.option("--image-filter", type=click.Choice(["nearest", "bilinear", "bicubic"])),
+        click.option("--image-colours", type=click.Choice(["rgb", "bgr"])),
+        click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of picture inputs."),
+        click.option(
+            "--normalise",
+            type=click.Choice(list(_PRESETS)),
+            default="plain",
+            show_default=True,
+            help="Of pictures: 0…1, −1…1, or ImageNet's mean and deviation.",
+        ),
+        click.option("--image-divisor", type=click.FloatRange(0, min_open=True)),
+        click.option("--image-mean", type=NUMBERS),
+        click.option("--image-std", type=NUMBERS),
+    ):
+        function = add(function)
+    return function
+
+
+def preprocessing_of(options: dict[str, Any]) -> Preprocessing:
+    """Return what the options say of pictures.
+
+    Raises
+    ------
+    UsageError
+        A deviation of 0.
+    """
+    mean, std = _PRESETS[options["normalise"]]
+    usual = Preprocessing()
+    if options["image_std"] and 0 in options["image_std"]:
+        raise UsageError("--image-std", why="nothing can be divided by 0")
+    return Preprocessing(
+        fit=options["image_fit"] or usual.fit,
+        filter=options["image_filter"] or usual.filter,
+        colours=options["image_colours"] or usual.colours,
+        layout=options["layout"] or usual.layout,
+        divisor=options["image_divisor"] or usual.divisor,
+        mean=options["image_mean"] or mean,
+        std=options["image_std"] or std,
+        size=options["image_size"],
+    )

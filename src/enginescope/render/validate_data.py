@@ -1,0 +1,104 @@
+"""A comparison of answers as JSON: by output over all samples, and by sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from enginescope._version import __version__
+from enginescope.analysis.element_errors import HISTOGRAM_EDGES
+from enginescope.analysis.output_diff import OutputDiff, SampleDiff
+from enginescope.analysis.ulp_distance import ULP_EDGES
+from enginescope.analysis.validation import ValidatedSide, Validation
+
+
+def output_diff_json(found: Validation) -> bytes:
+    """Return what every output of every side comes to, over all samples."""
+    return _encoded(
+        {
+            "enginescope": __version__,
+            "created": found.created,
+            "command": found.command,
+            "passes": found.passes,
+            "reference": found.reference,
+            "reference_note": found.reference_note,
+            "num_samples": len(found.samples),
+            "error_histogram_edges": HISTOGRAM_EDGES,
+            "ulp_histogram_edges": ULP_EDGES,
+            "sides": [_side(one) for one in found.sides],
+            "notices": found.notices,
+        }
+    )
+
+
+def per_sample_json(found: Validation) -> bytes:
+    """Return the figures of every sample, output and side."""
+    return _encoded(
+        {
+            "reference": found.reference,
+            "sides": [
+                {
+                    "side": one.label,
+                    "samples": [_sample(each) for each in one.diff.samples] if one.diff else [],
+                }
+                for one in found.sides
+            ],
+        }
+    )
+
+
+def _side(one: ValidatedSide) -> dict[str, Any]:
+    diff = one.diff
+    return {
+        "side": one.label,
+        "passes": one.passes,
+        "tolerance": one.tolerance,
+        "tolerance_why": one.tolerance_why,
+        "failure": one.failure,
+        "binding_differences": one.bindings,
+        "worst": _sample(diff.worst) if diff and diff.worst else None,
+        "outputs": [_output(each) for each in diff.outputs] if diff else [],
+    }
+
+
+def _output(one: OutputDiff) -> dict[str, Any]:
+    ranks = one.ranks
+    return {
+        "name": one.name,
+        "passes": one.passes,
+        "reasons": one.reasons,
+        "dtype": one.dtype,
+        "reference_dtype": one.reference_dtype,
+        "shapes": one.shapes,
+        "samples": one.samples,
+        **_figures(one.figures),
+        "top1_agreement_pct": ranks.top1_pct if ranks else None,
+        "top5_agreement_pct": ranks.top5_pct if ranks else None,
+        "samples_nearer_to_another_reference": one.astray,
+        "error_histogram": one.errors,
+        "zero_errors": one.zero_errors,
+        "ulp_histogram": one.ulps,
+        "channels": one.channels,
+        "tolerance": one.tolerance,
+        "notices": one.notices,
+    }
+
+
+def _sample(one: SampleDiff) -> dict[str, Any]:
+    return {
+        "sample": one.sample,
+        "name": one.name,
+        "output": one.output,
+        "shape": one.shape,
+        "breaks": one.reason,
+        **_figures(one.figures),
+    }
+
+
+def _figures(figures: Any) -> dict[str, Any]:
+    return dict(msgspec.to_builtins(figures)) if figures is not None else {}
+
+
+def _encoded(value: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

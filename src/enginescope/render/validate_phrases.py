@@ -1,0 +1,110 @@
+"""A comparison of answers in words and cells."""
+
+from __future__ import annotations
+
+from enginescope.analysis.binding_check import BindingDifference
+from enginescope.analysis.output_diff import OutputDiff, SideDiff
+from enginescope.analysis.validation import ValidatedSide, Validation
+from enginescope.render.figures import UNKNOWN, figure
+
+
+def answer(found: Validation) -> str:
+    """Return the answer in one sentence."""
+    if len(found.sides) == 1:
+        return side_answer(found.sides[0])
+    passed = sum(one.passes for one in found.sides)
+    if passed == len(found.sides):
+        return f"All {passed} sides pass"
+    return f"{len(found.sides) - passed} of {len(found.sides)} sides do not pass"
+
+
+def side_answer(side: ValidatedSide) -> str:
+    """Return a side's answer in one sentence."""
+    if side.failure:
+        return f"{side.label} could not answer"
+    if side.diff is None:
+        return f"{side.label} fails: its inputs are not the reference's"
+    outputs = side.diff.outputs
+    if side.passes:
+        exact = all(one.figures and one.figures.unequal == 0 for one in outputs)
+        how = "equal to the reference" if exact else f"within the limits of {_limits(outputs)}"
+        return f"{side.label} passes: {_counted(len(outputs), 'output')} {how}"
+    bad = [one for one in outputs if not one.passes]
+    first = bad[0].reasons[0].code if bad else "no outputs"
+    names = ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
+    return f"{side.label} fails: {names} ({first})" if bad else f"{side.label} fails: {first}"
+
+
+def _limits(outputs: tuple[OutputDiff, ...]) -> str:
+    return ", ".join(
+        dict.fromkeys(
+            "--atol and --rtol" if one.tolerance.is_given else one.tolerance.name for one in outputs
+        )
+    )
+
+
+def bindings_text(found: Validation) -> str:
+    """Return in one line whether everyone takes and gives the same tensors."""
+    counts = f"{_counted(len(found.inputs), 'input')}, {_counted(len(found.outputs), 'output')}"
+    blocked = [one.label for one in found.sides if one.blocked]
+    if blocked:
+        return f"incompatible: {', '.join(blocked)}"
+    if any(one.bindings for one in found.sides):
+        return f"compatible, with differences: {counts}"
+    return f"the same: {counts}"
+
+
+def difference_text(one: BindingDifference) -> str:
+    """Return a difference of bindings as a phrase."""
+    what = f"{one.role} {one.name}"
+    if one.what == "missing":
+        return f"{what} is missing here"
+    if one.what == "extra":
+        return f"{what} is in this side alone"
+    return f"{what} is {one.side}, {one.reference} in the reference"
+
+
+def worst_text(diff: SideDiff) -> str | None:
+    """Return which sample is farthest from its reference."""
+    worst = diff.worst
+    if worst is None:
+        return None
+    if worst.figures is None:
+        return f"sample {worst.sample} ({worst.name}): {worst.output}, {worst.reason}"
+    ratio = worst.figures.error_to_spread
+    if not worst.figures.unequal:
+        return None
+    how = f"err ÷ spread {error_text(ratio)}" if ratio is not None else "not equal"
+    return f"sample {worst.sample} ({worst.name}): {worst.output}, {how}"
+
+
+def output_row(one: OutputDiff) -> tuple[str, ...]:
+    """Return name, verdict, largest and mean error, error ÷ spread, cosine, top-1."""
+    mark = "ok" if one.passes else "✗"
+    found = one.figures
+    if found is None:
+        return (one.name, mark, *[UNKNOWN] * 5)
+    top1 = one.ranks.top1_pct if one.ranks else None
+    return (
+        one.name,
+        mark,
+        error_text(found.max_abs_error),
+        error_text(found.mean_abs_error),
+        error_text(found.error_to_spread),
+        cosine_text(found.cosine),
+        figure(top1, 3),
+    )
+
+
+def error_text(value: float | None) -> str:
+    """Return an error to three figures; its power of ten where it is small."""
+    return UNKNOWN if value is None else f"{value:.3g}"
+
+
+def cosine_text(value: float | None) -> str:
+    """Return a cosine with the digits that tell it from 1."""
+    return UNKNOWN if value is None else f"{value:.6f}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

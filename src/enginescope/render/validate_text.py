@@ -1,0 +1,97 @@
+"""A comparison of answers on the terminal: the answer, then the figures, then why."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.output_diff import OutputDiff
+from enginescope.analysis.validation import ValidatedSide, Validation
+from enginescope.render.phrases import shorten
+from enginescope.render.text import label_row, notice_lines, table
+from enginescope.render.validate_phrases import (
+    answer,
+    bindings_text,
+    difference_text,
+    output_row,
+    side_answer,
+    worst_text,
+)
+
+_NARROW = 76
+_LEAST_NAME = 12
+_FIGURE_COLUMNS = 54
+
+
+def validate_text(
+    found: Validation, *, width: int = 80, files: str | None = None
+) -> RenderableType:
+    """Return the screen.
+
+    Parameters
+    ----------
+    files : str, optional
+        Folder of the files that were written.
+    """
+    lines: list[RenderableType] = [Text(answer(found), style="bold"), Text()]
+    lines.append(label_row("reference", found.reference))
+    if found.reference_note:
+        lines.append(label_row("", found.reference_note))
+    lines.append(label_row("samples", _samples(found)))
+    lines.append(label_row("bindings", bindings_text(found)))
+    for side in found.sides:
+        lines += [Text(), *_side(side, width, alone=len(found.sides) == 1)]
+    lines += [Text(), *notice_lines(found.notices)]
+    where = f"files: {files}" if files else "files and a page: --output DIR"
+    lines.append(Text(f"  {where}"))
+    return Group(*lines)
+
+
+def _samples(found: Validation) -> str:
+    names = found.samples
+    if len(names) <= 3:
+        return f"{len(names):,}: {'; '.join(names)}"
+    return f"{len(names):,}: {names[0]} … {names[-1]}"
+
+
+def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableType]:
+    head = side.label if alone else side_answer(side)
+    lines: list[RenderableType] = [Text(head, style="" if alone else "bold")]
+    lines.append(label_row("limits", f"{side.tolerance}: {side.tolerance_why}"))
+    lines += [label_row("differs", difference_text(one)) for one in side.bindings]
+    if side.failure:
+        lines.append(label_row("failed", side.failure))
+    if side.diff is None:
+        return lines
+    lines += _figures(side.diff.outputs, width)
+    for one in side.diff.outputs:
+        lines += [_reason(one, text.code, text.message) for text in one.reasons]
+    worst = worst_text(side.diff) if side.diff.samples and not alone_sample(side) else None
+    lines += [label_row("worst", worst)] if worst else []
+    notices = [notice for one in side.diff.outputs for notice in one.notices]
+    return [*lines, *notice_lines(notices)]
+
+
+def alone_sample(side: ValidatedSide) -> bool:
+    """Whether there is but one sample, which is then the worst and the best."""
+    return side.diff is not None and len({one.sample for one in side.diff.samples}) == 1
+
+
+def _reason(one: OutputDiff, code: str, message: str) -> RenderableType:
+    return Text(f"  ✗ {one.name}: {message} ({code})")
+
+
+def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType]:
+    with_ranks = any(one.ranks for one in outputs)
+    headers = ["output", "", "max |err|", "mean |err|", "err ÷ spread", "cosine", "top-1 %"]
+    rows = [list(output_row(one)) for one in outputs]
+    if not with_ranks:
+        headers.pop()
+        rows = [row[:-1] for row in rows]
+    if width < _NARROW:  # the mean says least
+        at = headers.index("mean |err|")
+        headers.pop(at)
+        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
+    room = max(_LEAST_NAME, width - _FIGURE_COLUMNS - (9 if with_ranks else 0))
+    rows = [[shorten(row[0], room), *row[1:]] for row in rows]
+    return [Text(), table(headers, rows, right=tuple(headers[2:])), Text()]
