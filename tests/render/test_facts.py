@@ -1,3 +1,8 @@
+import msgspec
+
+from enginescope.model.clock_lock import ClockLock
+from enginescope.model.conditions import Conditions
+from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Device, Environment, Host
 from enginescope.model.job import BackendSpec, InputShape, Job, Mode, Subject, Workload
 from enginescope.model.run import Run
@@ -94,6 +99,25 @@ def test_what_is_known_is_shown() -> None:
     machine = dict(machine_facts(measured_run()))
     assert machine["Other load"] == "0.80 cores busy with other work"
     assert machine["Variable"] == "OMP_NUM_THREADS=2"
+
+
+def test_what_the_machine_was_made_to_do_and_withheld_is_shown() -> None:
+    lock = ClockLock(sm_mhz=1305, memory_mhz=3201)
+    environment = Environment(
+        host=Host(boost=False, smt=True), devices=(Device(name="H200", clock_lock=lock),)
+    )
+    job = msgspec.structs.replace(BARE.job, conditions=Conditions(pinned_cores=(0, 2)))
+    loss = CpuLoss(steal_pct=1.25, throttled_periods=3, periods=40)
+    run = msgspec.structs.replace(BARE, job=job, environment=environment, cpu_loss=loss)
+    assert dict(machine_facts(run)) == {
+        "CPU boost": "off",
+        "Threads of a core": "two (SMT)",
+        "Pinned to": "cores 0, 2",
+        "Time stolen": "1.2 % of the processor time",
+        "Stopped by quota": "3 of 40 periods",
+        "GPU": "H200 · clocks locked: SM 1,305 MHz, memory 3,201 MHz",
+    }
+    assert place_line(run) == "H200 at SM 1,305 MHz, memory 3,201 MHz"
 
 
 def test_mode() -> None:

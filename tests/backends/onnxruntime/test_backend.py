@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -13,6 +14,7 @@ from enginescope.backends.base import Measured, Progress
 from enginescope.backends.onnxruntime.backend import OrtBackend, cpu, cuda, tensorrt
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.model.conditions import Conditions
 from enginescope.model.job import (
     BackendSpec,
     InputRange,
@@ -119,6 +121,18 @@ def test_session_options_reach_the_session(convnet) -> None:
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
     assert options.enable_mem_pattern is False
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, 2), ({"intra_op_num_threads": "1"}, 1)])
+def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> None:
+    """Left to itself the runtime pins a thread to each physical core of the whole machine."""
+    pinned = msgspec.structs.replace(
+        job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1))
+    )
+    session = OrtSession(onnxruntime, pinned, "CPUExecutionProvider")
+    assert session._session.get_session_options().intra_op_num_threads == threads
+    free = OrtSession(onnxruntime, job_for(convnet), "CPUExecutionProvider")
+    assert free._session.get_session_options().intra_op_num_threads == 0
 
 
 def test_data_dependent_outputs(tmp_path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from enginescope.core.errors import UsageError
@@ -48,8 +48,16 @@ def check_options(backend: str, options: Mapping[str, str], *, provider_options:
             )
 
 
-def session_options(ort: Any, options: Mapping[str, str]) -> Any:
-    """Return ``SessionOptions`` with the session's part of `options`; the log quiet."""
+def session_options(ort: Any, options: Mapping[str, str], pinned_cores: Sequence[int] = ()) -> Any:
+    """Return ``SessionOptions`` with the session's part of `options`; the log quiet.
+
+    Parameters
+    ----------
+    pinned_cores : sequence of int
+        Processors that the process is pinned to. Left to itself ONNX Runtime makes a thread for
+        each physical core of the machine and pins it there, whatever the process may use; as many
+        threads as are asked for stay where the process is.
+    """
     made = ort.SessionOptions()
     made.log_severity_level = 3  # errors only: warnings of the runtime are not results
     for key, value in options.items():
@@ -63,6 +71,8 @@ def session_options(ort: Any, options: Mapping[str, str]) -> Any:
             made.execution_mode = _member(ort.ExecutionMode, key, value)
         elif is_session_option(key):
             made.add_session_config_entry(key, value)
+    if pinned_cores and made.intra_op_num_threads == 0:
+        made.intra_op_num_threads = len(pinned_cores)
     return made
 
 

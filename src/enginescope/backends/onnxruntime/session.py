@@ -33,7 +33,7 @@ class OrtSession:
         self._ort = ort
         on_cpu = provider == "CPUExecutionProvider"
         self.gpu = None if on_cpu else job.backend.options.get("device_id", "0")
-        options = session_options(ort, job.backend.options)
+        options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
         request_assignment(options)
         if profile_prefix is not None:
             options.enable_profiling = True

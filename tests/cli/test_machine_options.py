@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from enginescope.cli.machine_options import (
+    parse_clock,
+    parse_cooldown,
+    parse_pin,
+    with_clock_named,
+)
+from enginescope.cli.main import main
+from enginescope.core.errors import UsageError
+from enginescope.model.conditions import Cooldown
+from tests.fakes.fake_gpus import DATA_CENTRE, GPU, FakeGpus
+
+QUICK = ("--on", "fake", "--iterations", "3", "--warmup", "0", "--no-layers", "--json")
+
+
+@pytest.fixture
+def gpus(tmp_path, monkeypatch):
+    """Return a function that makes one GPU, as it is changed."""
+
+    def made(**changes) -> FakeGpus:
+        found = FakeGpus(tmp_path, {GPU: DATA_CENTRE | changes})
+        found.put_in(monkeypatch, tmp_path)
+        return found
+
+    return made
+
+
+def bench(tmp_path, *options: str) -> int:
+    model = tmp_path / "m.onnx"
+    model.touch()
+    return main(["bench", "--store", str(tmp_path / "store"), str(model), *QUICK, *options])
+
+
+def run_of(tmp_path):
+    """Return the one run in the store."""
+    (file,) = (tmp_path / "store" / "runs").glob("*/run.json")
+    return json.loads(file.read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("base", "base"), ("MAX", "max"), ("1305", 1305), ("1305MHz", 1305), ("1305 mhz", 1305)],
+)
+def test_clocks(text, expected) -> None:
+    assert parse_clock(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "fast", "-5", "1305.5", "123456"])
+def test_what_is_no_clock(text) -> None:
+    with pytest.raises(UsageError):
+        parse_clock(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["--lock-clocks", "m.onnx"], ["--lock-clocks=base", "m.onnx"]),
+        (["--lock-clocks", "--on", "trt"], ["--lock-clocks=base", "--on", "trt"]),
+        (["m.onnx", "--lock-clocks"], ["m.onnx", "--lock-clocks=base"]),
+        (["--lock-clocks", "1305", "m.onnx"], ["--lock-clocks", "1305", "m.onnx"]),
+        (["--lock-clocks=max"], ["--lock-clocks=max"]),
+    ],
+)
+def test_a_model_behind_it_is_no_clock(given, read) -> None:
+    assert with_clock_named(given) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "temperature_c", "limit_s"),
+    [("60", 60, 180), ("60,2min", 60, 120), ("55.5C,500ms", 55.5, 0.5), ("60 °C", 60, 180)],
+)
+def test_cooldowns(text, temperature_c, limit_s) -> None:
+    assert parse_cooldown(text) == Cooldown(temperature_c=temperature_c, limit_s=limit_s)
+
+
+@pytest.mark.parametrize("text", ["", "hot", "0", "200", "60,", "60,5", "-3"])
+def test_what_is_no_cooldown(text) -> None:
+    with pytest.raises(UsageError):
+        parse_cooldown(text)
+
+
+def test_pins() -> None:
+    assert parse_pin("0,2-4") == (0, 2, 3, 4)
+    with pytest.raises(UsageError, match="no list of cores"):
+        parse_pin("one")
+
+
+def test_a_run_says_what_its_clocks_were_held_at(tmp_path, gpus, capfd) -> None:
+    machine = gpus()
+    assert bench(tmp_path, "--lock-clocks", "1305") == 0
+    (device,) = run_of(tmp_path)["environment"]["devices"]
+    assert device["clock_lock"] == {"sm_mhz": 1305, "memory_mhz": 3201}
+    assert machine.is_free()
+    assert [call for call, _ in machine.calls()] == [
+        "lock_sm",
+        "lock_memory",
+        "reset_sm",
+        "reset_memory",
+    ]
+
+
+def test_without_the_right_nothing_is_measured(tmp_path, gpus, capfd) -> None:
+    gpus(refuses={"lock_sm": 4})
+    assert bench(tmp_path, "--lock-clocks", "1305") == 2
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "NVML wants root" in shown.err
+    assert f"sudo nvidia-smi -i {GPU} -lgc 1305,1305" in shown.err
+    assert list((tmp_path / "store" / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [("--lock-clocks",), ("--cooldown", "50")])
+def test_no_gpu(tmp_path, monkeypatch, capfd, option) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
+    assert bench(tmp_path, *option) == 2
+    assert "no GPU of these jobs is seen" in capfd.readouterr().err
+
+
+def test_a_gpu_without_a_thermometer(tmp_path, gpus, capfd) -> None:
+    gpus(temperatures=[])
+    assert bench(tmp_path, "--cooldown", "50") == 2
+    assert "does not tell its temperature" in capfd.readouterr().err
+
+
+def test_a_gpu_that_stays_warm(tmp_path, gpus, capfd) -> None:
+    gpus(temperatures=[71])
+    assert bench(tmp_path, "--cooldown", "60,100ms") == 0
+    run = run_of(tmp_path)
+    assert "W-COOLDOWN" in [one["code"] for one in run["notices"]]
+    assert run["phases"][0]["name"] == "cooldown"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no process")
+def test_a_pinned_worker(tmp_path, capfd) -> None:
+    core = max(os.sched_getaffinity(0))
+    assert bench(tmp_path, "--pin", str(core)) == 0
+    run = run_of(tmp_path)
+    assert run["job"]["conditions"]["pinned_cores"] == [core]
+    assert run["environment"]["host"]["cores_usable"] == 1
+
+
+def test_a_core_that_there_is_not(tmp_path, capfd) -> None:
+    assert bench(tmp_path, "--pin", "60000") == 2
+    shown = capfd.readouterr().err
+    assert "no core 60000 to use here" in shown
+    assert "usable: " in shown
