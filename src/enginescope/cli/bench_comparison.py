@@ -102,7 +102,7 @@ class Comparing:
 
             def decided(sides: Sides) -> bool:
                 found = self.found(sides)
-                progress.looked(found, min(len(side.measured) for side in found.sides))
+                progress.looked(found, _complete(found))
                 return found.is_decided
 
             pacing = Pacing(
@@ -134,6 +134,12 @@ class Comparing:
         from enginescope.analysis.measured_sides import compare_sides
 
         return compare_sides(self.sides(sides), self._terms, self._floors)
+
+
+def _complete(found: MeasuredComparison) -> int:
+    """Return how many rounds all sides have."""
+    rounds = [{run.turn.round for run in side.measured if run.turn} for side in found.sides]
+    return len(set.intersection(*rounds))
 
 
 def _is_vain(found: MeasuredComparison) -> bool:

@@ -55,7 +55,9 @@ class RoundsProgress(JobProgress):
     def _show(self, turn: Turn, job: Job, doing: str) -> None:
         if self._live is None:
             return
-        place = f"round {turn.round + 1} of at most {self._most} · {turn.side} {job_text(job)}"
+        number = turn.round + 1
+        of = f"of at most {self._most}" if number <= self._most else "for one that was lost"
+        place = f"round {number} {of} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
 
