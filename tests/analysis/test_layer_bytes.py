@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from enginescope.analysis.layer_bytes import add_known, layer_bytes
@@ -40,6 +41,20 @@ def test_what_a_constant_layer_writes_is_a_weight_even_without_bindings() -> Non
     assert plan.io == ()
     found = layer_bytes(plan)[1]
     assert (found.activation_bytes, found.weights_bytes) == (32, 16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("Myelin", "part"), ("DLA", "{ForeignNode[conv...relu]}")]
+)
+def test_weights_inside_a_whole_part_are_not_known(kind: str, name: str) -> None:
+    x, y, z = (tensor(one, 4) for one in "xyz")
+    part = msgspec.structs.replace(layer(0, [x], [y], kind), name=name)
+    plan = plan_of(part, layer(1, [y], [z]))
+    found = layer_bytes(plan)
+    assert (found[0].weights_bytes, found[0].moved_bytes) == (None, None)
+    assert found[0].activation_bytes == 32
+    assert found[1].weights_bytes == 0
+    assert plan_totals(plan).whole_parts == 1
 
 
 def test_a_circle_of_no_ops_ends() -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from enginescope.analysis.alignment_matching import Group, Matching
 from enginescope.analysis.alignment_order import gaps
 from enginescope.analysis.alignment_side import Shape, Side
+from enginescope.analysis.whole_parts import WHOLE_PARTS
 from enginescope.model.layer_pair import Evidence
 
 #: Score of groups that rest on their neighbours, and on the shapes at their ends or not.
@@ -15,7 +16,6 @@ SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2
 MAX_CHAIN = 16
 
 # A part of the network that TensorRT compiled as one layer.
-_OPAQUE = frozenset({"Myelin", "ForeignNode"})
 
 _Ends = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -86,8 +86,8 @@ def match_opaque(found: Matching) -> None:
     for free_a, free_b in list(gaps(found)):
         one = [each for each in free_a if not found.a.is_reformat(each)]
         other = [each for each in free_b if not found.b.is_reformat(each)]
-        alone_a = len(one) == 1 and found.a.kinds[one[0]] in _OPAQUE
-        alone_b = len(other) == 1 and found.b.kinds[other[0]] in _OPAQUE
+        alone_a = len(one) == 1 and found.a.kinds[one[0]] in WHOLE_PARTS
+        alone_b = len(other) == 1 and found.b.kinds[other[0]] in WHOLE_PARTS
         if one and other and (alone_a or alone_b):
             found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
+from enginescope.analysis.whole_parts import is_whole_part
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
 
@@ -18,7 +19,8 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
         Inputs that are no constants, and outputs. An input that a no-op passes on counts at the
         size that goes into the no-op.
     weights_bytes : int or None
-        Kernels it carries, and constants among its inputs.
+        Kernels it carries, and constants among its inputs. Not known of a layer that stands for a
+        whole part of the network.
     bias_bytes : int or None
         Biases it carries.
     """
@@ -68,7 +70,7 @@ def add_known(*parts: int | None) -> int | None:
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     constants, sources = roles.constants, roles.sources
     activations = [one.nbytes for one in layer.outputs]
-    weights: list[int | None] = []
+    weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
     for one in layer.inputs:
         if one.name in constants:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from enginescope.analysis.layer_bytes import is_bias
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
+from enginescope.analysis.whole_parts import is_whole_part
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
 
@@ -33,6 +34,9 @@ class PlanTotals(Record, frozen=True, kw_only=True):
         input. ``None`` if the size of none is known.
     padded_activation_bytes : int or None
         The same with the padding of vectorised layouts.
+    whole_parts : int
+        Active layers that stand for a whole part of the network: what is inside them, weights and
+        tensors, is in none of the sums.
     unknown_tensors : int
         Uses of tensors and weights whose size is not known, and is missing from the sums.
     """
@@ -45,6 +49,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
     bias_bytes: int | None
     activation_bytes: int | None
     padded_activation_bytes: int | None
+    whole_parts: int
     unknown_tensors: int
 
 
@@ -85,6 +90,7 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
         bias_bytes=_sum(biases),
         activation_bytes=_sum(activations),
         padded_activation_bytes=_sum([tensor.padded_nbytes for tensor in used]),
+        whole_parts=sum(map(is_whole_part, active)),
         unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
     )
 

@@ -128,7 +128,14 @@ def _memory_text(found: Exploration) -> str:
         if totals.unknown_tensors
         else ""
     )
-    return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}"
+    parts = totals.whole_parts
+    inside = (
+        f"; without what is inside {_counted(parts, 'layer')} that"
+        f" {'stands' if parts == 1 else 'stand'} for a whole part of the network"
+        if parts
+        else ""
+    )
+    return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}{inside}"
 
 
 def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str]]:

@@ -74,8 +74,14 @@ def _sizes(subject: PageSubject) -> tuple[Figure, ...]:
     if subject.view.run.plan.source_schema == "names-only":
         return ()
     moved = format_bytes(totals.activation_bytes)
+    parts = totals.whole_parts
+    inside = f"without those inside {parts:,} {'layer' if parts == 1 else 'layers'}"
     return (
-        Figure(label="weights", value=format_bytes(totals.weights_bytes)),
+        Figure(
+            label="weights",
+            value=format_bytes(totals.weights_bytes),
+            note=inside if parts else None,
+        ),
         Figure(label="activations", value=moved, note="read and written"),
     )
 

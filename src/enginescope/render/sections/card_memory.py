@@ -35,11 +35,12 @@ def card_memory(subject: PageSubject) -> Section | None:
 
 
 def _hidden(view: PlanView) -> str | None:
-    """Say that Myelin keeps to itself what is inside its layers."""
-    count = sum("Myelin" in (one.type, one.subtype) for one in view.layers)
+    """Say that what is inside some layers is not in the plan."""
+    count = view.totals.whole_parts
     if not count:
         return None
+    stand = "stands" if count == 1 else "stand"
     return (
-        f"{counted(count, 'Myelin layer')} (ForeignNode): the plan does not tell the weights and "
-        "the intermediate tensors inside, which are missing below."
+        f"{counted(count, 'layer')} {stand} for a whole part of the network (Myelin, ForeignNode): "
+        "the plan does not tell the weights and the tensors inside, which are missing below."
     )

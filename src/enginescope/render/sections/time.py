@@ -40,10 +40,15 @@ def plan_facts(view: RunView) -> Facts:
     if totals is None:
         return ()
     unsized = ("Tensors of unknown size, left out", f"{totals.unknown_tensors:,}")
+    hidden = (
+        "Layers that stand for a whole part, their inside left out",
+        f"{totals.whole_parts:,}",
+    )
     return (
         ("Layers", f"{totals.layers:,}, of which {totals.active_layers:,} do work"),
         ("Weights", format_bytes(totals.weights_bytes)),
         ("Activations read and written", format_bytes(totals.activation_bytes)),
         ("The same with padding", format_bytes(totals.padded_activation_bytes)),
+        *((hidden,) if totals.whole_parts else ()),
         *((unsized,) if totals.unknown_tensors else ()),
     )

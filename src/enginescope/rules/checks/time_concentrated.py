@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from enginescope.analysis.whole_parts import is_whole_part
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 
 _SHARE_PCT = 25.0
 _FEWEST = 4
-_WHOLE_PARTS = frozenset({"Myelin", "ForeignNode"})
 
 
 def _check(view: LintView) -> Iterator[Found]:
@@ -30,7 +30,7 @@ def _check(view: LintView) -> Iterator[Found]:
         share = view.share_pct(view.times_ms.get(layer.index))
         if share is None or share < _SHARE_PCT:
             continue
-        part = layer.type in _WHOLE_PARTS or layer.name.startswith("{ForeignNode")
+        part = is_whole_part(layer)
         yield Found(
             layers=(layer.index,),
             message="takes a quarter of the time or more"
