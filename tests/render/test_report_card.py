@@ -98,7 +98,7 @@ def test_what_myelin_hides_is_said() -> None:
     assert sections_of(run_of(small_plan()))["card-memory"].facts["hidden"] is None
     layers = tuple(replace(one, type="Myelin") for one in small_plan().layers)
     found = sections_of(run_of(replace(small_plan(), layers=layers)))
-    assert found["card-memory"].facts["hidden"].startswith("5 layers stand for a whole part of the network (Myelin")
+    assert found["card-memory"].facts["hidden"].startswith("5 layers stand for a whole part ")
 
 
 def test_one_precision_is_said_once() -> None:
