@@ -3,11 +3,20 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from rich.console import Group
 
 from enginescope.analysis.run_view import RunView
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
-from enginescope.render.text import as_text, runs_table, show, summary, summary_text, table
+from enginescope.render.text import (
+    as_text,
+    notice_lines,
+    runs_table,
+    show,
+    summary,
+    summary_text,
+    table,
+)
 from tests.render.runs import failed_run, imported_run, measured_run
 
 
@@ -138,3 +147,15 @@ def test_sparkline_of_a_single_sample_is_seen() -> None:
         warmup_ms=None,
     )
     assert "█" in summary_text(RunView(measured_run(samples=(one,))))
+
+
+def test_what_makes_a_run_unstable_comes_first_and_loud() -> None:
+    mild = Notice(code="W-A", message="weaker")
+    loud = Notice(code="W-LOAD", message="unstable: 2 of 2", evidence={"unstable": True})
+    told = Group(*notice_lines([mild, loud]))
+    text = as_text(told)
+    assert text.index("unstable") < text.index("weaker")
+    coloured = as_text(told, color=True)
+    line = next(one for one in coloured.splitlines() if "unstable" in one)
+    assert "\x1b[1;31m" in line
+    assert "\x1b[1;31m" not in coloured.replace(line, "")

@@ -227,11 +227,17 @@ def _layers(view: RunView) -> list[RenderableType]:
 def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
     """Return notices as lines, a blank one after them; nothing without any."""
     lines: list[RenderableType] = []
-    for one in notices:
+    for one in sorted(notices, key=lambda one: not _is_unstable(one)):
         warning = one.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
-        lines.append(_hanging(mark, Text(f"{one.message} ({one.code})")))
+        style = "bold red" if _is_unstable(one) else ""
+        lines.append(_hanging(mark, Text(f"{one.message} ({one.code})", style=style)))
     return [*lines, Text()] if lines else []
+
+
+def _is_unstable(notice: Notice) -> bool:
+    """Whether what a notice says makes the figures worthless, not only weaker."""
+    return notice.evidence.get("unstable") is True
 
 
 def _next_steps(view: RunView, width: int, store: str | None) -> Text:
