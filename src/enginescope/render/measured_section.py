@@ -13,6 +13,7 @@ from enginescope.render.charts.spec import Chart
 from enginescope.render.facts import made_text, place_line
 from enginescope.render.figures import Figures
 from enginescope.render.verdict_phrases import (
+    across_hint,
     counts_text,
     headline_sentence,
     looks_text,
@@ -113,6 +114,9 @@ def _table(pair: MeasuredPair) -> Figures:
 
 
 def _open(pair: MeasuredPair) -> Iterator[str]:
+    hint = across_hint(pair)
+    if hint is not None:
+        yield f"{pair.b} and {pair.a}, {hint}."
     for one in pair.verdicts:
         why = why_text(one)
         if why is not None:

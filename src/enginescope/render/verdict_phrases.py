@@ -20,6 +20,8 @@ _LESS_AND_MORE = {
     "J": ("less", "more"),
 }
 _MOST_PLACES = 6
+#: The most that `--rounds` takes.
+_MOST_ROUNDS = 1_000
 
 
 def title_of(metric: str) -> str:
@@ -74,6 +76,7 @@ def _places(estimate: RatioEstimate) -> int:
     places = 3 if estimate.ratio < 10 else 2 if estimate.ratio < 100 else 1
     while (
         interval is not None
+        and interval.low < interval.high
         and places < _MOST_PLACES
         and f"{interval.low:.{places}f}" == f"{interval.high:.{places}f}"
     ):
@@ -123,6 +126,8 @@ def why_text(verdict: Verdict) -> str | None:
         return f"{verdict.detail}, which is more than the difference; shorter runs have finer steps"
     if verdict.reason is Reason.ONE_VALUE:
         return "one value a side says nothing of how values scatter; more processes would"
+    if verdict.reason is Reason.UNSTABLE:
+        return "unstable: most medians are hardly known; measure again when the machine is idle"
     if verdict.reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
     return f"the interval is too wide; {more_text(verdict)}"
@@ -133,7 +138,7 @@ def _no_interval(verdict: Verdict) -> str:
     if estimate is None or estimate.method == "samples":
         return "a side has too few independent samples; longer measuring gives more"
     if estimate.method == "rounds":
-        return f"{LOOKS[0]} complete rounds give an interval, there are {estimate.n_a}"
+        return f"{LOOKS[0]} rounds that count give an interval, there are {estimate.n_a}"
     return f"{ENOUGH_PROCESSES} processes a side give an interval"
 
 
@@ -164,7 +169,16 @@ def rounds_hint(pair: MeasuredPair) -> str | None:
     estimate, more = pair.headline.estimate, pair.headline.more
     if estimate is None or more is None or estimate.method != "rounds":
         return None
-    return f"enginescope bench … --compare --rounds {estimate.n_a + more}"
+    rounds = estimate.n_a + more
+    return f"enginescope bench … --compare --rounds {rounds}" if rounds <= _MOST_ROUNDS else None
+
+
+def across_hint(pair: MeasuredPair) -> str | None:
+    """Return the option that compares sides all the same whose conditions differ."""
+    if not pair.differing:
+        return None
+    keys = ",".join(one.key for one in pair.differing)
+    return f"where that difference is meant: --across {keys}"
 
 
 def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str:

@@ -14,6 +14,7 @@ from enginescope.render.facts import place_line
 from enginescope.render.phrases import shorten
 from enginescope.render.text import label_row, notice_lines, table
 from enginescope.render.verdict_phrases import (
+    across_hint,
     counts_text,
     headline_sentence,
     looks_text,
@@ -93,9 +94,9 @@ def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
     why = why_text(pair.headline)
     if why is not None:
         yield "undecided", f"{why} ({pair.headline.reason.value})"
-        hint = rounds_hint(pair)
-        if hint is not None:
-            yield "next", hint
+    hint = across_hint(pair) or rounds_hint(pair)
+    if hint is not None:
+        yield "next", hint
     by_reason: dict[str, list[str]] = {}
     for one in pair.verdicts[1:]:
         if why_text(one) is not None:
