@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from enginescope.core.errors import FormatError
@@ -32,6 +34,30 @@ def test_atomic_write_leaves_no_part_behind(tmp_path, monkeypatch) -> None:
         write_atomic(target, b"two")
     assert target.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"one")
+    link.symlink_to(target)
+    write_atomic(link, b"two")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"two"
+    assert sorted(tmp_path.iterdir()) == [link, target]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_written_into_and_stays(tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(pipe, b"two")
+        assert os.read(reader, 10) == b"two"
+    finally:
+        os.close(reader)
+    assert list(tmp_path.iterdir()) == [pipe]
+    assert pipe.is_fifo()
 
 
 def test_a_written_file_has_the_permissions_of_any_other(tmp_path) -> None:

@@ -11,7 +11,7 @@ from enginescope.core.errors import UsageError
 def check_outputs(
     outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]
 ) -> None:
-    """Raise if an output would overwrite an input or another output.
+    """Raise if an output would overwrite an input or another output, or is ``-``.
 
     Parameters
     ----------
@@ -29,6 +29,12 @@ def check_outputs(
         if one is None:
             continue
         real = _real(one)
+        if str(one) == "-":
+            raise UsageError(
+                "cannot write -",
+                why="results go into files; standard output has what --json prints",
+                hint="a file's name",
+            )
         if real in read:
             raise UsageError(
                 f"cannot write {one}", why="it is a file that is read", hint="another name"

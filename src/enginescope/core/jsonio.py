@@ -45,7 +45,15 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write_atomic(path: Path, data: bytes | memoryview) -> None:
-    """Write `data` so that a reader sees the old file or the new one, never half of one."""
+    """Write `data` so that a reader sees the old file or the new one, never half of one.
+
+    What a link points to is written, and the link stays; a device or a pipe is written into, not
+    replaced by a file.
+    """
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(data)
+        return
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         with temporary.open("xb") as file:
