@@ -13,6 +13,7 @@ from enginescope.analysis.comparability import CONDITIONS
 from enginescope.analysis.comparison import compare
 from enginescope.analysis.difference_causes import Cause
 from enginescope.analysis.paired_layers import Relation
+from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT
 from enginescope.cli.compare import command
 from enginescope.cli.compare_options import THRESHOLD_PCT
 from enginescope.model.verdict import Reason, VerdictKind
@@ -77,6 +78,7 @@ def test_looks_and_their_confidence() -> None:
 def test_verdicts_and_reasons() -> None:
     named = set(re.findall(r"`([a-z-]+)`", first_cells(section("Verdicts"))))
     assert named == {one.value for one in (*VerdictKind, *Reason)}
+    assert f"else ±{ASSUMED_SCATTER_PCT:g} %" in section("Verdicts")
 
 
 def test_conditions() -> None:

@@ -118,16 +118,17 @@ def test_notices_of_samples_weaken_single_processes_alone() -> None:
 
 
 def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
-    sides = named((process(1.0),), (process(1.05),))
+    loud = replace(FLOOR, scatter_pct=9.0)
+    sides = named((process(1.0),), (process(1.1),))
     assumed = compare_sides(sides)
     assert assumed.pairs[0].headline.kind is VerdictKind.SLOWER
     assert "I-ASSUMED-SCATTER" in codes(assumed)
-    known = compare_sides(sides, floors=(FLOOR,))
+    known = compare_sides(sides, floors=(loud,))
     assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
-    assert known.floor == FLOOR
+    assert known.floor == loud
     assert "I-ASSUMED-SCATTER" not in codes(known)
-    assert "is below what this machine can decide so: 7.1 %" in codes(known)["W-BELOW-FLOOR"]
-    told = compare_sides(sides, Terms(scatter_pct=0.5), (FLOOR,))
+    assert "is below what this machine can decide so: 13 %" in codes(known)["W-BELOW-FLOOR"]
+    told = compare_sides(sides, Terms(scatter_pct=0.5), (loud,))
     assert told.pairs[0].headline.kind is VerdictKind.SLOWER
 
 
