@@ -58,7 +58,7 @@ def reasons_of(
     nearest : NearestReference, optional
         Which samples' references the answers are nearest to.
     """
-    made = [*_nonfinite(found), *_samples(nearest)]
+    made = [*_nonfinite(found)]
     if kind in ("float", "complex"):
         made += _statistics(found.moments, tolerance)
         made += _peak(found, tolerance)
@@ -67,7 +67,7 @@ def reasons_of(
         made += _mismatch(found, tolerance)
     else:
         made += _unequal(found, tolerance)
-    return tuple(made)
+    return (*made, *_samples(nearest))
 
 
 def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:

@@ -64,7 +64,7 @@ def read_answers(path: Path) -> tuple[TensorValues, ...]:
         The file is missing or damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             if _INDEX not in held.files:
                 return tuple(tensor_of(name, held[name]) for name in held.files)
             index = msgspec.json.decode(held[_INDEX].tobytes(), type=tuple[_Entry, ...])

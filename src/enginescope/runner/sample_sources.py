@@ -145,7 +145,7 @@ def _from_file(path: Path, image_input: str | None) -> list[Sample]:
 
 def _members(path: Path) -> Iterable[str | None]:
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             names = [one for one in held.files if one != _OURS]
     except Exception as error:  # noqa: BLE001 - zip, zlib, header and pickle errors share no base
         raise FormatError(str(path), why=f"NumPy cannot read it ({error})") from None

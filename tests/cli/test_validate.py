@@ -1,0 +1,232 @@
+"""``validate`` from end to end, on models made here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from enginescope.cli.main import main
+from tests.fakes.models import WEIGHTS, save, value
+
+EXACT = "ort-cpu?graph_optimization_level=disable"
+
+
+def perceptron(path: Path, weights: Any = WEIGHTS, name: str = "y") -> Path:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        helper.make_node("Tanh", ["m"], [name]),
+    ]
+    return save(path, nodes, [value("x", ["n", 4])], [value(name, ["n", 3])], w=weights)
+
+
+def data_set(folder: Path, x: Any, **outputs: Any) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "input_0.pb").write_bytes(numpy_helper.from_array(x, "x").SerializeToString())
+    for at, (name, values) in enumerate(outputs.items()):
+        proto = numpy_helper.from_array(values, name)
+        (folder / f"output_{at}.pb").write_bytes(proto.SerializeToString())
+    return folder
+
+
+def run(capsys, *arguments: Any) -> tuple[int, Any]:
+    status = main(["validate", *map(str, arguments), "--json"])
+    text = capsys.readouterr().out
+    return status, json.loads(text) if text else None
+
+
+def codes(found: Any) -> list[str]:
+    (side,) = found["sides"]
+    return [reason["code"] for one in side["outputs"] for reason in one["reasons"]]
+
+
+X = np.random.default_rng(0).standard_normal((16, 4)).astype(np.float32)
+Y = np.tanh(X @ WEIGHTS)
+
+
+def test_a_model_passes_on_its_own_data_set_and_fails_on_broken_ones(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    data_set(tmp_path / "test_data_set_0", X, y=Y)
+    before = sorted(one.relative_to(tmp_path) for one in tmp_path.rglob("*"))
+    status, found = run(capsys, model)
+    assert (status, found["passes"]) == (0, True)
+    assert found["reference"] == "expected outputs of the data set"
+    noise = np.random.default_rng(1).uniform(-1, 1, Y.shape).astype(np.float32)
+    broken = {"noise": noise, "swapped": np.roll(Y, 1, 0), "scaled": 1.01 * Y, "turned": Y.T}
+    for name, values in broken.items():
+        folder = data_set(tmp_path.with_name(f"{tmp_path.name}-{name}"), X, y=values)
+        status, found = run(capsys, model, "--data", folder)
+        assert (status, found["passes"]) == (1, False), name
+    assert codes(found) == ["shape"]
+    assert sorted(one.relative_to(tmp_path) for one in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_random_samples_go_to_every_side_alike(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    half = perceptron(tmp_path / "worse.onnx", WEIGHTS * 1.02)
+    out = tmp_path / "out"
+    status, found = run(capsys, model, half, "--on", EXACT, "--samples", 3, "--batch", 4, "-o", out)
+    assert status == 1
+    same, worse = found["sides"]
+    assert same["passes"]
+    assert not worse["passes"]
+    assert found["num_samples"] == 3
+    assert "fp32 on the CPU, 1 thread" in found["reference_note"]
+    each = json.loads((out / "per_sample_diff.json").read_text())
+    assert len(each["sides"][0]["samples"]) == 3
+    assert json.loads((out / "output_diff.json").read_text())["sides"] == found["sides"]
+    with np.load(out / "samples" / "inputs" / "000001.npz") as inputs:
+        x = inputs["x"]
+    with np.load(out / "samples" / "side-2" / "000001.npz") as answers:
+        np.testing.assert_allclose(answers["y"], np.tanh(x @ (WEIGHTS * np.float32(1.02))), 1e-5)
+
+
+@pytest.mark.slow
+def test_output_save_can_be_skipped_and_nothing_is_overwritten(tmp_path, capsys) -> None:
+    model, out = perceptron(tmp_path / "net.onnx"), tmp_path / "out"
+    arguments = (model, "--on", EXACT, "--samples", 1, "-o", out)
+    assert run(capsys, *arguments, "--skip-output-save")[0] == 0
+    assert not (out / "samples").exists()
+    assert run(capsys, *arguments)[0] == 0
+    assert main(["validate", *map(str, arguments)]) == 2
+    assert "has samples already" in capsys.readouterr().err
+    assert main(["validate", str(model), "--on", EXACT, "-o", str(tmp_path)]) == 2
+    assert "models or data lie in it" in capsys.readouterr().err
+
+
+def test_bindings_come_first(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    nodes = [helper.make_node("Relu", ["other"], ["y"])]
+    stranger = save(tmp_path / "s.onnx", nodes, [value("other", [1, 4])], [value("y", [1, 4])])
+    status, found = run(capsys, stranger, "--reference", model, "--samples", 1)
+    assert status == 1
+    (side,) = found["sides"]
+    assert side["outputs"] == []
+    assert {(one["name"], one["what"]) for one in side["binding_differences"] if one["blocks"]} == {
+        ("x", "missing"),
+        ("other", "extra"),
+    }
+    main(["validate", str(stranger), "--reference", str(model), "--samples", "1"])
+    assert "incompatible: s.onnx" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_outputs_of_other_names_are_verdicts(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    renamed = perceptron(tmp_path / "renamed.onnx", name="z")
+    status, found = run(capsys, renamed, "--reference", model, "--samples", 1)
+    assert status == 1
+    assert sorted(codes(found)) == ["extra", "missing"]
+
+
+@pytest.mark.slow
+def test_stored_answers_are_a_reference(tmp_path, capsys) -> None:
+    model, out = perceptron(tmp_path / "net.onnx"), tmp_path / "out"
+    run(capsys, model, "--on", EXACT, "--samples", 2, "--batch", 3, "-o", out)
+    again = ("--data", out / "samples" / "inputs", "--reference", out / "samples" / "reference")
+    assert run(capsys, model, *again)[0] == 0
+    worse = perceptron(tmp_path / "worse.onnx", -WEIGHTS)
+    status, found = run(capsys, worse, *again)
+    assert status == 1
+    assert "correlation" in codes(found)
+
+
+@pytest.mark.slow
+def test_shapes_given_again_are_further_samples(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    shapes = ("--input-shape", "x:2,4", "--input-shape", "x:5x4", "--input-shape", "x:9,4")
+    status, found = run(capsys, model, "--on", EXACT, *shapes, "--samples", 2)
+    assert status == 0
+    assert found["num_samples"] == 6
+    assert found["sides"][0]["outputs"][0]["shapes"] == [[2, 3], [5, 3], [9, 3]]
+
+
+@pytest.mark.slow
+def test_outputs_of_unknown_size_texts_and_sequences_are_compared(tmp_path, capsys) -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["where"]),
+        helper.make_node("SplitToSequence", ["x"], ["parts"], axis=0),
+        helper.make_node("ReduceSum", ["x"], ["total"], keepdims=0),
+    ]
+    sequence = helper.make_tensor_sequence_value_info("parts", TensorProto.FLOAT, None)
+    outputs = [value("where", [2, "k"], TensorProto.INT64), sequence, value("total", [])]
+    model = save(tmp_path / "odd.onnx", nodes, [value("x", ["n", 4])], outputs)
+    status, found = run(capsys, model, "--on", EXACT, "--samples", 2, "--batch", 2)
+    assert status == 0
+    names = [one["name"] for one in found["sides"][0]["outputs"]]
+    assert names == ["where", "parts[0]", "parts[1]", "total"]
+    labels = [helper.make_node("Identity", ["s"], ["t"])]
+    kinds = (TensorProto.STRING, TensorProto.STRING)
+    ends = ([value("s", [2], kinds[0])], [value("t", [2], kinds[1])])
+    texts = save(tmp_path / "texts.onnx", labels, *ends)
+    assert run(capsys, texts, "--on", EXACT, "--samples", 1)[0] == 0
+
+
+@pytest.mark.slow
+def test_tolerances_by_output_take_the_place_of_defaults(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    data_set(tmp_path / "test_data_set_0", X, y=Y + np.float32(0.01))
+    assert run(capsys, model)[0] == 1
+    assert run(capsys, model, "--atol", "0.011")[0] == 0
+    assert run(capsys, model, "--atol", "y:0.009")[0] == 1
+    status, found = run(capsys, model, "--atol", "20")
+    assert status == 0
+    (output,) = found["sides"][0]["outputs"]
+    assert [one["code"] for one in output["notices"]] == ["W-TOLERANCE-LOOSE"]
+    assert main(["validate", str(model), "--atol", "z:1"]) == 2
+    assert "no output is called 'z'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing to compare"),
+        (("--reference", "gone.onnx"), "no such file"),
+        (("--data", "nowhere"), "no such file or folder"),
+        (("--on", EXACT, "--tolerance", "fp17"), "no tolerance is called"),
+        (("--on", EXACT, "--skip-output-save"), "nothing is kept"),
+        (("--random", "--data", "."), "each alone"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(tmp_path, capsys, arguments, said) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    assert main(["validate", str(model), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_sample_that_does_not_fit_is_named(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    np.save(tmp_path / "wide.npy", np.zeros((2, 5), np.float32))
+    data = ("--data", str(tmp_path / "wide.npy"))
+    assert main(["validate", str(model), "--on", EXACT, *data]) == 3
+    assert "sample 0 (wide.npy)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_side_that_fails_leaves_the_others(tmp_path, capsys) -> None:
+    model, broken = perceptron(tmp_path / "net.onnx"), tmp_path / "broken.onnx"
+    made = onnx.load(model)
+    made.graph.node[1].op_type = "Frobnicate"
+    onnx.save(made, broken)
+    status, found = run(capsys, model, broken, "--on", EXACT, "--samples", 1)
+    assert status == 3
+    good, bad = found["sides"]
+    assert good["passes"]
+    assert "Frobnicate" in bad["failure"]
+
+
+def test_the_screen_answers_first(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    worse = perceptron(tmp_path / "worse.onnx", -WEIGHTS)
+    main(["validate", str(worse), "--reference", str(model), "--samples", "2", "--batch", "4"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "worse.onnx · ort-cpu fails: y (error)"
+    assert all(len(line) <= 80 for line in lines)
+    assert any("✗ y: correlation -1" in line for line in lines)
