@@ -13,10 +13,11 @@ from enginescope.analysis.run_view import RunView
 from enginescope.core.jsonio import encode
 from enginescope.model.run import Run
 from enginescope.model.samples import Percentile, Summary
+from enginescope.render.export_telemetry import gpu_summary
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
-_HEAVY = ("samples", "profile", "plan", "telemetry", "notices")
+_HEAVY = ("samples", "profile", "plan", "telemetry", "gpu", "notices")
 
 
 def report_json(views: Sequence[RunView], *, topk: int = 30) -> bytes:
@@ -76,6 +77,7 @@ def _run_summary(view: RunView) -> dict[str, Any]:
         "phases": run.phases,
         "peak_memory_bytes": run.peak_memory_bytes,
         "layer_sum": found and {**msgspec.to_builtins(found), "ratio": found.ratio},
+        "gpu": gpu_summary(view),
         "notices": view.notices,
     }
 

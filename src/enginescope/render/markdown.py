@@ -16,6 +16,7 @@ from enginescope.render.facts import (
     place_line,
     subject_line,
 )
+from enginescope.render.gpu_phrases import gpu_facts
 from enginescope.render.phrases import (
     count_text,
     interval_text,
@@ -75,6 +76,7 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
     lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
     sections = (
         ("Phases", phase_facts(run)),
+        ("GPU", gpu_facts(view)),
         ("Machine", machine_facts(run)),
         ("How it was measured", method_facts(run)),
     )

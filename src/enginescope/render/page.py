@@ -14,6 +14,7 @@ from enginescope.core.record import Record
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.spec import Chart
+from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.export import report_json, summary_json
 from enginescope.render.export_csv import (
     latency_percentiles_csv,
@@ -21,6 +22,7 @@ from enginescope.render.export_csv import (
     per_layer_times_csv,
     summary_csv,
 )
+from enginescope.render.export_telemetry import gpu_telemetry_csv
 from enginescope.render.facts import made_text, place_line, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.findings import Linted, findings_json
@@ -82,6 +84,7 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
     files = _files(subjects, topk)
     has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
+    together = _together(views)
     anchors = tuple(f"{run.prefix}summary" for run in runs)
     template = page_template("page.html.j2")
     return template.render(
@@ -89,12 +92,13 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
         runs=runs,
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
+        together=together,
         files={name: len(text) for name, text in files.items()},
         left_out=_left_out(subjects, files),
         policy=content_policy([one.csp_source for one in parts]),
         style=Markup(style() + (graph_style() if has_graph else "")),  # noqa: S704 - ours
         scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-        data=script_json(_data(runs, files)),
+        data=script_json(_data(runs, files, together)),
         licences=licences(),
         version=__version__,
     ).encode()
@@ -147,8 +151,16 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
     return said
 
 
-def _data(runs: Sequence[PageRun], files: dict[str, str]) -> dict[str, Any]:
-    charts = {}
+def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
+    """Return the telemetry of all runs over one axis each, where more than one has some."""
+    sampled = [one for one in views if one.run.gpu and one.run.gpu.series]
+    return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
+
+
+def _data(
+    runs: Sequence[PageRun], files: dict[str, str], together: Sequence[Chart]
+) -> dict[str, Any]:
+    charts = {f"chart-{one.key}": one.complete(titled=False) for one in together}
     tables = {}
     for run in runs:
         pictures = [run.picture] if run.picture else []
@@ -164,6 +176,8 @@ def _files(subjects: Sequence[PageSubject], topk: int) -> dict[str, str]:
     views = [one.view for one in subjects]
     samples = sum(len(one) for view in views for one in view.run.samples)
     made = {"report.json": report_json(views, topk=topk), "summary.json": summary_json(views)}
+    if any(view.run.gpu for view in views):
+        made["gpu_telemetry.csv"] = gpu_telemetry_csv(views)
     if samples or any(one.is_measured for one in subjects):
         made["summary.csv"] = summary_csv(views)
         made["latency_percentiles.csv"] = latency_percentiles_csv(views)

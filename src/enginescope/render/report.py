@@ -15,6 +15,7 @@ from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.percentiles import percentiles
 from enginescope.render.charts.spec import Chart
+from enginescope.render.charts.telemetry import telemetry_picture
 from enginescope.render.export import report_json, summary_json
 from enginescope.render.export_csv import (
     latency_percentiles_csv,
@@ -22,6 +23,7 @@ from enginescope.render.export_csv import (
     per_layer_times_csv,
     summary_csv,
 )
+from enginescope.render.export_telemetry import gpu_telemetry_csv
 from enginescope.render.images import png_bytes
 from enginescope.render.markdown import report_markdown
 from enginescope.render.page import report_page
@@ -121,7 +123,11 @@ def _parts(views: _Views, topk: int, formats: Collection[str]) -> Iterator[tuple
         ("html", "report.html", lambda: report_page(views, topk=topk)),
     )
     yield from ((name, make) for kind, name, make in every if kind in formats)
+    if "csv" in formats and any(view.run.gpu for view in views):
+        yield "gpu_telemetry.csv", lambda: gpu_telemetry_csv(views)
     if "png" in formats:
+        if any(view.run.gpu and view.run.gpu.series for view in views):
+            yield "gpu_telemetry.png", lambda: _png(telemetry_picture(views), "no GPU telemetry")
         for view in views:
             ending = "" if len(views) == 1 else f"_{view.id}"
             yield from _plots(view, ending, topk)

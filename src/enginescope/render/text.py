@@ -20,6 +20,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.model.samples import Percentile, Summary
 from enginescope.render.facts import backend_text, place_line, subject_line
+from enginescope.render.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.phrases import (
     count_text,
     interval_text,
@@ -166,7 +167,15 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     start = _start(view.run)
     if start:
         lines += _rows("start", [Text(start)], width)
+    lines += _gpu(view, width)
     return [*lines, Text(), *_sparkline(view, width)]
+
+
+def _gpu(view: RunView, width: int) -> list[RenderableType]:
+    """Return what a request cost, and the clock it ran at, where a GPU said so."""
+    energy = [Text(one) for one in energy_parts(view.energy)] if view.energy else []
+    clock = [Text(one) for one in clock_parts(view)]
+    return [*_rows("energy", energy, width), *_rows("SM clock", clock, width)]
 
 
 def _sparkline(view: RunView, width: int) -> list[RenderableType]:

@@ -38,7 +38,7 @@ class Chart(Record, frozen=True, kw_only=True):
     table : ChartTable or None
         ``None`` where the page has the same figures in a table anyway.
     height : int
-        Pixels of the plotting area.
+        Pixels of the plotting area; of each, where there are several above each other.
     is_wide : bool
         Whether it takes the page's whole width; else two of them may stand beside each other.
     """
@@ -55,6 +55,10 @@ class Chart(Record, frozen=True, kw_only=True):
         """Return the specification with its size, and its title unless `titled` is false."""
         lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
+        if "vconcat" in self.spec:  # pictures above each other have a size each
+            size = {"width": width, "height": self.height}
+            stacked = [{**size, **one} for one in self.spec["vconcat"]]
+            return {"$schema": SCHEMA, **title, "vconcat": stacked}
         size = {"width": width, "height": self.height}
         fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
         return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}

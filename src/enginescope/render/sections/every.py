@@ -6,6 +6,7 @@ from enginescope.render.page_subject import PageSubject
 from enginescope.render.sections.build import build
 from enginescope.render.sections.distribution import distribution
 from enginescope.render.sections.findings import findings
+from enginescope.render.sections.gpu import gpu
 from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import layers
 from enginescope.render.sections.machine import machine
@@ -38,6 +39,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         onnx_nodes(subject),
         build(subject),
         tool_report(view),
+        gpu(view),
         machine(view),
         method(view),
     )

@@ -1,0 +1,251 @@
+"""What GPUs reported over time: one picture for each quantity, one line for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+
+import numpy as np
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.model import gpu_telemetry as channel
+from enginescope.model.samples import Array
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.facts import backend_text
+from enginescope.render.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
+
+_MIB = 1 << 20
+_BUCKETS = 400
+_TABLE_ROWS = 24
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
+_TIME = "time since requests began, s"
+#: So that pictures below each other have one time axis.
+_AXIS_WIDTH = 58
+
+
+class Panel(Record, frozen=True, kw_only=True):
+    """One quantity.
+
+    Attributes
+    ----------
+    key, title, axis : str
+    channels : tuple of str
+        The first of these that a run has is drawn.
+    scale : float
+        What its values are multiplied by.
+    domain : tuple of (float, float) or None
+        Of its axis; ``None``: as the values are.
+    from_zero : bool
+    """
+
+    key: str
+    title: str
+    axis: str
+    channels: tuple[str, ...]
+    scale: float = 1.0
+    domain: tuple[float, float] | None = None
+    from_zero: bool = True
+
+
+PANELS: tuple[Panel, ...] = (
+    Panel(
+        key="gpu_utilization",
+        title="GPU utilisation",
+        axis="GPU, %",
+        channels=(channel.UTILIZATION,),
+        domain=(0, 100),
+    ),
+    Panel(
+        key="gpu_memory_utilization",
+        title="Memory utilisation",
+        axis="memory, %",
+        channels=(channel.MEMORY_UTILIZATION,),
+        domain=(0, 100),
+    ),
+    Panel(
+        key="gpu_memory",
+        title="Device memory in use",
+        axis="in use, MiB",
+        channels=(channel.DEVICE_MEMORY,),
+        scale=1 / _MIB,
+    ),
+    Panel(
+        key="gpu_sm_clock",
+        title="SM clock",
+        axis="SM clock, MHz",
+        channels=(channel.SM_CLOCK,),
+        from_zero=False,
+    ),
+    Panel(
+        key="gpu_power",
+        title="Power",
+        axis="power, W",
+        channels=(channel.POWER_INSTANT, channel.POWER),
+    ),
+    Panel(
+        key="gpu_temperature",
+        title="Temperature",
+        axis="temperature, °C",
+        channels=(channel.TEMPERATURE,),
+        from_zero=False,
+    ),
+)
+
+
+class _Line(Record, frozen=True, kw_only=True, eq=False):
+    run: str
+    time_s: Array
+    values: Array
+
+
+def telemetry_charts(views: Sequence[RunView], *, prefix: str = "") -> tuple[Chart, ...]:
+    """Return a picture for each quantity that any of the runs reports.
+
+    Parameters
+    ----------
+    views : sequence of RunView
+    prefix : str
+        Before the keys of the pictures, where a page has them more than once.
+    """
+    found = (_chart(panel, views, prefix) for panel in PANELS)
+    return tuple(one for one in found if one is not None)
+
+
+def telemetry_picture(views: Sequence[RunView]) -> Chart | None:
+    """Return all quantities stacked over one time axis, as one picture; ``None`` without any."""
+    panels = [(panel, lines) for panel in PANELS if (lines := _lines(panel, views))]
+    if not panels:
+        return None
+    return Chart(
+        key="gpu_telemetry",
+        title="The GPU over the telemetry pass",
+        subtitle=(_IDLE,),
+        spec={"vconcat": [_spec(panel, lines, with_legend=True) for panel, lines in panels]},
+        height=110,
+    )
+
+
+_IDLE = "Left of 0 the model is loaded and nothing is asked of it; a gap: nothing was reported"
+
+
+def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
+    lines = _lines(panel, views)
+    if not lines:
+        return None
+    known = np.concatenate([one.values[np.isfinite(one.values)] for one in lines])
+    low, high = (format_significant(one) for one in (known.min(), known.max()))
+    unit = panel.axis.rpartition(", ")[2]
+    span = f"{low} {unit}" if low == high else f"{low} … {high} {unit}"
+    return Chart(
+        key=f"{prefix}{panel.key}",
+        title=f"{panel.title}: {span}",
+        spec=_spec(panel, lines, with_legend=panel is PANELS[0]),
+        table=_table(panel, lines),
+        height=110,
+    )
+
+
+def _lines(panel: Panel, views: Sequence[RunView]) -> list[_Line]:
+    found = []
+    for view in views:
+        series = view.run.gpu.series if view.run.gpu else None
+        idle = view.run.gpu.span("idle") if view.run.gpu else None
+        named = [name for name in panel.channels if series and series.channel(name) is not None]
+        values = series.channel(named[0]) if series and named else None
+        if series is None or values is None:
+            continue
+        begin_ms = idle.to_ms if idle else float(series.time_ms[0])
+        time_s = (series.time_ms - begin_ms) / 1e3
+        found.append(_Line(run=_label(view), time_s=time_s, values=values * panel.scale))
+    return found
+
+
+def _label(view: RunView) -> str:
+    job = view.run.job
+    return f"{job.subject.name} · {backend_text(job.backend)} · {view.id[:6]}"
+
+
+def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
+    rows = [row for one in lines for row in _rows(one)]
+    scale: Spec = {"zero": panel.from_zero}
+    domain = panel.domain or _around(lines)
+    if domain:
+        scale["domain"] = list(domain)
+    names = [one.run for one in lines]
+    color: Spec = {} if len(lines) == 1 else _told_apart(names, with_legend=with_legend)
+    axis = {"tickCount": 4, "minExtent": _AXIS_WIDTH}
+    return {
+        "data": {"values": rows},
+        # a path breaks where there was no value
+        "mark": {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
+        "encoding": {
+            "x": quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
+            "y": quantity("y", panel.axis, scale=scale, axis=axis),
+            **color,
+            "tooltip": tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
+        },
+    }
+
+
+def _around(lines: Sequence[_Line]) -> tuple[float, float] | None:
+    """Return room around a single value, which would have no axis else."""
+    known = {float(one) for line in lines for one in line.values[np.isfinite(line.values)]}
+    if len(known) != 1:
+        return None
+    (value,) = known
+    return (0.9 * value, 1.1 * value) if value else (0.0, 1.0)
+
+
+def _told_apart(names: Sequence[str], *, with_legend: bool) -> Spec:
+    colors = [color for color, _ in zip(cycle(_COLORS), names, strict=False)]
+    dashes = [list(dash) for dash, _ in zip(cycle(_DASHES), names, strict=False)]
+    legend = {"title": None, "columns": 1, "labelLimit": 600} if with_legend else None
+    common: Spec = {"field": "run", "type": "nominal", "legend": legend}
+    return {
+        "color": {**common, "scale": {"domain": list(names), "range": colors}},
+        "strokeDash": {**common, "scale": {"domain": list(names), "range": dashes}},
+    }
+
+
+def _rows(line: _Line) -> list[Spec]:
+    """Return the points of a line; of a long one the least and the greatest of each stretch."""
+    if line.values.size <= 2 * _BUCKETS:
+        points = list(zip(line.time_s.tolist(), line.values.tolist(), strict=True))
+    else:
+        points = [
+            point
+            for times, values in _stretches(line, _BUCKETS)
+            for point in ((float(times[0]), _least(values)), (float(times[-1]), _most(values)))
+        ]
+    return [{"run": line.run, "x": x, "y": y if np.isfinite(y) else None} for x, y in points]
+
+
+def _stretches(line: _Line, count: int) -> list[tuple[Array, Array]]:
+    times = np.array_split(line.time_s, min(count, line.time_s.size))
+    return list(zip(times, np.array_split(line.values, len(times)), strict=True))
+
+
+def _least(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.min()) if known.size else float("nan")
+
+
+def _most(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.max()) if known.size else float("nan")
+
+
+def _table(panel: Panel, lines: Sequence[_Line]) -> ChartTable:
+    rows = []
+    for line in lines:
+        for times, values in _stretches(line, _TABLE_ROWS):
+            figures = (_least(values), _most(values))
+            texts = (format_significant(one, 4) if np.isfinite(one) else "none" for one in figures)
+            named = (line.run,) if len(lines) > 1 else ()
+            rows.append((*named, f"{times[0]:.2f}", *texts))
+    head = ("Run",) if len(lines) > 1 else ()
+    headers = (*head, "From, s", f"Least, {panel.axis}", f"Greatest, {panel.axis}")
+    return ChartTable(headers=headers, rows=tuple(rows))
