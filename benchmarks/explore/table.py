@@ -1,6 +1,7 @@
 """What large plans cost, in one table: time, memory, growth; beside the limits and trex 0.2.1.
 
-Every figure is the median of several processes. The plans are synthetic: `chain`, a residual
+Every figure is the median of several processes. They keep Python's compiled files, as an installed
+program does, whatever the environment says. The plans are synthetic: `chain`, a residual
 network end to end, and `transformer`, with residuals and If branches; see `synthetic_plans.py`.
 Limits are held against the least CPU seconds of the rounds, on a quiet machine the seconds of the
 clock: what others do at the same time is not the work's. Growth is how many times those ten times
@@ -28,6 +29,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SMALL, LARGE = 5_047, 50_058
 MOST_GROWTH = 13.0
+_COMPILED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 #: Works that are whole processes; all others are timed inside theirs, by `measure.py`.
 WHOLE = {"explore": (), "svg": ("--svg", "{out}.svg"), "page": ("--html", "{out}.html")}
 
@@ -111,18 +113,26 @@ def write_plans(folder: Path, stems: Iterable[str]) -> None:
         (folder / f"{stem}.profile.json").write_text(json.dumps(times))
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Return that of the processes, with compiled files of their own."""
+    kept = {name: value for name, value in os.environ.items() if name not in _COMPILED}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
 def run(case: Case, folder: Path) -> None:
     """Measure once more, in a fresh process."""
+    surroundings = environment(folder)
     files = [str(folder / f"{one}.json") for one in case.given]
     if case.work not in WHOLE:
         command = [sys.executable, str(HERE / "measure.py"), case.work, *files]
-        made = json.loads(subprocess.check_output(command))
+        made = json.loads(subprocess.check_output(command, env=surroundings))
         case.add(made["wall_s"], made["cpu_s"], made["peak_mib"])
         return
     extra = [one.format(out=folder / "out") for one in WHOLE[case.work]]
     command = [sys.executable, "-m", "enginescope", "explore", files[0], *extra]
     start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    nowhere, pipe = subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(command, stdout=nowhere, stderr=pipe, env=surroundings) as process:
         assert process.stderr is not None
         said = process.stderr.read().decode().split("\n")
         _, status, usage = os.wait4(process.pid, 0)

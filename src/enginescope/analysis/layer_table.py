@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any
 
 from enginescope.analysis.attribution import attribute
 from enginescope.core.record import Record
@@ -86,13 +86,12 @@ def slowest_first(rows: tuple[LayerRow, ...]) -> tuple[LayerRow, ...]:
 
 
 def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None) -> LayerRow:
+    times = _times(timing, whole_ms) if timing else {}
     if layer is None:
         assert timing is not None
-        return _timed(
-            LayerRow(index=timing.index, name=timing.name, type=timing.kind), timing, whole_ms
-        )
+        return LayerRow(index=timing.index, name=timing.name, type=timing.kind, **times)
     precision = layer.precision
-    row = LayerRow(
+    return LayerRow(
         index=layer.index,
         name=layer.name,
         type=layer.type if layer.type != "unknown" else timing.kind if timing else None,
@@ -104,18 +103,17 @@ def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None
         outputs=layer.outputs,
         is_inert=layer.is_inert,
         in_plan=True,
+        **times,
     )
-    return _timed(row, timing, whole_ms) if timing else row
 
 
-def _timed(row: LayerRow, timing: LayerTiming, whole_ms: float | None) -> LayerRow:
+def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
     has_share = timing.mean_ms is not None and whole_ms and not timing.is_container
-    return msgspec.structs.replace(
-        row,
-        provider=timing.provider,
-        mean_ms=timing.mean_ms,
-        median_ms=timing.median_ms,
-        total_ms=timing.total_ms,
-        share_pct=100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
-        is_container=timing.is_container,
-    )
+    return {
+        "provider": timing.provider,
+        "mean_ms": timing.mean_ms,
+        "median_ms": timing.median_ms,
+        "total_ms": timing.total_ms,
+        "share_pct": 100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
+        "is_container": timing.is_container,
+    }
