@@ -1,0 +1,166 @@
+"""``enginescope history``: a figure over stored runs, and where its level changed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import Parsed, json_option, note, store_option
+from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_duration_ms
+
+if TYPE_CHECKING:
+    from enginescope.model.history import JobHistory
+    from enginescope.model.run import Run
+    from enginescope.store.archive import Store
+
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_HOUR_MS = 3_600_000.0
+#: So many series are shown; the page and JSON have all.
+_SHOWN = 5
+
+
+def _sitting(text: str) -> float:
+    return 0.0 if text.strip() == "0" else parse_duration_ms(text)
+
+
+@click.command("history")
+@click.argument("model")
+@click.option("--on", "backend", help="On backends that begin so.")
+@click.option("--tag", help="Runs with this tag.")
+@click.option("--metric", default="latency", show_default=True, help="As for gate: p99, load …")
+@click.option(
+    "--threshold",
+    "threshold_pct",
+    type=click.FloatRange(0, 1_000),
+    default=2.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Changes of level up to this do not count.",
+)
+@click.option(
+    "--sitting",
+    "sitting_ms",
+    type=Parsed("DURATION", _sitting),
+    default=_HOUR_MS,
+    help="Runs that follow each other by no more, with nothing changed between them, are one "
+    "point; 0: each is one.  [default: 1h]",
+)
+@click.option("--last", type=click.IntRange(1), help="Only so many runs, the newest.")
+@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
+@click.option("--png", "png_file", type=_OUT, help="The plot of one job to FILE.")
+@store_option
+@json_option
+def command(model: str, store_folder: Path | None, as_json: bool, **options: Any) -> None:
+    """Show a figure over the stored runs of MODEL, where its level changed, and what changed there.
+
+    MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.
+    """
+    from enginescope.analysis.gate_metrics import check_metric
+    from enginescope.analysis.history import histories
+    from enginescope.cli.outputs import check_outputs
+    from enginescope.store.archive import Store
+
+    check_outputs((options["html_file"], options["png_file"]), ())
+    metric = check_metric(options["metric"])
+    runs = _runs(Store(store_folder), model, options)
+    found = histories(
+        runs,
+        metric,
+        threshold_pct=options["threshold_pct"],
+        sitting_s=options["sitting_ms"] / 1e3,
+    )
+    if not found:
+        raise UsageError(
+            f"no {metric} in the runs of {model}",
+            why=f"{len(runs)} runs, none with it",
+            hint="--metric NAME takes another",
+        )
+    _write_page(found, model, options["html_file"])
+    _write_png(found, options["png_file"])
+    if as_json:
+        from enginescope.render.history_data import history_json
+
+        sys.stdout.buffer.write(history_json(found))
+        sys.stdout.flush()
+        return
+    _show(found)
+
+
+def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
+    """Return the runs of a model, the oldest first: of just that name, else with it in theirs."""
+    name = Path(model).name
+    rows = store.rows(model=name, backend=options["backend"], tag=options["tag"])
+    exact = [one for one in rows if one.model == name]
+    chosen = (exact or list(rows))[: options["last"]]
+    for one in store.notices:
+        note(f"{one.message} ({one.code})")
+    if chosen:
+        return [store.load(row.id) for row in reversed(chosen)]
+    from enginescope.core.suggest import did_you_mean
+
+    known = {row.model for row in store.rows()}
+    raise UsageError(
+        f"no runs of {model}",
+        why=f"in {store.path}, with what was asked for",
+        hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
+    )
+
+
+def _show(found: Sequence[JobHistory]) -> None:
+    from enginescope.render.history_phrases import span_text, title_text
+    from enginescope.render.history_text import HEADERS, history_plot, history_rows
+    from enginescope.render.text import label_row, show, table
+
+    width = shutil.get_terminal_size().columns
+    for number, one in enumerate(found[:_SHOWN]):
+        if number:
+            print()
+        print(title_text(one))
+        show(label_row("", span_text(one)))
+        print()
+        for line in history_plot(one, width=width):
+            print(line)
+        rows = history_rows(one)
+        if rows:
+            print()
+            show(table(HEADERS, rows))
+    if len(found) > _SHOWN:
+        note(f"… and {len(found) - _SHOWN} more jobs; --on BACKEND, --html FILE or --json")
+
+
+def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> None:
+    if path is not None:
+        from enginescope.render.history_page import history_page
+
+        _write(path, history_page(found, model=Path(model).name))
+
+
+def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
+    if path is None:
+        return
+    if len(found) > 1:
+        raise UsageError(
+            f"--png is of one job, and there are {len(found)}",
+            why="; ".join(one.label for one in found[:_SHOWN]),
+            hint="--on BACKEND, or --html FILE for all",
+        )
+    from enginescope.render.charts.history import history_chart
+    from enginescope.render.images import png_bytes
+
+    _write(path, png_bytes(history_chart(found[0])))
+
+
+def _write(path: Path, data: bytes) -> None:
+    from enginescope.core.jsonio import write_atomic
+
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    note(f"written: {path}")

@@ -1,0 +1,117 @@
+"""Histories as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from enginescope._version import __version__
+from enginescope.core.record import Record
+from enginescope.model.history import JobHistory
+from enginescope.render.charts.history import history_chart
+from enginescope.render.charts.spec import Chart
+from enginescope.render.figures import Figures
+from enginescope.render.history_data import history_json
+from enginescope.render.history_phrases import (
+    amount_text,
+    fact_text,
+    interval_text,
+    letter,
+    levels_sentence,
+    open_sentence,
+    span_text,
+    title_text,
+    way_text,
+    when_text,
+)
+from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.vendored import licences, scripts, style
+
+
+class HistorySection(Record, frozen=True, kw_only=True):
+    """One job on the page."""
+
+    anchor: str
+    title: str
+    label: str
+    span: str
+    chart: Chart
+    changes: Figures | None
+    open: tuple[str, ...]
+
+
+def history_page(found: Sequence[JobHistory], *, model: str) -> bytes:
+    """Return the page over the histories of a model's jobs.
+
+    Parameters
+    ----------
+    found : sequence of JobHistory
+        One or more.
+    model : str
+        What was asked for.
+    """
+    sections = [_section(one, number) for number, one in enumerate(found)]
+    files = {"history.json": history_json(found).decode()}
+    parts = scripts()
+    data: dict[str, Any] = {
+        "charts": {f"chart-{one.chart.key}": one.chart.complete(titled=False) for one in sections},
+        "tables": {},
+        "files": files,
+        "themes": chart_themes(),
+    }
+    return (
+        page_template("history.html.j2")
+        .render(
+            title=f"History of {model}",
+            sections=sections,
+            files={name: len(text) for name, text in files.items()},
+            left_out=[],
+            policy=content_policy([one.csp_source for one in parts]),
+            style=Markup(style()),  # noqa: S704 - ours
+            scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
+            data=script_json(data),
+            licences=licences(),
+            version=__version__,
+        )
+        .encode()
+    )
+
+
+def _section(found: JobHistory, number: int) -> HistorySection:
+    title = title_text(found)
+    return HistorySection(
+        anchor=f"job-{number + 1}",
+        title=f"{title[:1].upper()}{title[1:]}",
+        label=found.label,
+        span=span_text(found),
+        chart=history_chart(
+            found, key=f"history-{number + 1}", title="Every sitting, the oldest first"
+        ),
+        changes=_changes(found),
+        open=tuple(open_sentence(found, one) for one in found.changes if not one.is_sure),
+    )
+
+
+def _changes(found: JobHistory) -> Figures | None:
+    if not found.sure:
+        return None
+    rows = tuple(
+        (
+            letter(number),
+            f"{amount_text(one)}, {way_text(one)}",
+            "; ".join(map(fact_text, one.changed)) or "nothing that the runs know of",
+            levels_sentence(found, one) or "—",
+            interval_text(one),
+            when_text(found, one),
+            found.points[one.at].runs[0][:8],
+        )
+        for number, one in enumerate(found.sure)
+    )
+    headers = ("Change", "By", "What changed, likely causes first", "Levels", "Interval")
+    return Figures(
+        caption="Changes of level, with what differs between the runs on either side",
+        headers=(*headers, "From, UTC", "Run"),
+        rows=rows,
+    )
