@@ -17,5 +17,7 @@ def test_each_gpu_once_and_the_first_where_none_is_named(monkeypatch) -> None:
         "GPU-a",
         "GPU-c",
     )
+    assert gpus_of([job(args="--fp16 --device=2")]) == ("GPU-c",)
+    assert gpus_of([job(args="--devices=2")]) == ("GPU-a",)
     assert gpus_of([job(device="1")]) == ()
     assert gpus_of([]) == ()

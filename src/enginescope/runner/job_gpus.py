@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from enginescope.model.job import Job
@@ -9,6 +10,8 @@ from enginescope.probe.nvml import probe_device
 
 #: Options by which backends are told a GPU's number; the first GPU without them.
 _OPTIONS = ("device", "device_id")
+#: How trtexec is told, among the arguments that are handed through.
+_FLAG = re.compile(r"(?:^|\s)--device=(\d+)\b")
 
 
 def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
@@ -19,5 +22,8 @@ def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 def _index(job: Job) -> int:
     options = job.backend.options
+    for_trtexec = _FLAG.search(options.get("args", ""))
+    if for_trtexec:
+        return int(for_trtexec[1])
     named = next((options[key] for key in _OPTIONS if key in options), "0")
     return int(named) if named.isdecimal() else 0
