@@ -207,7 +207,7 @@ def test_the_noise_of_sides_of_one_job() -> None:
 
 
 def test_noise_needs_rounds_in_turn() -> None:
-    with pytest.raises(UsageError, match="3 complete rounds"):
+    with pytest.raises(UsageError, match="3 of 3 rounds count"):
         noise_floor(named(*in_turn(1.0, rounds=3)))
 
 
@@ -223,3 +223,21 @@ def test_rounds_that_are_left_out_are_said() -> None:
     )
     message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
     assert message.startswith("3 of 12 rounds of A and B are left out")
+
+
+def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
+    import numpy as np
+
+    from enginescope.model.samples import Samples, frozen
+
+    a, b = in_turn(1.0, rounds=24, noise=0.004)
+
+    def disturbed(run):
+        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
+        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
+    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
+    assert some.rounds == 16
+    assert some.scatter_pct == pytest.approx(calm.scatter_pct)
+    assert some.round_s == pytest.approx(1.5 * calm.round_s)

@@ -12,9 +12,10 @@ from enginescope.analysis.measured_sides import MeasuredSide, comparison_of
 from enginescope.core.errors import UsageError
 from enginescope.model.noise_floor import Decidable, NoiseFloor
 from enginescope.model.run import Run
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.model.samples import Array
 from enginescope.stats.deciding import LOOKS
 from enginescope.stats.noise import scatter_of, smallest_difference
+from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
 
 #: Times for which is said what they can decide, in seconds.
 TIMES_S = (60.0, 120.0, 300.0, 900.0)
@@ -31,19 +32,25 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     Raises
     ------
     UsageError
-        They were not measured in turn, or too few rounds went well for an interval.
+        They were not measured in turn, or too few rounds count for an interval.
     """
     comparison = comparison_of(sides)
-    pairs = _rounds(sides)
+    measured = _rounds(sides)
+    steady = steady_rounds([[uncertainty_pct(pair[at]) for pair in measured] for at in (0, 1)])
+    pairs = [
+        (float(np.median(a)), float(np.median(b)))
+        for (a, b), counts in zip(measured, steady, strict=True)
+        if counts
+    ]
     if comparison is None or len(pairs) < LOOKS[0]:
         raise UsageError(
-            f"{len(pairs)} complete rounds in turn",
+            f"{len(pairs)} of {len(measured)} rounds count",
             why=f"{LOOKS[0]} are the fewest that tell how rounds scatter",
+            hint="measure again when the machine is idle, or with more --rounds",
         )
     first = sides[0].measured[0]
     differences = [math.log(b / a) for a, b in pairs]
-    medians = [one for pair in pairs for one in pair]
-    round_s = _round_s([run for side in sides for run in side.runs])
+    round_s = _round_s([run for side in sides for run in side.runs]) * len(measured) / len(pairs)
     return NoiseFloor(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
@@ -52,17 +59,17 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
         comparison=comparison,
         rounds=len(pairs),
         round_s=round_s,
-        scatter_pct=100 * math.expm1(scatter_of(medians)),
+        scatter_pct=100 * math.expm1(scatter_of([one for pair in pairs for one in pair])),
         within_pct=_within_pct([run for side in sides for run in side.measured]),
         decidable=tuple(_decidable(differences, rounds, round_s) for rounds in _asked(round_s)),
     )
 
 
-def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[float, float]]:
-    """Return the medians of either side, of rounds that both have."""
+def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[Array, Array]]:
+    """Return the samples of either side, of rounds that both have."""
     by_round = [
         {
-            run.turn.round: float(np.median(run.headline.values_ms))
+            run.turn.round: run.headline.values_ms
             for run in side.measured
             if run.turn is not None and run.headline is not None
         }
@@ -84,10 +91,8 @@ def _round_s(runs: Sequence[Run]) -> float:
 
 def _within_pct(runs: Sequence[Run]) -> float | None:
     """Return the half-width of a process's own interval, that of the middle process."""
-    intervals = [
-        quantile_interval(run.headline.values_ms, 0.5) for run in runs if run.headline is not None
-    ]
-    widths = [one.half_width_pct for one in intervals if one is not None]
+    series = [run.headline.values_ms for run in runs if run.headline is not None]
+    widths = [uncertainty_pct(one) for one in series]
     known = [one for one in widths if one is not None]
     return float(np.median(known)) if known else None
 

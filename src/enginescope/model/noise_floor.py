@@ -38,8 +38,10 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     comparison : str
         Of the `Turn`s of its runs.
     rounds : int
+        Those that count.
     round_s : float
-        How long a round took, both its processes, starting them included.
+        How long a round that counts took: both its processes, starting them included, and its share
+        of the rounds that do not.
     scatter_pct : float
         Half the width of the 95 % interval in which the medians of processes of the same work lie.
     within_pct : float or None
