@@ -46,7 +46,8 @@ def of_counter(time_ms: Array, energy_mj: Array, from_ms: float, to_ms: float) -
     """Return energy over time between the first and the last step of a counter in a stretch.
 
     A step is seen up to one reading late; it lies anywhere between the reading that shows it and
-    the one before, at either end. The energy is known to the largest unit in which all steps come.
+    the one before, at either end. Where steps are of several units, the energy is known to a unit;
+    where each is one, it was crossed at the step, and is known to what the counter is told in.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def of_counter(time_ms: Array, energy_mj: Array, from_ms: float, to_ms: float) -
     span_ms = float(middles[-1] - middles[0])
     spent_mj = float(energy[at[-1] + 1] - energy[at[0] + 1])
     late_ms = _OF_STRETCH * math.hypot(gaps[0], gaps[-1])
-    unit_mj = max(_common_unit(steps[at]), _RESOLUTION_MJ)
+    unit_mj = _unit(steps[at])
     coarse_mj = _OF_STRETCH * math.sqrt(2) * unit_mj
     watts = spent_mj / span_ms
     return MeanPower(
@@ -113,7 +114,7 @@ def scatter_w(power_w: Array) -> float:
     return float(known.std(ddof=1)) / math.sqrt(fresh)
 
 
-def _common_unit(steps: Array) -> float:
-    """Return the largest unit of which all steps are multiples, in millijoules."""
-    whole = np.rint(steps).astype(np.int64)
-    return float(np.gcd.reduce(whole))
+def _unit(steps: Array) -> float:
+    """Return the unit that steps of several units are multiples of, in millijoules."""
+    common = float(np.gcd.reduce(np.rint(steps).astype(np.int64)))
+    return common if np.median(steps) > 1.5 * common else _RESOLUTION_MJ
