@@ -144,3 +144,10 @@ def test_notices_come_last() -> None:
 def test_a_long_device_goes_under_the_name() -> None:
     lines = shown(timed(), device="G" * 79).splitlines()
     assert lines[:2] == ["net", "G" * 79]
+
+
+def test_a_plan_without_layers_has_words_and_no_empty_tables() -> None:
+    shown = as_text(explore_text(explore("net", Plan(name="net", layers=()), None)))
+    assert "lists no layers" in shown
+    assert "Layers by type" not in shown
+    assert "memory" not in shown

@@ -60,7 +60,7 @@ def explore_text(
     lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())
     for one in explore_tables(found, top=top, sort=sort, sized=width >= _WIDE):
-        lines += _table(one, width)
+        lines += _table(one, width) if one.rows else []
     told = [one for one in (*notices, *found.notices) if one.code != _SAID_ABOVE]
     return Group(*lines, *notice_lines(told))
 
@@ -83,6 +83,9 @@ def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     if found.plan_schema == "names-only":
         rows.append(("next", _HOW_DETAILED))
         return rows
+    if found.totals is not None and not found.totals.layers:
+        rows.append(("next", _NO_LAYERS))
+        return rows
     if found.totals is not None:
         rows.append(("memory", _memory_text(found)))
     rows += _tensor_rows("inputs", found.inputs) + _tensor_rows("outputs", found.outputs)
@@ -90,6 +93,10 @@ def summary_rows(found: Exploration) -> list[tuple[str, str]]:
 
 
 _SAID_ABOVE = "I-NAMES-ONLY"
+_NO_LAYERS = (
+    "the file lists no layers, or ends before the first; write it again with trtexec "
+    "--exportLayerInfo"
+)
 _HOW_DETAILED = (
     "the engine was built without detailed profiling verbosity, so it says nothing of its layers "
     "but their names; build again with trtexec --profilingVerbosity=detailed, with "
