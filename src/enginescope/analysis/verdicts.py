@@ -25,8 +25,9 @@ from enginescope.stats.steady_rounds import steady_rounds
 T = TypeVar("T")
 
 #: What two processes of the same work are taken to differ by where nothing is known of it: half the
-#: width of a 95 % interval, in percent. ``enginescope noise`` measures it.
-ASSUMED_SCATTER_PCT = 2.0
+#: width of a 95 % interval, in percent. It covers standard deviations of 2 %; with less, processes
+#: of such a scatter differ in a quarter of comparisons. ``enginescope noise`` measures it.
+ASSUMED_SCATTER_PCT = 5.0
 #: Fewer processes a side cannot tell how processes scatter.
 ENOUGH_PROCESSES = 4
 #: Sampled series that get a verdict beside the headline.

@@ -1,0 +1,187 @@
+"""Measure real processes on ONNX Runtime, A against A and against slower models; print the table.
+
+``python benchmarks/statistics/live.py [--minutes 10] [--file FILE]``. Rounds of fresh processes are
+appended to FILE as they end, so that measuring can go on later; ``--minutes 0`` prints what there
+is.
+
+A comparison takes consecutive rounds as ``bench --compare`` would: disturbed rounds do not count,
+and it ends at the first look that decides or when what may be made up for is used up. The next one
+begins with the round after its last, so no process is in two of them: these are independent, and
+few. The second row of each kind begins them at evenly spread rounds instead, 200 in all, which
+overlap: the same processes in other windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from in_rounds import DIFFERENT
+from live_pool import Plan, Process, Round, measure, rounds_of
+
+from enginescope.model.verdict import RatioEstimate, VerdictKind
+from enginescope.probe.environment import probe_environment
+from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide
+from enginescope.stats.ratio import ratio_of_rounds
+from enginescope.stats.stability import WIDE_PCT
+from enginescope.stats.steady_rounds import steady_rounds
+
+FILE = Path(__file__).resolve().parents[2] / ".cache/statistics/live.jsonl"
+WINDOWS = 200
+
+
+class Ended(NamedTuple):
+    """A comparison of consecutive rounds.
+
+    Attributes
+    ----------
+    kind : VerdictKind
+    after : int
+        Rounds measured.
+    is_unstable : bool
+        Half of the medians of a side are hardly known.
+    estimate : RatioEstimate
+        Of the last look.
+    """
+
+    kind: VerdictKind
+    after: int
+    is_unstable: bool
+    estimate: RatioEstimate
+
+    def covers(self, ratio: float) -> bool:
+        """Whether the interval holds the true ratio."""
+        interval = self.estimate.interval
+        return interval is not None and interval.low <= ratio <= interval.high
+
+
+def compare(rounds: Sequence[Round], side: str, factor: float) -> Ended | None:
+    """Compare A with a side made `factor` times as slow; ``None`` where the rounds do not last."""
+    pairs = [(one.by_side["A"], one.by_side[side]) for one in rounds]
+    known = [(_uncertainty_pct(a), _uncertainty_pct(b)) for a, b in pairs]
+    asked = 0
+    for after in range(LOOKS[0], len(rounds) + 1):
+        steady = np.array(steady_rounds(list(zip(*known[:after], strict=True))))
+        counting = int(steady.sum())
+        due = sum(one <= counting for one in LOOKS)
+        is_last = counting >= LOOKS[-1] or after >= LOOKS[-1] + min(after - counting, LOOKS[-1])
+        if due <= asked and not is_last:
+            continue
+        asked = max(due, asked)
+        some = [pair for pair, counts in zip(pairs[:after], steady, strict=True) if counts]
+        estimate = ratio_of_rounds(
+            [a.median_ms for a, _ in some],
+            [factor * b.median_ms for _, b in some],
+            confidence=LOOK_CONFIDENCE,
+        )
+        kind = decide(estimate, 1.0)[0]
+        if is_last or kind is not VerdictKind.UNDECIDED:
+            return Ended(kind, after, _is_unstable(known[:after]), estimate)
+    return None
+
+
+def one_after_the_other(rounds: Sequence[Round], side: str, factor: float) -> Iterator[Ended]:
+    """Yield comparisons of which none shares a round with another."""
+    begin = 0
+    while (ended := compare(rounds[begin:], side, factor)) is not None:
+        yield ended
+        begin += ended.after
+
+
+def spread(rounds: Sequence[Round], side: str, factor: float) -> Iterator[Ended]:
+    """Yield comparisons that begin at evenly spread rounds."""
+    last = max(0, len(rounds) - LOOKS[-1])
+    for begin in np.linspace(0, last, WINDOWS).round().astype(int):
+        ended = compare(rounds[begin:], side, factor)
+        if ended is not None:
+            yield ended
+
+
+def row(title: str, found: Sequence[Ended], truth: float, wanted: Sequence[VerdictKind]) -> str:
+    """Return a line of the table, in Markdown."""
+    if not found:
+        return f"| {title} | 0 |" + " |" * 6
+    calm = [one for one in found if not one.is_unstable]
+    cells = [
+        f"{len(found)} ({len(calm)})",
+        *(_share([one.kind in wanted for one in some]) for some in (found, calm)),
+        _share([one.kind is VerdictKind.SAME for one in found]),
+        _share([one.kind is VerdictKind.UNDECIDED for one in found]),
+        f"{np.mean([one.after for one in found]):.0f}",
+        _share([one.covers(truth) for one in found]),
+    ]
+    return f"| {title} | {' | '.join(cells)} |"
+
+
+def _is_unstable(known: Sequence[tuple[float | None, float | None]]) -> bool:
+    sides = zip(*known, strict=True)
+    wide = [[one is not None and one > WIDE_PCT for one in side] for side in sides]
+    return any(2 * sum(side) >= len(side) for side in wide)
+
+
+def _uncertainty_pct(one: Process) -> float | None:
+    if one.low_ms is None or one.high_ms is None:
+        return None
+    return 100 * (one.high_ms - one.low_ms) / (one.high_ms + one.low_ms)
+
+
+def _share(found: Sequence[bool]) -> str:
+    return f"{100 * np.mean(found):.1f}" if found else "none"
+
+
+def report(rounds: Sequence[Round]) -> None:
+    """Print what the pool is of, and the table."""
+    logs = {side: np.log([one.median_ms(side) for one in rounds]) for side in ("A", "A'", "B")}
+    steady = np.array(
+        steady_rounds([[_uncertainty_pct(one.by_side[side]) for one in rounds] for side in logs])
+    )
+    slower = float(np.exp(np.median((logs["B"] - (logs["A"] + logs["A'"]) / 2)[steady])))
+    every = [one for each in rounds for one in each.by_side.values()]
+    load = [one.other_cores for one in every if one.other_cores is not None]
+    host = probe_environment().host
+    print(f"{host.cpu_model}, {host.cores_logical} cores; {len(rounds)} rounds of 3 processes")
+    print(f"others kept {np.quantile(load, 0.1):.1f} … {np.quantile(load, 0.9):.1f} cores busy")
+    print(f"{steady.sum()} rounds count; B is {slower:.4f} × A over all of them")
+    for name, some in (("all rounds", steady | True), ("rounds that count", steady)):
+        apart = (logs["A'"] - logs["A"])[some]
+        quartiles = np.subtract(*np.quantile(apart, (0.75, 0.25))) / 1.349 / 2**0.5
+        print(f"scatter of a process, {name}: {100 * quartiles:.1f} % by quartiles")
+    notices = Counter(code for one in every for code in one.notices)
+    print("notices of processes:", ", ".join(f"{k} {v}" for k, v in notices.most_common()), "\n")
+    heads = ("", "comparisons (not unstable)", "so, %", "so, not unstable, %", "same, %")
+    heads = (*heads, "undecided, %", "rounds", "covers, %")
+    print(f"| {' | '.join(heads)} |")
+    print("|---" * len(heads) + "|")
+    found = (VerdictKind.SLOWER,)
+    for title, side, factor, truth, wanted in (
+        ("A/A: called different", "A'", 1.0, 1.0, DIFFERENT),
+        ("A/A × 1.02: slower", "A'", 1.02, 1.02, found),
+        ("A/A × 1.03: slower", "A'", 1.03, 1.03, found),
+        ("more work, scaled to 2 %: slower", "B", 1.02 / slower, 1.02, found),
+        ("more work, scaled to 3 %: slower", "B", 1.03 / slower, 1.03, found),
+    ):
+        made = list(one_after_the_other(rounds, side, factor))
+        print(row(title, made, truth, wanted), flush=True)
+        print(row(f"… {WINDOWS} overlapping", list(spread(rounds, side, factor)), truth, wanted))
+
+
+def main() -> None:
+    """Measure, then print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--file", type=Path, default=FILE)
+    options = parser.parse_args()
+    if options.minutes > 0:
+        measure(options.file, Plan(minutes=options.minutes))
+    rounds = rounds_of(options.file)
+    if len(rounds) < LOOKS[0]:
+        raise SystemExit(f"{len(rounds)} rounds in {options.file}: too few")
+    report(rounds)
+
+
+if __name__ == "__main__":
+    main()
