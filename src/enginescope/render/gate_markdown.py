@@ -55,7 +55,7 @@ def _cells(report: GateReport, row: GateRow) -> list[str]:
     return [
         f"**{result}**" if report.fails(row) else result,
         escaped(row.job),
-        *map(escaped, figures),
+        *(escaped(one).replace(" ", "\u00a0") for one in figures),  # figures do not break
     ]
 
 
