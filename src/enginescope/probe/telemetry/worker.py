@@ -60,15 +60,16 @@ def main(arguments: list[str]) -> int:
 
 def _sample_until_told(sampler: Sampler, pid: int, interval_s: float, file: BinaryIO) -> None:
     due = time.monotonic()
-    told = False
-    first = True
-    while not told:
+    told, ready = False, False
+    while True:
         at_ns = time.monotonic_ns()
         _write(file, Line(at_ns=at_ns, values=dict(sampler.sample(pid))))
-        if first:
+        if told:  # the last sample is after the end of what is looked at
+            return
+        if not ready:
             sys.stdout.buffer.write(READY)
             sys.stdout.buffer.flush()
-            first = False
+            ready = True
         # a sample that took longer than the interval does not make the next ones hurry
         due = max(due + interval_s, time.monotonic())
         told = bool(select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0])
