@@ -183,7 +183,7 @@ def test_a_given_tolerance_takes_the_place_of_the_defaults_and_is_tried_on_noise
     loose = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=twenty))
     found = side(reference, noise_like(reference), loose)
     assert found.passes
-    assert [one.code for one in found.outputs[0].notices] == ["W-TOLERANCE-LOOSE"]
+    assert "W-TOLERANCE-LOOSE" in {one.code for one in found.outputs[0].notices}
     tight = (ToleranceOption(output=None, value=1e-3),)
     sound = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=tight))
     assert side(reference, reference, sound).outputs[0].notices == ()

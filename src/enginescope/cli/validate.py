@@ -35,7 +35,7 @@ from enginescope.model.job import Workload
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation import Validation
-    from enginescope.cli.validation_run import Plan
+    from enginescope.cli.validation_run import Plan, ValidationRun
     from enginescope.model.sample_set import Sample
 
 EXIT_WRONG = 1
@@ -121,15 +121,15 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     typed, output = command_line(), _output_folder(options, models)
     with _work_folder(output, skips=options["skip_output_save"]) as folder:
         plan = _plan(models, backends, options, folder, output)
-        found, failed = _validated(plan, quiet=options["as_json"])
+        found, doing = _validated(plan, quiet=options["as_json"])
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         found = msgspec.structs.replace(found, command=typed, created=created)
         if output is not None:
             from enginescope.cli.validation_files import write_files
 
-            write_files(found, output)
+            write_files(found, doing, output)
     _present(found, output, as_json=options["as_json"])
-    if failed:
+    if doing.failed:
         return EXIT_RUN_FAILED
     return 0 if found.passes else EXIT_WRONG
 
@@ -190,7 +190,7 @@ def _samples(model: Path, options: dict[str, Any]) -> tuple[tuple[Sample, ...], 
     return found.samples[:count], shapes
 
 
-def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, bool]:
+def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, ValidationRun]:
     from enginescope.cli.termination import ending_in_order
     from enginescope.cli.validation_progress import ValidationProgress
     from enginescope.cli.validation_run import ValidationRun
@@ -199,7 +199,7 @@ def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, bool]:
         doing = ValidationRun(plan, progress.watch)
         doing.bindings()
         doing.answers()
-        return doing.compared(progress.comparing), doing.failed
+        return doing.compared(progress.comparing), doing
 
 
 def _present(found: Validation, output: Path | None, *, as_json: bool) -> None:

@@ -133,6 +133,16 @@ class ValidationRun:
             notices=tuple(self._notices.values()),
         )
 
+    def values_of(self, label: str, number: int, output: str) -> tuple[TensorValues, TensorValues]:
+        """Return a sample's output, the reference's and a side's, while the answers are kept."""
+        sample = self._plan.samples[number]
+        both = (
+            self._reference_answers(number, sample, self._outputs()),
+            read_answers(answer_file(self._folder(label), number)),
+        )
+        first, second = (next(one for one in held if one.name == output) for held in both)
+        return first, second
+
     def _side(self, one: Side, comparison: SideComparison | None) -> ValidatedSide:
         name, why = tolerance_name(one, self._plan.sides.reference)
         if self._plan.tolerance is not None:

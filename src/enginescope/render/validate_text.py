@@ -78,7 +78,7 @@ def alone_sample(side: ValidatedSide) -> bool:
 
 
 def _reason(one: OutputDiff, code: str, message: str) -> RenderableType:
-    return Text(f"  ✗ {one.name}: {message} ({code})")
+    return label_row("✗", f"{one.name}: {message} ({code})")
 
 
 def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType]:
