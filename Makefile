@@ -51,8 +51,8 @@ bench-loop: $(VENV)/.run ## Compare the measurement loop with a hand-written one
 bench-start: $(VENV)/.run ## Compare the start of the command line with a bare import of click
 	$(BIN)/python benchmarks/cold_start.py
 
-bench-statistics: $(VENV)/.run ## Show how often the intervals cover the truth
-	$(BIN)/python benchmarks/statistics/coverage.py
+bench-statistics: $(VENV)/.dev ## Show how often intervals cover the truth and verdicts are right
+	$(BIN)/python benchmarks/statistics/tables.py $(STATISTICS_ARGS)
 
 test-gpu: ## Run the tests that need a GPU and TensorRT, with the Python at hand
 	$(GPU_PYTHON) -m pytest -m gpu tests/gpu -p no:cacheprovider

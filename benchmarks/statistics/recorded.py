@@ -24,7 +24,7 @@ from in_rounds import DIFFERENT, compare_in_rounds
 from msgspec.structs import replace
 from scipy import stats
 
-from enginescope.analysis.verdicts import Terms, verdicts
+from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT, Terms, verdicts
 from enginescope.formats.importer import import_artifacts
 from enginescope.model.run import Run
 from enginescope.model.samples import frozen
@@ -65,7 +65,7 @@ def mann_whitney(a: Run, b: Run) -> bool:
 
 #: Tenths of one run are of one process, which is known here; as two runs they would not be.
 RULES: tuple[tuple[str, Rule], ...] = (
-    ("ours, ±2 % assumed", differ(None)),
+    (f"ours, ±{ASSUMED_SCATTER_PCT:g} % assumed", differ(None)),
     ("ours, one process", differ(0.0)),
     ("Welch", welch),
     ("Mann-Whitney", mann_whitney),

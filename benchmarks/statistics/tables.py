@@ -1,0 +1,38 @@
+"""Print the tables that stand in docs/statistics.md, one script after the other.
+
+``python benchmarks/statistics/tables.py [--full]``. Without ``--full`` each is of few series or
+comparisons, for a look; live processes are measured for two minutes, or for an hour with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+#: Script, what it is given for a look, what for the record.
+SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("coverage.py", ("--quick",), ()),
+    ("verdicts.py", ("--comparisons", "30"), ("--comparisons", "200")),
+    ("looks.py", ("--comparisons", "100"), ("--comparisons", "1000")),
+    ("recorded.py", ("--comparisons", "30"), ("--comparisons", "200")),
+    ("live.py", ("--minutes", "2"), ("--minutes", "60")),
+    ("loaded.py", (), ()),
+)
+
+
+def main() -> None:
+    """Run the scripts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="as recorded; takes about two hours")
+    full = parser.parse_args().full
+    for name, quick, record in SCRIPTS:
+        arguments = record if full else quick
+        print(f"\n{' '.join((name, *arguments))}\n", flush=True)
+        subprocess.run([sys.executable, str(HERE / name), *arguments], check=True)
+
+
+if __name__ == "__main__":
+    main()
