@@ -221,7 +221,7 @@ def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, c
 
 @pytest.mark.slow
 def test_real_processes_a_planted_slowdown_is_found(store, convnet, capsys) -> None:
-    arguments = [*fakes(1_000, 1_500), "--compare", "--duration", "100ms", "--no-layers"]
+    arguments = [*fakes(1_000, 4_000), "--compare", "--duration", "100ms", "--no-layers"]
     assert main(["bench", str(convnet), *arguments]) == 0
     assert "B is slower" in capsys.readouterr().out
 
