@@ -190,22 +190,29 @@ def test_a_renamed_model_is_said() -> None:
     ]
 
 
-def test_sides_of_one_comparison_are_taken_round_by_round() -> None:
-    def side(label: str, factor: float) -> list:
-        levels = [1.0, 1.3, 0.8, 1.1, 0.9, 1.2, 1.05, 0.95, 1.15, 0.85, 1.0, 1.25]
-        return [
-            process(
-                4.0 * level * factor,
-                number,
-                turn=Turn(comparison="c0", side=label, round=number, place=0),
-            )
-            for number, level in enumerate(levels)
-        ]
+def in_turn(label: str, factor: float, **more) -> list:
+    """A side of a comparison whose rounds differ by far more than its sides."""
+    levels = [1.0, 1.3, 0.8, 1.1, 0.9, 1.2, 1.05, 0.95, 1.15, 0.85, 1.0, 1.25]
+    turns = [Turn(comparison="c0", side=label, round=at, place=0) for at in range(len(levels))]
+    return [
+        process(4.0 * level * factor, at, turn=turn, **more)
+        for at, (level, turn) in enumerate(zip(levels, turns, strict=True))
+    ]
 
-    row = only(gate(side("A", 1.0), side("B", 1.05)))
+
+def test_sides_of_one_comparison_are_taken_round_by_round() -> None:
+    row = only(gate(in_turn("A", 1.0), in_turn("B", 1.05)))
     assert row.verdict.estimate.method == "rounds"
     assert row.verdict.estimate.interval.confidence > 0.95
     assert row.outcome is GateOutcome.REGRESSION
+
+
+def test_sides_of_one_comparison_are_counterparts_whatever_they_are() -> None:
+    other = job("new.onnx", "trt:fp16")
+    row = only(gate(in_turn("A", 1.0), in_turn("B", 0.9, of=other)))
+    assert row.outcome is GateOutcome.IMPROVEMENT
+    said = [one.message for one in row.notices if one.code == "I-MEANT"]
+    assert "model: net.onnx against new.onnx; backend: ort-cpu against trt" in said[0]
 
 
 def test_unknown_names_are_usage_errors() -> None:

@@ -14,6 +14,7 @@ from enginescope.cli.gate import limits_of
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.model.run import Run
+from enginescope.model.turn import Turn
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import crashed, job, process, processes
 
@@ -76,6 +77,18 @@ def test_a_set_that_holds(store, capsys) -> None:
     save(store, "again", again)
     assert main(["gate", "--baseline", "main", "again"]) == 0
     assert capsys.readouterr().out.startswith("gate passed: no regression\n")
+
+
+def test_a_comparison_is_held_against_its_other_side(store, capfdbinary) -> None:
+    for number in range(12):
+        for side, median_ms in (("A", 4.0), ("B", 4.2)):
+            turn = Turn(comparison="c0", side=side, round=number, place=0)
+            name = "old.onnx" if side == "A" else "new.onnx"
+            run = process(median_ms, 300 + number, of=job(name), turn=turn)
+            store.save(run, tags=["pair"])
+    found = document(capfdbinary, "--baseline", "pair")
+    assert [row["outcome"] for row in found["rows"]] == ["regression"]
+    assert found["rows"][0]["verdict"]["estimate"]["method"] == "rounds"
 
 
 def test_folders_and_zip_files_are_sets_too(store, tmp_path, capfdbinary) -> None:

@@ -19,6 +19,7 @@ from enginescope.analysis.measured_sides import (
     MeasuredPair,
     MeasuredSide,
     comparison_of,
+    meant_conditions,
 )
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.verdicts import Terms, verdicts
@@ -150,14 +151,15 @@ def _compared(job: _Job, terms: GateTerms, floors: Sequence[NoiseFloor]) -> Iter
     sides = _sides(job)
     floor = fitting_floor([one.measured for one in sides], floors)
     comparison = comparison_of(sides)
+    across = tuple(dict.fromkeys((*terms.across, *meant_conditions(*sides))))
     held = Terms(
-        across=terms.across,
+        across=across,
         scatter_pct=floor.scatter_pct if floor else None,
         confidence=max(terms.confidence, LOOK_CONFIDENCE) if comparison else terms.confidence,
     )
     found = {one.regression_pct: _verdicts(sides, held, one) for one in terms.limits}
-    others = [one for one in CONDITIONS if one not in terms.across]
-    meant = differences(*(one.measured for one in sides), across=others) if terms.across else ()
+    others = [one for one in CONDITIONS if one not in across]
+    meant = differences(*(one.measured for one in sides), across=others) if across else ()
     for limit in terms.limits:
         of_limit = found[limit.regression_pct]
         notices = _pairing_notices(job.pair)
@@ -206,7 +208,8 @@ def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:
 
 
 def _pairing_notices(pair: JobPair) -> tuple[Notice, ...]:
-    changes = tuple(one for one in pair.changes if not one.startswith("model:"))
+    told = pair.how == "renamed"  # of the whole report
+    changes = tuple(one for one in pair.changes if not (told and one.startswith("model:")))
     if not changes:
         return ()
     code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"

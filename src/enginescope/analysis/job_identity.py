@@ -106,6 +106,11 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
         return tuple(one for one in self.runs if one.outcome.kind is not OutcomeKind.OK)
 
     @property
+    def comparisons(self) -> frozenset[str]:
+        """The comparisons that its processes were measured in turn for."""
+        return frozenset(one.turn.comparison for one in self.runs if one.turn is not None)
+
+    @property
     def digests(self) -> frozenset[str]:
         """Digests of the model's file."""
         return frozenset(one.job.subject.sha256 for one in self.runs if one.job.subject.sha256)

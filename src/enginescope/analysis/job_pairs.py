@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from enginescope.analysis.job_identity import JobIdentity, JobRuns
 from enginescope.core.record import Record
 
-How: TypeAlias = Literal["same", "renamed", "altered"]
+How: TypeAlias = Literal["in turn", "same", "renamed", "altered"]
 
 #: Fields in words, for saying what differs.
 _FIELDS = {
@@ -39,9 +39,10 @@ class JobPair(Record, frozen=True, kw_only=True, eq=False):
     ----------
     a, b : JobRuns or None
         In the first and the second set; ``None``: only the other has it.
-    how : {"same", "renamed", "altered"}
-        ``renamed``: the model's file is the same under another name. ``altered``: the only two of
-        one model and backend that are left, which differ in what `changes` says.
+    how : {"in turn", "same", "renamed", "altered"}
+        ``in turn``: the two sides of a comparison, whatever they are. ``renamed``: the model's file
+        is the same under another name. ``altered``: the only two of one model and backend that are
+        left, which differ in what `changes` says.
     changes : tuple of str
         ``"options: a against b"``.
     """
@@ -62,7 +63,10 @@ class JobPair(Record, frozen=True, kw_only=True, eq=False):
 def pair_jobs(
     a: Sequence[JobRuns], b: Sequence[JobRuns], across: Collection[str] = ()
 ) -> tuple[JobPair, ...]:
-    """Give every job its counterpart: the same, else renamed, else the one of its model left over.
+    """Give every job its counterpart.
+
+    The other side of its comparison, else the same, else renamed, else the one of its model and
+    backend that is left over.
 
     Parameters
     ----------
@@ -144,7 +148,11 @@ def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
         first, second = one.identity, other.identity
         return (first.model, first.backend) == (second.model, second.backend)
 
+    def in_turn(one: JobRuns, other: JobRuns) -> bool:
+        return bool(one.comparisons) and one.comparisons == other.comparisons
+
     return (
+        ("in turn", in_turn, True),
         ("same", lambda one, other: one.identity == other.identity, False),
         ("same", same, False),
         ("renamed", renamed, False),

@@ -83,7 +83,8 @@ def command(
     """Hold CURRENT runs against a baseline; exit with 1 if something got worse than is allowed.
 
     Each is a run, a tag (all runs that have it), a folder or zip file of runs, or another tool's
-    files. Without CURRENT: the runs of the store that are newer than the baseline's. Jobs are
+    files. Without CURRENT: the runs of the store that are newer than the baseline's, or, where that
+    was measured in turn (bench A B --compare), its other side. Jobs are
     paired by model, backend, shapes and mode; runs of one job are its processes. What fails now,
     or is not measured any more, counts as a regression.
     """
@@ -160,7 +161,8 @@ def _sides(
 
     base = distinct(run for name in baselines for run in runs_named(name, store))
     if not current:
-        return base, runs_since(base, store)
+        turned = _sides_in_turn(base)
+        return turned or (base, runs_since(base, store))
     of_base = {one.id for one in base}
     named = distinct(run for name in current for run in runs_named(name, store))
     now = tuple(one for one in named if one.id not in of_base)
@@ -171,6 +173,15 @@ def _sides(
             hint="measure again: enginescope bench MODEL… --tag NAME",
         )
     return base, now
+
+
+def _sides_in_turn(runs: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
+    """Return the first side of a comparison that was measured in turn, and the others."""
+    if not all(one.turn is not None for one in runs):
+        return None
+    first = tuple(one for one in runs if one.turn and one.turn.side == "A")
+    others = tuple(one for one in runs if one.turn and one.turn.side != "A")
+    return (first, others) if first and others else None
 
 
 def _check_compared(report: GateReport) -> None:
