@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,11 @@ def sides_of(
     jobs = _jobs(models, backends, options, workload)
     given = options["reference"]
     if given is None and samples and all(has_expected(one) for one in samples):
-        return Sides(reference=Side(label=EXPECTED), others=_sides(jobs), note=None)
+        return Sides(reference=Side(label=EXPECTED), others=_sides(jobs, samples), note=None)
     if given is not None and Path(given).is_dir():
         folder = str(Path(given).resolve())
         reference = Side(label=f"outputs in {given}", folder=folder)
-        return Sides(reference=reference, others=_sides(jobs), note=None)
+        return Sides(reference=reference, others=_sides(jobs, samples), note=None)
     job = _reference_job(given, models, options, workload)
     others = [one for one in jobs if _key(one) != _key(job)]
     if not others:
@@ -77,7 +77,11 @@ def sides_of(
             why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
             hint="--on trt, a second model, or a test_data_set_* with outputs",
         )
-    return Sides(reference=Side(label=_label(job), job=job), others=_sides(others), note=_note(job))
+    return Sides(
+        reference=Side(label=_label(job), job=_spanning(job, samples)),
+        others=_sides(others, samples),
+        note=_note(job),
+    )
 
 
 def _jobs(
@@ -177,8 +181,39 @@ def _precision(job: Job) -> tuple[str, str]:
     return held, f"{job.subject.name} holds {held}"
 
 
-def _sides(jobs: Sequence[Job]) -> tuple[Side, ...]:
-    return tuple(Side(label=_label(one), job=one) for one in jobs)
+def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
+    return tuple(Side(label=_label(one), job=_spanning(one, samples)) for one in jobs)
+
+
+def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
+    """Return the job with an optimisation profile over the shapes of all samples.
+
+    Only for an engine that is yet to be built, and whose profiles nobody chose.
+    """
+    own = job.backend.options
+    chosen = any(f"{bound}_shapes" in own for bound in ("min", "opt", "max"))
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for sample in samples:
+        for one in sample.shapes:
+            shapes.setdefault(one.input, []).append(one.dims)
+    if job.backend.name != "trt" or job.subject.kind != "onnx" or chosen or not shapes:
+        return job
+    for fixed in job.workload.shapes:
+        shapes.setdefault(fixed.name, []).append(fixed.dims)
+    low = _bound(shapes, min)
+    high = _bound(shapes, max)
+    options = {**own, "min_shapes": low, "opt_shapes": high, "max_shapes": high}
+    return msgspec.structs.replace(
+        job, backend=msgspec.structs.replace(job.backend, options=options)
+    )
+
+
+def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
+    """Return the least or largest shape of every input, as the backend's option has it."""
+    return ",".join(
+        f"{name}:{'x'.join(str(which(sizes)) for sizes in zip(*dims, strict=True))}"
+        for name, dims in shapes.items()
+    )
 
 
 def _label(job: Job) -> str:

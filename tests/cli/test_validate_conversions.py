@@ -1,0 +1,107 @@
+"""Honest conversions of real nets, and the same answers broken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from enginescope.cli.main import main
+
+pytestmark = pytest.mark.slow
+
+
+def run(capsys, *arguments: Any) -> tuple[int, Any]:
+    status = main(["validate", *map(str, arguments), "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def conversions(tmp_path_factory, convnet) -> dict[str, Path]:
+    """FP16 and INT8 (QDQ) of the bundled net, by ONNX Runtime's own converters."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    folder = tmp_path_factory.mktemp("conversions")
+    half = convert_float_to_float16(onnx.load(convnet), keep_io_types=True)
+    onnx.save(half, folder / "half.onnx")
+    images = np.random.default_rng(0).uniform(-1, 1, (8, 1, 3, 96, 96)).astype(np.float32)
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            self.left = iter(images)
+
+        def get_next(self) -> Any:
+            image = next(self.left, None)
+            return None if image is None else {"image": image}
+
+    quantize_static(str(convnet), str(folder / "int8.onnx"), Reader(), quant_format=QuantFormat.QDQ)
+    return {"fp16": folder / "half.onnx", "int8": folder / "int8.onnx"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fp16_and_int8_pass_their_own_limits_and_not_finer_ones(
+    conversions, convnet, capsys
+) -> None:
+    both = (conversions["fp16"], conversions["int8"])
+    common = ("--reference", convnet, "--samples", 4)
+    status, found = run(capsys, *both, *common)
+    assert status == 0
+    half, eight = found["sides"]
+    assert (half["tolerance"], eight["tolerance"]) == ("fp16", "int8")
+    error = [one["outputs"][0]["error_to_spread"] for one in (half, eight)]
+    assert 1e-5 < error[0] < 3e-3 < error[1] < 0.05
+    status, found = run(capsys, *both, *common, "--tolerance", "fp32")
+    assert status == 1
+    assert not any(one["passes"] for one in found["sides"])
+
+
+def broken(values: Any) -> dict[str, Any]:
+    noise = np.random.default_rng(1).uniform(values.min(), values.max(), values.shape)
+    return {
+        "noise": noise.astype(np.float32),
+        "swapped": np.roll(values, values.size // 2),
+        "transposed": np.ascontiguousarray(values.T),
+        "scaled": (1.01 * values).astype(np.float32),
+    }
+
+
+def test_a_trained_net_passes_its_own_data_set_and_no_broken_one(shared, tmp_path, capsys) -> None:
+    folder = shared / "models" / "mobilenet_v2_scores"
+    model, before = folder / "model.onnx", sorted(folder.rglob("*"))
+    status, found = run(capsys, model)
+    assert (status, found["passes"]) == (0, True)
+    original = folder / "test_data_set_0"
+    expected = onnx.TensorProto.FromString((original / "output_0.pb").read_bytes())
+    for name, values in broken(numpy_helper.to_array(expected)).items():
+        copy = tmp_path / name
+        shutil.copytree(original, copy)
+        wrong = numpy_helper.from_array(values, expected.name).SerializeToString()
+        (copy / "output_0.pb").write_bytes(wrong)
+        assert run(capsys, model, "--data", copy)[0] == 1, name
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_net_of_dynamic_shapes_is_compared_at_each(shared, capsys) -> None:
+    model = shared / "models" / "bert_toy" / "model.onnx"
+    shapes = [
+        part
+        for length in (8, 16, 32)
+        for name in ("input_ids", "token_type_ids", "input_mask")
+        for part in ("--input-shape", f"{name}:1,{length}")
+    ]
+    ranges = ("--range", "input_ids:0:98", "--range", "token_type_ids:0:1")
+    status, found = run(
+        capsys, model, "--on", "ort-cpu?graph_optimization_level=disable", *shapes, *ranges,
+        "--range", "input_mask:1:1", "--samples", 2,
+    )  # fmt: skip
+    assert status == 0
+    assert found["num_samples"] == 6
+    lengths = found["sides"][0]["outputs"][0]["shapes"]
+    assert [one[1] for one in lengths] == [8, 16, 32]
