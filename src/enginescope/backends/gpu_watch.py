@@ -159,7 +159,9 @@ class GpuWatch:
         In a container NVML may count processes as the host does. Then ours is not among them by
         its number, and only those that were there before it are surely others.
         """
-        listed = self._sampler.processes() if self._sampler else ()
+        if self._sampler is None:
+            return
+        listed = self._sampler.processes()
         own = own_pids()
         is_seen = any(one.pid in own for one in listed)
         for one in listed:

@@ -65,6 +65,7 @@ def use(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
 
         # a real GPU of this machine is none of the stand-in's
         monkeypatch.setattr(nvml, "probe_devices", tuple)
+        monkeypatch.setattr(nvml, "cuda_uuid", lambda _: None)
         yield loaded
 
 

@@ -1,0 +1,81 @@
+"""The telemetry pass of an engine, on the stand-ins for TensorRT, CUDA and NVML."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from enginescope.model.job import Mode
+from enginescope.model.telemetry_rule import TelemetryRule
+from enginescope.probe import nvml
+from enginescope.probe.nvml import probe_devices
+from enginescope.runner.inputs import make_feeds
+from tests.backends.tensorrt.conftest import Use
+from tests.backends.tensorrt.driving import (
+    COUNT,
+    LATENCY,
+    THROUGHPUT,
+    job,
+    measure,
+    opened,
+    with_engine,
+    workload,
+)
+from tests.fakes import nvml_scenarios
+
+RULE = TelemetryRule(depth="full", interval_ms=20, duration_ms=300, idle_ms=150, settle_ms=50)
+
+
+@pytest.fixture
+def h200(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVML's stand-in too, here and in the sampling process."""
+    use()
+    nvml_scenarios.use(monkeypatch, "h200")
+    place = nvml_scenarios.FOLDER / "pynvml.py"
+    spec = importlib.util.spec_from_file_location("pynvml", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(nvml, "probe_devices", probe_devices)
+
+
+@pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
+def test_either_loop_is_repeated(h200, perceptron: Path, engines: Path, mode: Mode) -> None:
+    one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
+    found = measure(msgspec.structs.replace(one, telemetry=RULE))
+    assert found.gpu is not None
+    assert found.gpu.requests is not None
+    assert found.gpu.requests > 0
+    assert found.gpu.series is not None
+    assert found.gpu.timed is not None
+    assert found.phases[-1].name == "telemetry"
+    assert {len(series) for series in found.samples} == {COUNT}
+
+
+@pytest.mark.parametrize(
+    ("mode", "streams", "count", "issued"),
+    [
+        (LATENCY, 1, 100, 102),
+        (LATENCY, 1, 10, 10),
+        (THROUGHPUT, 1, 100, 102),
+        (THROUGHPUT, 2, 100, 104),
+    ],
+)
+def test_untimed_requests_are_counted_too(
+    use: Use, perceptron: Path, engines: Path, mode: Mode, streams: int, count: int, issued: int
+) -> None:
+    use()
+    one = with_engine(job(perceptron), engines)
+    with opened(one, msgspec.structs.replace(mode, streams=streams)) as session:
+        session.bind(make_feeds(session.input_specs, one.workload))
+        session.step()
+        session.settle()
+        recorder = session.recorder()
+        recorder.run(count)
+        assert (len(recorder), recorder.issued) == (count, issued)
