@@ -199,7 +199,7 @@ def test_what_is_no_plan(plan, capsys) -> None:
     model = plan.with_name("net.onnx")
     model.write_bytes(b"\x08\x08")
     assert main(["lint", str(model)]) == 2
-    assert "no JSON file" in capsys.readouterr().err
+    assert "is a model, no plan" in capsys.readouterr().err
 
 
 def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
@@ -225,3 +225,20 @@ def test_notices_of_reading_go_to_standard_error(plan, capsys) -> None:
     shown = capsys.readouterr()
     assert "I-NAMES-ONLY" in shown.err
     assert "findings none" in shown.out
+
+
+def test_notices_are_in_lines_of_the_terminal_s_width(plan, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    plan.with_name("net.profile.json").write_text("[{")
+    main(["lint", str(plan)])
+    lines = capsys.readouterr().err.splitlines()
+    assert "(W-DAMAGED-FILE)" in " ".join(lines)
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60
+
+
+def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
+    main(["lint", str(plan)])
+    assert "ms: what can be won at most; --gpu NAME takes off" in capsys.readouterr().out
+    main(["lint", str(plan), "--gpu", "H200"])
+    assert "ms: what can be won at most, on H200" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
-from enginescope.model.plan import Plan
+from enginescope.model.plan import Layer, Plan
 from enginescope.model.timing import Attribution
 
 #: Layers that `Roofline.saving_ms` adds up by default.
@@ -117,19 +117,42 @@ def roofline(
     for position, (layer, work, timing) in enumerate(zip(plan.layers, works, times, strict=True)):
         if layer.is_inert:
             continue
-        memory_ms = work.moved_bytes / gpu.bytes_per_ms if work.moved_bytes is not None else None
-        compute_ms = _compute_ms(work, rate_precision(layer), gpu)
-        roofs.append(
-            LayerRoof(
-                position=position,
-                bound=_bound(memory_ms, compute_ms),
-                memory_ms=memory_ms,
-                compute_ms=compute_ms,
-                is_partial=compute_ms is None and layer.type not in MOVING_TYPES,
-                mean_ms=timing.mean_ms if timing else None,
-            )
-        )
+        mean_ms = timing.mean_ms if timing else None
+        roofs.append(layer_roof(layer, work, gpu, mean_ms, position=position))
     return Roofline(gpu=gpu, layers=tuple(roofs))
+
+
+def layer_roof(
+    layer: Layer,
+    work: LayerWork,
+    gpu: GpuLimits,
+    mean_ms: float | None = None,
+    *,
+    position: int = 0,
+) -> LayerRoof:
+    """Return the limit of one layer on `gpu`.
+
+    Parameters
+    ----------
+    layer : Layer
+    work : LayerWork
+        Its own.
+    gpu : GpuLimits
+    mean_ms : float, optional
+        What it took.
+    position : int
+        In the plan's layers.
+    """
+    memory_ms = work.moved_bytes / gpu.bytes_per_ms if work.moved_bytes is not None else None
+    compute_ms = _compute_ms(work, rate_precision(layer), gpu)
+    return LayerRoof(
+        position=position,
+        bound=_bound(memory_ms, compute_ms),
+        memory_ms=memory_ms,
+        compute_ms=compute_ms,
+        is_partial=compute_ms is None and layer.type not in MOVING_TYPES,
+        mean_ms=mean_ms,
+    )
 
 
 def _compute_ms(work: LayerWork, precision: str | None, gpu: GpuLimits) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import FormatError, UsageError
 
@@ -87,7 +87,7 @@ def command(
         linted = [_linted(one, config, gpu) for one in found]
     for one in found:
         for notice in one.notices if one.kind != "run" else ():  # those were said when it was made
-            note(f"{notice.message} ({notice.code})")
+            _wrapped_note(f"{notice.message} ({notice.code})")
     if sarif is not None:
         _write_sarif(linted, sarif)
     if as_json:
@@ -194,6 +194,13 @@ def _write_sarif(linted: list[Linted], sarif: Path) -> None:
         raise UsageError(f"cannot write {sarif}", why=error.strerror) from error
 
 
+def _wrapped_note(text: str) -> None:
+    """Say something that is not a result on standard error, in lines of the terminal's width."""
+    from enginescope.render.text import sentence, show
+
+    show(sentence(text), sys.stderr)
+
+
 def _show(linted: list[Linted], top: int) -> None:
     from enginescope.render import findings
     from enginescope.render.text import sentence, show, table
@@ -206,7 +213,7 @@ def _show(linted: list[Linted], top: int) -> None:
         show(sentence(findings.headline(one.report)))
         found = one.report.findings
         if one.report.sum_ms is None:
-            note("without a profile there is no time at stake; give one with --profile")
+            _wrapped_note("without a profile there is no time at stake; give one with --profile")
         if not found:
             continue
         print()
@@ -214,5 +221,7 @@ def _show(linted: list[Linted], top: int) -> None:
         show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
         if len(found) > top:
             print(f"… and {len(found) - top:,} more; --top N shows them")
+        if words := findings.stake_words(one.report):
+            show(sentence(words))
         print()
         show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))

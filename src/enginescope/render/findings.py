@@ -59,6 +59,15 @@ def headline(report: LintReport) -> str:
     return f"{report.plan} ({size}): findings {found}{hidden}"
 
 
+def stake_words(report: LintReport) -> str | None:
+    """Return what the times mean; ``None`` without times."""
+    if report.sum_ms is None or not report.findings:
+        return None
+    if report.gpu is not None:
+        return f"ms: what can be won at most, on {report.gpu}"
+    return "ms: what can be won at most; --gpu NAME takes off what its peaks need"
+
+
 def finding_rows(
     findings: Sequence[Finding], *, name_width: int = 40
 ) -> tuple[tuple[str, ...], ...]:
@@ -109,6 +118,7 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "plan": report.plan,
         "layers": report.layers,
         "sum_ms": report.sum_ms,
+        "gpu": report.gpu,
         "rules": report.rules,
         "suppressed": report.suppressed,
         "findings": [_finding(one, names) for one in report.findings],

@@ -109,7 +109,8 @@ class Finding(Record, frozen=True, kw_only=True):
     evidence : dict
         The figures behind it.
     stake_ms : float or None
-        Mean time of what is concerned: no more than that can be won. ``None`` without a profile.
+        Mean time of what is concerned, or its part beyond what the GPU's peaks allow: no more than
+        that can be won. ``None`` without a profile.
         Findings may share layers, so stakes do not add up.
     share_pct : float or None
         `stake_ms` of the sum over all layers.

@@ -20,6 +20,8 @@ class LintReport(Record, frozen=True, kw_only=True):
         Layers of the plan.
     sum_ms : float or None
         Sum of the layers' mean times; ``None`` without a profile.
+    gpu : str or None
+        The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
     rules : tuple of str
         Codes of the rules that ran.
     findings : tuple of Finding
@@ -31,6 +33,7 @@ class LintReport(Record, frozen=True, kw_only=True):
     plan: str
     layers: int
     sum_ms: float | None
+    gpu: str | None = None
     rules: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
@@ -55,6 +58,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
         plan=given.plan.name,
         layers=len(given.plan.layers),
         sum_ms=view.total_ms,
+        gpu=view.gpu.name if view.gpu else None,
         rules=tuple(rule.code for rule in rules),
         findings=tuple(sorted(kept, key=_weight)),
         suppressed=len(found) - len(kept),

@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
+import msgspec
+
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.layer_work import LayerWork, layer_work
+from enginescope.analysis.roofline import layer_roof
 from enginescope.model.environment import Device
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.tensor import Tensor
@@ -108,6 +111,27 @@ class LintView:
         """Return the active layers of some types, in the plan's order."""
         found = [layer for one in types for layer in self._by_type.get(one, ())]
         return sorted(found, key=lambda layer: layer.index)
+
+    def excess_ms(self, layer: Layer, *, fewer_bytes: int = 0) -> float | None:
+        """Return what a layer takes beyond its limit on the GPU: no more than that can be won.
+
+        Parameters
+        ----------
+        layer : Layer
+        fewer_bytes : int
+            What it would move less, were the advice followed.
+
+        Returns
+        -------
+        float or None
+            ``None``: the GPU, the layer's time or all of its work is not known.
+        """
+        work = self.work(layer)
+        if self.gpu is None or work.moved_bytes is None:
+            return None
+        work = msgspec.structs.replace(work, moved_bytes=work.moved_bytes - fewer_bytes)
+        roof = layer_roof(layer, work, self.gpu, self.times_ms.get(layer.index))
+        return None if roof.is_partial else roof.excess_ms
 
     def sum_ms(self, layers: Iterable[int]) -> float | None:
         """Return the time of some layers; ``None`` when none of them has one."""

@@ -31,6 +31,20 @@ def test_found_by_group() -> None:
     assert one.message.startswith("has input channels 4 and output channels 4 per group, not")
 
 
+def test_with_the_gpu_known_what_is_beyond_its_limit_is_at_stake() -> None:
+    # 3,211,264 × 10 + 6,422,528 bytes: 0.0080 ms at H200's 4,800 GB/s
+    conv = layer("Convolution", "in FP16 1x10x1120x1434", "out FP16 1x2x1120x1434")
+    limit_ms = (10 + 2) * 1120 * 1434 * 2 / 4.8e9
+    conv.attributes["Kernel"] = [1, 1]
+    (whole,) = findings("PLAN102", conv, times=(0.02,))
+    (near,) = findings("PLAN102", conv, times=(0.02,), gpu="NVIDIA H200")
+    (unknown,) = findings("PLAN102", conv, times=(0.02,), gpu="some GPU")
+    assert whole.stake_ms == unknown.stake_ms == 0.02
+    assert near.stake_ms == pytest.approx(0.02 - limit_ms)
+    (faster,) = findings("PLAN102", conv, times=(limit_ms / 2,), gpu="NVIDIA H200")
+    assert (faster.stake_ms, faster.share_pct) == (0.0, 0.0)
+
+
 def test_an_image_is_info() -> None:
     found = findings("PLAN102", layer("Convolution", "in FP16 1x3x8x8", "out FP16 1x64x8x8"))
     assert severities(found) == ["info"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.rules.made import findings, layer, severities
 
 
@@ -31,3 +33,13 @@ def test_not_found() -> None:
     )
     lone = layer("gemm", "in FP16", "out FP16", tactic_name=without)
     assert findings("PLAN107", lone, capability="6.1") == ()
+
+
+def test_a_product_at_its_limit_has_nothing_to_win() -> None:
+    reads = "in FP16 1x9216,weights FP16 9216x4096"
+    one = layer("gemm", reads, "out FP16 1x4096", tactic_name="sm50_xmma_cublas_gemvx_f16")
+    (whole,) = findings("PLAN107", one, times=(0.24,))
+    (capped,) = findings("PLAN107", one, times=(0.24,), gpu="RTX 3060")
+    moved = (4096 * 9216 + 9216 + 4096) * 2
+    assert whole.stake_ms == 0.24
+    assert capped.stake_ms == pytest.approx(0.24 - moved / 360e6)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from enginescope.model.plan import Layer, Weights
 from enginescope.model.tensor import DataType
 from tests.rules.made import findings, layer, severities
@@ -60,3 +62,11 @@ def test_not_found() -> None:
     copy = layer("Reformat", "a FP16", "out FP32")
     assert findings("PLAN103", conv(56, 16), copy) == ()
     assert findings("PLAN103", layer("gemm", "in FP16", "a FP16"), READER, END) == ()
+
+
+def test_with_the_gpu_known_the_limit_is_that_of_a_quantised_output() -> None:
+    one, *rest = conv(56, 16), READER, END
+    (found,) = findings("PLAN103", one, *rest, times=(0.5, 0.25, 0.25), gpu="T4")
+    activations, weights = 16 * 56 * 56, 16 * 16 * 9
+    limit_ms = (2 * activations + weights) / 320e6  # read and written as INT8, at 320 GB/s
+    assert found.stake_ms == pytest.approx(0.5 - limit_ms)

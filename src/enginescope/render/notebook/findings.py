@@ -21,6 +21,8 @@ def findings_html(report: LintReport) -> str:
     """Return the findings with most time at stake, and what to do."""
     found = report.findings
     more = len(found) - _TOP
+    hidden = f"and {more:,} more; " if more > 0 else ""
+    words = "ms: what can be won at most" if report.sum_ms is not None and found else ""
     return fragment(
         headline(report),
         paragraph("no profile: nothing has a time at stake" if report.sum_ms is None else None),
@@ -29,7 +31,7 @@ def findings_html(report: LintReport) -> str:
             FINDING_HEADERS,
             finding_rows(found[:_TOP], name_width=_NAME_WIDTH),
             numbers=NUMBERS,
-            note=f"and {more:,} more" if more > 0 else None,
+            note=(hidden + words).removesuffix("; ") or None,
         ),
         data_table("What to do", RULE_HEADERS, rule_rows(found), numbers=NUMBERS),
     )

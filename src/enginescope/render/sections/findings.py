@@ -30,7 +30,7 @@ class Worst(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     stake : str or None
-        ``0.083 ms, 4.1 %``; ``None`` without times.
+        ``at most 0.083 ms, 4.1 %``; ``None`` without times.
     code, subject, short, message : str
         `short` is the subject with its middle left out.
     """
@@ -48,7 +48,7 @@ def worst_finding(subject: PageSubject) -> Worst | None:
     if not found:
         return None
     one = found[0]
-    stake = None if one.stake_ms is None else format_ms(one.stake_ms, 3)
+    stake = None if one.stake_ms is None else f"at most {format_ms(one.stake_ms, 3)}"
     if stake is not None and one.share_pct is not None:
         stake += f", {format_significant(one.share_pct, 2)} %"
     return Worst(
@@ -88,7 +88,12 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     rows = subject.row_of_layer
     first = tuple(rows.get(one.layers[0]) if one.layers else None for one in found)
     columns = (
-        column("ms", (one.stake_ms for one in found), 5, meaning="mean time at stake"),
+        column(
+            "ms",
+            (one.stake_ms for one in found),
+            5,
+            meaning="time at stake: at most so much can be won",
+        ),
         column("%", (one.share_pct for one in found), 2, meaning="of the sum over all layers"),
         column("Code", (one.code for one in found), is_choice=True),
         column("Severity", (one.severity.value for one in found), is_choice=True),

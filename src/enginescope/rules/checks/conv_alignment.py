@@ -10,8 +10,8 @@ chosen.
 What to do: change the number of channels in the model to such a multiple.
 
 When it is wrong: the first layer of a network sees three channels of an image, and the last one as
-many as there are classes; both are often too small to matter: look at the time at stake. The first
-is reported as info.
+many as there are classes; both are often too small to matter: look at the time at stake. With the
+GPU known it is what the layer takes beyond its limit there. The first is reported as info.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message=f"has {words}{per}, not a multiple of {multiple}",
             evidence={"channels": each, "multiple": multiple, "groups": parts},
             severity=Severity.INFO if first else None,
+            stake_ms=view.excess_ms(layer),
         )
 
 

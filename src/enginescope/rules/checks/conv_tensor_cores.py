@@ -10,7 +10,7 @@ level, and build on the GPU that will run the engine.
 
 When it is wrong: a depthwise convolution and a matrix-vector product are bound by memory and have
 no use for tensor cores; with few input channels the ordinary units may be as fast. Such layers are
-reported as info.
+reported as info. With the GPU known only what the layer takes beyond its limit there is at stake.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message="does not use tensor cores" + (f": {reason}" if reason else ""),
             evidence={"tactic": layer.tactic_name, "subtype": layer.subtype},
             severity=Severity.INFO if reason else None,
+            stake_ms=view.excess_ms(layer),
         )
 
 

@@ -9,7 +9,8 @@ tactic is chosen.
 
 What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
 
-When it is wrong: a small product costs little: look at the time at stake.
+When it is wrong: a small product costs little: look at the time at stake, which is what the layer
+takes beyond its limit where the GPU is known.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def _check(view: LintView) -> Iterator[Found]:
                 layers=(layer.index,),
                 message=f"has {words}, not a multiple of {multiple}",
                 evidence={**sides, "multiple": multiple},
+                stake_ms=view.excess_ms(layer),
             )
 
 

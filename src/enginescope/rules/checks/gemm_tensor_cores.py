@@ -9,7 +9,8 @@ What to do: align the sides of the matrices (PLAN108); raise the builder's optim
 matrix times one vector, a larger batch makes a matrix of it.
 
 When it is wrong: a matrix-vector product is bound by reading its weights once, which tensor cores
-do not speed up: reported as info.
+do not speed up: reported as info. With the GPU known only what the layer takes beyond its limit
+there is at stake: nearly nothing of a product that reads its weights at the peak bandwidth.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message="does not use tensor cores" + (": a matrix-vector product" if vector else ""),
             evidence={"tactic": layer.tactic_name},
             severity=Severity.INFO if vector else None,
+            stake_ms=view.excess_ms(layer),
             advice="a larger batch reads the weights once for several rows" if vector else None,
         )
 

@@ -11,13 +11,17 @@ What to do: quantise the output: put a Q/DQ pair behind the layer, on the residu
 when it ends in an addition.
 
 When it is wrong: what reads the output needs floats for accuracy. Layers that only write the
-engine's outputs are left out.
+engine's outputs are left out. With the GPU known, what the layer takes beyond its limit with a
+quantised output is at stake.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from enginescope.model.plan import Layer
 from enginescope.model.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import (
@@ -56,7 +60,15 @@ def _check(view: LintView) -> Iterator[Found]:
                 "macs_per_byte": round(intensity, 3) if intensity is not None else None,
             },
             severity=Severity.INFO if compute_bound else None,
+            stake_ms=view.excess_ms(layer, fewer_bytes=_spared_bytes(layer, source)),
         )
+
+
+def _spared_bytes(layer: Layer, dtype: DataType) -> int:
+    """Return what its float outputs hold beyond the same in `dtype`; 0 where that is not known."""
+    floats = (one for one in layer.outputs if one.dtype in FLOATS)
+    pairs = ((one.nbytes, msgspec.structs.replace(one, dtype=dtype).nbytes) for one in floats)
+    return sum(now - then for now, then in pairs if now is not None and then is not None)
 
 
 def _ends_at_output(view: LintView, index: int) -> bool:
