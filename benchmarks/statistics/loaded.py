@@ -59,7 +59,7 @@ def main() -> None:
     found = compare_sides(named)
     headline = found.pairs[0].headline
     print(headline_sentence(found.pairs[0]))
-    print(f"reason: {headline.reason.value}; {why_text(headline)}")
+    print(why_text(headline) or f"decided: {headline.kind.value}")
     for notice in measured_notices(found):
         print(f"{notice.code}: {notice.message}")
     runs = [run for side in sides for run in side]
