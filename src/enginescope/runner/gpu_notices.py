@@ -8,7 +8,6 @@ from enginescope.core.units import format_bytes
 from enginescope.model.gpu_telemetry import ENERGY, POWER, GpuProcess, GpuTelemetry
 from enginescope.model.notice import Notice
 from enginescope.model.run import Run
-from enginescope.model.samples import Array
 from enginescope.model.telemetry import Telemetry
 from enginescope.stats.clock_around import Held, clock_around, held_by
 
@@ -91,7 +90,7 @@ def lost(run: Run) -> Notice | None:
     series = run.gpu.series if run.gpu else None
     if series is None or not series.channels or not series.time_ms.size:
         return None
-    silent: Array = np.isnan([one.values for one in series.channels]).all(axis=0)
+    silent = np.atleast_1d(np.isnan([one.values for one in series.channels]).all(axis=0))
     if not silent[-1] or silent.all():
         return None
     last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
