@@ -92,12 +92,12 @@ def pair_jobs(
             left_a.remove(one)
             left_b.remove(found[0])
     alone = [JobPair(a=one, b=None) for one in left_a] + [JobPair(a=None, b=one) for one in left_b]
-    for one in alone:
-        home = _home(one, pairs)
+    for single in alone:
+        home = _home(single, pairs)
         if home is None:
-            pairs.append(one)
+            pairs.append(single)
         else:
-            pairs[home] = _with_failures(pairs[home], one)
+            pairs[home] = _with_failures(pairs[home], single)
     return tuple(sorted(pairs, key=lambda pair: _place(pair, a)))
 
 
