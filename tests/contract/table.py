@@ -104,6 +104,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "ICudaEngine.get_tensor_shape": ("8.6.0", None),
     "ICudaEngine.get_tensor_vectorized_dim": ("8.6.0", None),
     "ICudaEngine.get_weight_streaming_automatic_budget": ("10.16.1", None),
+    "ICudaEngine.has_implicit_batch_dimension": ("8.6.0", "10.16.1"),
     "ICudaEngine.num_aux_streams": ("8.6.0", None),
     "ICudaEngine.num_io_tensors": ("8.6.0", None),
     "ICudaEngine.num_optimization_profiles": ("8.6.0", None),

@@ -9,6 +9,7 @@ import pytest
 
 from enginescope.backends.base import Feeds
 from enginescope.backends.tensorrt.backend import TrtBackend
+from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.model.job import Job
 from tests.backends.tensorrt.driving import job, shapes, with_engine, workload
 from tests.fakes import models
@@ -75,5 +76,16 @@ def test_memory_does_not_grow_with_samples(use, tmp_path, perceptron) -> None:
 
 def test_an_engine_that_was_not_built_is_refused(use, perceptron) -> None:
     use()
-    with pytest.raises(Exception, match="was not built"):
+    with pytest.raises(BackendError, match="was not built"):
         opened(job(perceptron))
+
+
+def test_an_engine_with_an_implicit_batch_is_refused_with_the_reason(
+    use, perceptron, tmp_path, monkeypatch
+) -> None:
+    fake = use("8.6.0")
+    one = job(perceptron, workload=workload(shapes=shapes(x=(2, 4))))
+    built = with_engine(one, tmp_path / "engines")
+    monkeypatch.setattr(fake.trt.ICudaEngine, "has_implicit_batch_dimension", True)
+    with pytest.raises(UnsupportedError, match="implicit batch"):
+        opened(built)

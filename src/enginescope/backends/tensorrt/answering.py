@@ -29,7 +29,7 @@ class TrtAnswers:
         self._session = TrtSession(libraries, job, _MODE)
         self._shapes: dict[str, tuple[int, ...]] | None = None
         self._answered = 0
-        self._said: dict[tuple[str, str], Notice] = {}
+        self._said: list[Notice] = []
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
@@ -68,13 +68,12 @@ class TrtAnswers:
         self._shapes, self._answered = None, 0
 
     def _keep_notices(self) -> None:
-        for one in self._session.notices():
-            self._said.setdefault((one.code, one.message), one)
+        self._said += [one for one in self._session.notices() if one not in self._said]
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what the session has to say of itself."""
         self._keep_notices()
-        return tuple(self._said.values())
+        return tuple(self._said)
 
     def close(self) -> None:
         """Release everything."""

@@ -53,6 +53,12 @@ def load_engine(
     runtime.engine_host_code_allowed = True
     engine = runtime.deserialize_cuda_engine(data)
     if engine is not None:
+        if getattr(engine, "has_implicit_batch_dimension", False):  # until TensorRT 10
+            raise UnsupportedError(
+                f"running {path}",
+                why="it has an implicit batch dimension, which is not run by tensor names",
+                hint="build it anew from the ONNX model, whose batch is explicit",
+            )
         return runtime, engine
     why = log.why("TensorRT gave no reason")
     what = f"loading {path}"
