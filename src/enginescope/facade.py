@@ -261,16 +261,7 @@ def planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
         return runs[0]
     from enginescope.formats.plan_files import PlanFiles, read_plan_files
 
-    read = read_plan_files(PlanFiles(plan=path))
-    facts = EngineFacts(
-        name=read.plan.name,
-        plan=read.plan,
-        profile=read.profile,
-        report=read.report,
-        notices=read.notices,
-        artifacts=read.artifacts,
-    )
-    return run_of_engine(facts)
+    return run_of_engine(read_plan_files(PlanFiles(plan=path)).facts)
 
 
 def _engines(store: str | PathLike[str] | None) -> Path:

@@ -198,8 +198,7 @@ def _run_of(
         return planned_run(what)
     if not isinstance(what, (str, PathLike)) or not Path(what).is_file():
         raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
-    from enginescope.formats.engine_run import EngineFacts, run_of_engine
+    from enginescope.formats.engine_run import run_of_engine
     from enginescope.formats.plan_files import PlanFiles, read_plan_files
 
-    read = read_plan_files(PlanFiles(plan=Path(what), profile=Path(profile)))
-    return run_of_engine(EngineFacts(name=read.plan.name, plan=read.plan, profile=read.profile))
+    return run_of_engine(read_plan_files(PlanFiles(plan=Path(what), profile=Path(profile))).facts)

@@ -89,7 +89,7 @@ def test_a_damaged_neighbour_leaves_a_notice_and_a_named_one_an_error(folder: Pa
         read_plan_files(PlanFiles(plan=plan, profile=path))
 
 
-@pytest.mark.parametrize("content", [b"ptrt\x00\x01", b"", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("content", [b"ptrt\x00\x01", b"\xff\xfe\x00"])
 def test_what_is_no_json_is_perhaps_an_engine(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.engine"
     path.write_bytes(content)
@@ -109,3 +109,28 @@ def test_json_that_is_no_plan(tmp_path: Path) -> None:
 def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="absent"):
         read_plan_files(PlanFiles(plan=tmp_path / "absent.json"))
+
+
+def test_times_of_whole_requests_beside_the_plan(folder: Path) -> None:
+    rows = [
+        {"h2dMs": 0.1, "computeMs": one, "d2hMs": 0.1, "latencyMs": one + 0.2} for one in (1, 2)
+    ]
+    (folder / "net.engine.timing.json").write_text(json.dumps(rows))
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    assert read.times is not None
+    assert {one.metric: len(one) for one in read.times.samples}["gpu_compute"] == 2
+    assert read.facts.times is read.times
+    assert read.artifacts[-1].kind == "trtexec_times"
+    # Two times whose percentiles are not those that were printed: said, as import says it.
+    assert [one.code for one in read.notices if one.code != "W-RESOLUTION"] == [
+        "W-SUMMARY-MISMATCH"
+    ]
+
+
+@pytest.mark.parametrize("text", ["[{", '[{"name": "x"}]', "{}"])
+def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> None:
+    (folder / "net.engine.timing.json").write_text(text)
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    assert read.times is None
+    (one,) = read.notices
+    assert (one.code, one.evidence["file"]) == ("W-DAMAGED-FILE", "net.engine.timing.json")

@@ -82,6 +82,8 @@ def _with(run: Run, read: ReadBeside) -> Run:
     return msgspec.structs.replace(
         run,
         profile=read.profile,
+        samples=read.times.samples if read.times else run.samples,
+        timer_resolution_ms=read.times.clock_step_ms if read.times else run.timer_resolution_ms,
         tool=read.report,
         notices=(*run.notices, *read.notices),
         artifacts=read.artifacts,

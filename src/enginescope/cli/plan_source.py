@@ -10,6 +10,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from enginescope.analysis.whole_request import WholeRequest
+    from enginescope.formats.exported_times import ExportedTimes
     from enginescope.model.environment import Device
     from enginescope.model.notice import Notice
     from enginescope.model.plan import Plan
@@ -44,6 +45,8 @@ class PlanSource:
     name : str
     plan : Plan or None
     profile : Profile or None
+    times : ExportedTimes or None
+        Of whole requests, from a file beside the plan; a run has its own.
     devices : tuple of Device
     report : ToolReport or None
     notices : tuple of Notice
@@ -59,6 +62,7 @@ class PlanSource:
     name: str
     plan: Plan | None = None
     profile: Profile | None = None
+    times: ExportedTimes | None = None
     devices: tuple[Device, ...] = ()
     report: ToolReport | None = None
     notices: tuple[Notice, ...] = ()
@@ -113,6 +117,7 @@ class PlanSource:
             name=self.name,
             plan=self.plan,
             profile=self.profile,
+            times=self.times,
             report=self.report,
             notices=self.notices,
             artifacts=self.artifacts,

@@ -158,6 +158,7 @@ def _of_plan_file(path: Path, beside: Beside) -> PlanSource:
         name=read.plan.name,
         plan=read.plan,
         profile=read.profile,
+        times=read.times,
         devices=(report.device,) if report and report.device else (),
         report=report,
         notices=read.notices,

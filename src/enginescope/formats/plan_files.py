@@ -1,4 +1,4 @@
-"""A plan and what lies beside it: layer times and trex's metadata, found by their names."""
+"""A plan and what lies beside it: times and trex's metadata, found by their names."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import TypeVar
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
+from enginescope.formats.engine_run import EngineFacts
 from enginescope.formats.exported_profile import parse_profile
+from enginescope.formats.exported_times import ExportedTimes, parse_times
 from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.import_options import warmup_ms
 from enginescope.formats.mistaken_plan import mistaken_plan
 from enginescope.formats.plan_json import parse_plan
 from enginescope.formats.recognise import ArtifactKind
 from enginescope.formats.report_merge import merge_reports
+from enginescope.formats.summary_check import summary_mismatches
 from enginescope.formats.trex_metadata import parse_trex_metadata
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
@@ -50,12 +54,19 @@ class PlanFiles(Record, frozen=True, kw_only=True):
     build_metadata: Path | None = None
 
 
+#: Times of whole requests, as trex and others name them.
+_TIMES_ROLES = ("timing", "times")
+_KINDS = {"profile": ArtifactKind.PROFILE, **dict.fromkeys(_TIMES_ROLES, ArtifactKind.TIMES)}
+
+
 class ReadBeside(Record, frozen=True, kw_only=True):
     """What was read of the files that lie beside a plan, or beside an engine.
 
     Attributes
     ----------
     profile : Profile or None
+    times : ExportedTimes or None
+        Of whole requests.
     report : ToolReport or None
         Of timing and build together.
     notices : tuple of Notice
@@ -64,6 +75,7 @@ class ReadBeside(Record, frozen=True, kw_only=True):
     """
 
     profile: Profile | None
+    times: ExportedTimes | None
     report: ToolReport | None
     notices: tuple[Notice, ...]
     artifacts: tuple[Artifact, ...]
@@ -84,6 +96,19 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
     """
 
     plan: Plan
+
+    @property
+    def facts(self) -> EngineFacts:
+        """The same, to make a run of."""
+        return EngineFacts(
+            name=self.plan.name,
+            plan=self.plan,
+            profile=self.profile,
+            times=self.times,
+            report=self.report,
+            notices=self.notices,
+            artifacts=self.artifacts,
+        )
 
 
 def neighbour(plan: Path, role: str) -> Path | None:
@@ -114,6 +139,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     return ReadPlan(
         plan=plan,
         profile=beside.profile,
+        times=beside.times,
         report=beside.report,
         notices=beside.notices,
         artifacts=beside.artifacts,
@@ -155,9 +181,14 @@ class _Reader:
             self.read(given.metadata, "profile.metadata", parse_trex_metadata),
             self.read(given.build_metadata, "build.metadata", parse_trex_metadata),
         ]
+        report = merge_reports([one for one in reports if one is not None])
+        times = self.times(warmup_ms(report))
+        if times is not None and report is not None:
+            self.notices += summary_mismatches(times.samples, report.summaries)
         return ReadBeside(
             profile=profile,
-            report=merge_reports([one for one in reports if one is not None]),
+            times=times,
+            report=report,
             notices=tuple(self.notices),
             artifacts=tuple(self.artifacts),
         )
@@ -181,6 +212,15 @@ class _Reader:
         self._keep(self._plan, ArtifactKind.PLAN)
         return found
 
+    def times(self, warmup: float | None) -> ExportedTimes | None:
+        """Return the times of whole requests that lie beside the plan."""
+        role = next((one for one in _TIMES_ROLES if neighbour(self._plan, one)), None)
+        if role is None:
+            return None
+        return self.read(
+            None, role, lambda data, source: parse_times(data, source, warmup_ms=warmup)
+        )
+
     def read(
         self,
         named: Path | None,
@@ -198,8 +238,7 @@ class _Reader:
             self.notices.append(_damaged(path, error))
             return None
         self.notices += notices
-        kind = ArtifactKind.PROFILE if role == "profile" else ArtifactKind.TREX_METADATA
-        self._keep(path, kind)
+        self._keep(path, _KINDS.get(role, ArtifactKind.TREX_METADATA))
         return found
 
     def _keep(self, path: Path, kind: ArtifactKind) -> None:
