@@ -146,11 +146,10 @@ def test_a_signal_keeps_what_is_done_and_ends_the_children(
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
     ) as process:
-        while not (tmp_path / "runs").is_dir() or not stored(tmp_path):
+        while not (tmp_path / "runs").is_dir() or not stored(tmp_path) or not working(process):
             assert process.poll() is None
             time.sleep(0.05)
-        time.sleep(1.0)  # the second job is under way
-        os.kill(process.pid, number)
+        os.kill(process.pid, number)  # the second job is under way
         _, errors = process.communicate(timeout=30)
     assert process.returncode == status
     assert b"1 of 2 runs are stored" in errors
@@ -158,6 +157,12 @@ def test_a_signal_keeps_what_is_done_and_ends_the_children(
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert f"{tmp_path}" not in listing
     assert list(tmp_path.glob("enginescope-*")) == []
+
+
+def working(process: subprocess.Popen) -> bool:
+    """Whether a worker runs: after the first run is stored, that of the second job."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return any("enginescope.runner.worker" in one.cmdline() for one in children)
 
 
 def test_the_worker_dies_with_a_killed_parent(tmp_path, convnet) -> None:

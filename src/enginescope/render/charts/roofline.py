@@ -89,7 +89,7 @@ def _limits(gpu: GpuLimits, points: Sequence[Spec]) -> list[Spec]:
         peak = 2 * macs / 1e9
         ridge = peak / per_byte
         xs = sorted({low, min(max(ridge, low), max(high, ridge * 2)), max(high, ridge * 2)})
-        name = f"{precision}: {format_significant(peak)} × 10¹² operations/s"
+        name = f"{precision}: {format_significant(peak)} × 10¹²/s"
         lines += [{"limit_of": name, "intensity": x, "rate": min(peak, x * per_byte)} for x in xs]
     return lines
 
