@@ -255,8 +255,8 @@ def _without_effect(arguments: Arguments) -> tuple[str, ...]:
         names += [*flipped, "--separateProfileRun"]
     found = [f"{one} is deprecated and has no effect" for one in names if arguments.has(one)]
     if arguments.has("--loadEngine"):
-        names = (one.name for one in arguments.given if _is_of_build(one.name))
-        found += [f"{one} has no effect beside --loadEngine" for one in dict.fromkeys(names)]
+        of_build = dict.fromkeys(one.name for one in arguments.given if _is_of_build(one.name))
+        found += [f"{one} has no effect beside --loadEngine" for one in of_build]
     return tuple(found)
 
 
