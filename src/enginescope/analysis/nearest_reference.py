@@ -16,8 +16,8 @@ from enginescope.model.tensor_values import TensorValues
 
 #: Samples that each one is held against: those before it, and it again by those after.
 KEPT = 3
-#: Elements beyond this are left out: the distances of so many tell samples apart.
-_MOST_ELEMENTS = 1 << 20
+#: Of more elements every n-th is taken: the distances of so many tell samples apart.
+_ENOUGH_ELEMENTS = 1 << 16
 
 
 class NearestReference:
@@ -62,7 +62,8 @@ class NearestReference:
 
 
 def _part(values: TensorValues) -> Any:
-    wide = flat_numbers(values)[:_MOST_ELEMENTS].astype(np.float64)
+    flat = flat_numbers(values)
+    wide = flat[:: max(1, flat.size // _ENOUGH_ELEMENTS)].astype(np.float64)
     return np.where(np.isfinite(wide), wide, 0.0)
 
 

@@ -159,7 +159,7 @@ def _plan(
         samples=samples,
         preprocessing=preprocessing_of(options),
         folder=str(folder),
-        keeps_inputs=output is not None,
+        keeps_inputs=output is not None and not options["skip_output_save"],
         tolerance=tolerance_named(named).name if named else None,
         asked=ToleranceRequest(
             rtol=options["rtol"],
