@@ -303,3 +303,34 @@ def test_a_broken_or_empty_archive(folder, verb, content, capsys) -> None:
     shown = capsys.readouterr().err
     assert "net.tea" in shown
     assert "Traceback" not in shown
+
+
+def names_in(archive: str) -> list[str]:
+    with zipfile.ZipFile(archive) as file:
+        return sorted(one for one in file.namelist() if one != "manifest.json")
+
+
+def test_a_plan_brings_what_is_read_beside_it(folder, capsys) -> None:
+    plan = f"out/{NAME}.graph.json"
+    assert main(["archive", "create", "net.tea", plan]) == 0
+    said = capsys.readouterr().err
+    taken = [one for one in names_in("net.tea") if one != f"{NAME}.graph.json"]
+    assert f"{NAME}.profile.json" in taken
+    assert f"{NAME}.timing.json" in taken
+    assert all(one in said for one in taken)
+    assert "--only leaves them out" in said
+    assert main(["archive", "create", "only.tea", plan, "--only"]) == 0
+    assert names_in("only.tea") == [f"{NAME}.graph.json"]
+    assert "taken too" not in capsys.readouterr().err
+
+
+def test_what_is_named_or_left_out_is_not_said_to_be_taken_too(folder, capsys) -> None:
+    plan, times = f"out/{NAME}.graph.json", f"out/{NAME}.profile.json"
+    assert main(["archive", "create", "a.tea", plan, times]) == 0
+    said = capsys.readouterr().err
+    assert f"{NAME}.timing.json" in said
+    assert f"{NAME}.profile.json" not in said
+    assert names_in("a.tea").count(f"{NAME}.profile.json") == 1
+    assert main(["archive", "create", "b.tea", plan, "--without", "trtexec_times"]) == 0
+    assert f"{NAME}.timing.json" not in capsys.readouterr().err
+    assert f"{NAME}.timing.json" not in names_in("b.tea")

@@ -28,6 +28,7 @@ def command() -> None:
 @click.option(
     "--without", multiple=True, metavar="KIND", help="Leave out: engine, timing_cache, model, …"
 )
+@click.option("--only", is_flag=True, help="Of a plan's file no times or metadata beside it.")
 @click.option("--force", is_flag=True, help="Overwrite a file of that name.")
 @store_option
 @json_option
@@ -35,12 +36,14 @@ def create(
     archive: Path,
     what: tuple[str, ...],
     without: tuple[str, ...],
+    only: bool,
     force: bool,
     store_folder: Path | None,
     as_json: bool,
 ) -> None:
     """Write ARCHIVE from files, folders of them, and stored runs.
 
+    A plan's file brings the times and trex's metadata that are named like it.
     A RUN brings its engine along while that is still the file that was measured. The manifest
     has what every file is, its SHA-256, and versions, GPU and command as far as they are known.
     """
@@ -53,12 +56,17 @@ def create(
     check_outputs([archive], what)
     if archive.exists() and not force:
         raise UsageError(f"{archive} is there already", hint="--force overwrites it")
-    found = gathered(what, store_folder=store_folder, without=without, target=archive)
+    found = gathered(what, store_folder=store_folder, without=without, only=only, target=archive)
+    # A neighbour is one more file that is read.
+    check_outputs([archive], [str(one) for one in found.beside])
     manifest = write_tea(archive, found.files, found.subjects)
     if as_json:
         sys.stdout.buffer.write(encode(manifest))
     else:
         show_archive(archive, manifest, manifest.files)
+    if found.beside:
+        names = ", ".join(one.name for one in found.beside)
+        note(f"taken too, beside a plan: {names}; --only leaves them out")
     note(f"written: {archive}")
 
 

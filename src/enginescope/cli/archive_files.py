@@ -9,6 +9,8 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.formats.importer import import_artifacts
+from enginescope.formats.plan_files import neighbours
+from enginescope.formats.recognise import ArtifactKind
 from enginescope.formats.tea_kinds import RUN_DOCUMENT, RUNS
 from enginescope.formats.tea_manifest import TeaSubject
 from enginescope.formats.tea_writer import TeaFile, tea_file
@@ -17,10 +19,19 @@ from enginescope.store.archive import Store
 
 
 class Gathered(Record, frozen=True, kw_only=True):
-    """What is to be archived, and of which engines it tells."""
+    """What is to be archived, and of which engines it tells.
+
+    Attributes
+    ----------
+    files : tuple of TeaFile
+    subjects : tuple of TeaSubject
+    beside : tuple of Path
+        Files that were not named, and are read with a plan that was.
+    """
 
     files: tuple[TeaFile, ...]
     subjects: tuple[TeaSubject, ...]
+    beside: tuple[Path, ...] = ()
 
 
 def gathered(
@@ -28,6 +39,7 @@ def gathered(
     *,
     store_folder: Path | None = None,
     without: Iterable[str] = (),
+    only: bool = False,
     target: Path | None = None,
 ) -> Gathered:
     """Return the files that names stand for.
@@ -41,6 +53,8 @@ def gathered(
         Files, folders, and runs.
     without : iterable of str
         Kinds to leave out: ``"engine"``.
+    only : bool
+        Of a plan's file no neighbours: neither times nor metadata that are named like it.
     target : Path, optional
         The archive: left out where it lies in one of the folders.
 
@@ -52,6 +66,7 @@ def gathered(
         There is no such file, folder or run.
     """
     files: list[tuple[Path, str]] = []
+    named: list[Path] = []
     runs: list[Run] = []
     for name in what:
         path = Path(name)
@@ -59,10 +74,13 @@ def gathered(
             files += _of_folder(path, f"{path.resolve().name}/" if len(what) > 1 else "")
         elif path.is_file() and path.name != RUN_DOCUMENT:
             files.append((path, path.name))
+            named.append(path)
         else:
             found, run = _of_run(name, store_folder)
             files += found
             runs.append(run)
+    beside = () if only else _beside(named, [path for path, _ in files])
+    files += [(path, path.name) for path in beside]
     own = target.resolve() if target is not None else None
     dropped = frozenset(without)
     made = [_known(path, name) for path, name in files if path.resolve() != own]
@@ -70,7 +88,20 @@ def gathered(
     if not kept:
         raise UsageError("there is nothing to archive", why=f"no files in {', '.join(what)}")
     subjects = (*_subjects(runs), *_subjects(_imported(kept)))
-    return Gathered(files=kept, subjects=subjects)
+    taken = {one.path for one in kept}
+    left = tuple(one for one in beside if one in taken)
+    return Gathered(files=kept, subjects=subjects, beside=left)
+
+
+def _beside(named: Iterable[Path], given: Iterable[Path]) -> tuple[Path, ...]:
+    """Return what is read with the plans among some files, and is not given itself."""
+    have = {path.resolve() for path in given}
+    found = {}
+    for path in named:
+        more = [one for one in neighbours(path) if one.resolve() not in have]
+        if more and _known(path, path.name).kind == ArtifactKind.PLAN.value:
+            found.update({one.resolve(): one for one in more})
+    return tuple(found.values())
 
 
 def _of_folder(folder: Path, top: str) -> Iterator[tuple[Path, str]]:

@@ -122,6 +122,12 @@ def neighbour(plan: Path, role: str) -> Path | None:
     return found if found != plan and found.is_file() else None
 
 
+def neighbours(plan: Path) -> tuple[Path, ...]:
+    """Return every file beside `plan` that is read with it."""
+    roles = ("profile", "profile.metadata", "build.metadata", *_TIMES_ROLES)
+    return tuple(found for one in roles if (found := neighbour(plan, one)) is not None)
+
+
 def read_plan_files(given: PlanFiles) -> ReadPlan:
     """Return a plan with its times and what trex kept of its logs.
 
