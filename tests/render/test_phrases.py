@@ -12,6 +12,7 @@ from enginescope.render.phrases import (
     percentile_name,
     range_text,
     shorten,
+    shorten_apart,
     stop_sentence,
     support_text,
     warm_up_sentence,
@@ -114,6 +115,24 @@ def test_shorten_keeps_both_ends() -> None:
     assert shorten("abcdefghij", 10) == "abcdefghij"
     assert shorten("abcdefghij", 5) == "ab…ij"
     assert shorten("abcdefghij", 6) == "abc…ij"
+
+
+def test_texts_that_differ_still_do_when_they_are_shortened() -> None:
+    names = [f"sm75_xmma_fprop_implicit_gemm_{one}_simple_t1r1s1" for one in ("a8x8", "b8x8")]
+    assert len({shorten(one, 30) for one in names}) == 1
+    short = shorten_apart([*names, names[0], "conv"], 30)
+    assert len(set(short[:2])) == 2
+    assert short[0] == short[2]
+    assert short[3] == "conv"
+    assert max(map(len, short)) == 30
+
+
+def test_what_lies_too_far_apart_is_numbered() -> None:
+    names = [f"{'x' * 30}{a}{'y' * 30}{b}{'z' * 30}" for a in "12" for b in "34"]
+    short = shorten_apart(names, 12)
+    assert len(set(short)) == 4
+    assert short[1].endswith(" #2")
+    assert max(map(len, short)) == 12
 
 
 def test_unknown_metric_keeps_its_tag() -> None:

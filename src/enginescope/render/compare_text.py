@@ -23,7 +23,7 @@ from enginescope.render.compare_tables import (
     share_tables,
 )
 from enginescope.render.number_column import number_column
-from enginescope.render.phrases import shorten
+from enginescope.render.phrases import shorten, shorten_apart
 from enginescope.render.text import label_row, notice_lines, table
 
 _GAP = 2
@@ -113,7 +113,7 @@ def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
     Where they are too few, those of `_SPARED` are left out, the first first.
     """
     columns = {
-        header: [shorten(_plain(row[at]), _most(header, width)) for row in found.rows]
+        header: shorten_apart([_plain(row[at]) for row in found.rows], _most(header, width))
         for at, header in enumerate(found.headers)
     }
     last = found.headers[-1]
@@ -122,7 +122,7 @@ def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
             break
         columns = {name: cells for name, cells in columns.items() if not name.endswith(ending)}
     spare = max(_LEAST_NAME, width - _taken(columns) - 1)
-    columns[last] = [shorten(one, spare) for one in columns[last]]
+    columns[last] = shorten_apart(columns[last], spare)
     lines: list[RenderableType] = [Text(found.title, style="bold")]
     if found.rows:
         cells = list(zip(*columns.values(), strict=True))

@@ -14,7 +14,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.tensor import Tensor
 from enginescope.render.explore_tables import NUMBERS, UNKNOWN, Cell, PlanTable, explore_tables
 from enginescope.render.facts import tensor_text
-from enginescope.render.phrases import layer_sum_sentence, shorten
+from enginescope.render.phrases import layer_sum_sentence, shorten_apart
 from enginescope.render.text import label_row, notice_lines, table
 
 _SCHEMAS = {
@@ -163,7 +163,7 @@ def _table(found: PlanTable, width: int) -> list[RenderableType]:
     shown = [name for name in columns if name not in ("ms", "%") or set(columns[name]) - {UNKNOWN}]
     taken = sum(max(len(one) for one in (name, *columns[name])) + _GAP for name in shown[:-1])
     spare = max(_LEAST_NAME, width - taken - 1)
-    columns[shown[-1]] = [shorten(one, spare) for one in columns[shown[-1]]]
+    columns[shown[-1]] = shorten_apart(columns[shown[-1]], spare)
     cells = list(zip(*(columns[name] for name in shown), strict=True))
     right = [name for name in shown if name in NUMBERS]
     lines = [Text(found.title, style="bold"), table(shown, cells, right=right)]

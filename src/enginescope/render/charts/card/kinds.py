@@ -16,7 +16,7 @@ from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
 from enginescope.render.charts.spec import Chart, Spec
 from enginescope.render.palette import precision_color, type_color
-from enginescope.render.phrases import shorten
+from enginescope.render.phrases import shorten_apart
 
 _MOST_ROWS = 24
 _TIPS = {"name": "of", "group": "colour", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
@@ -122,10 +122,11 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     found = [one for one in tactic_shares(view.rows) if one.mean_ms]
     if not found or all(one.tactic is None for one in found):
         return None
+    labels = shorten_apart([one.tactic or NOT_KNOWN for one in found[:top]], 44)
     rows: list[Spec] = [
         {
             "row": f"{rank:03}",
-            "label": shorten(one.tactic or NOT_KNOWN, 44),
+            "label": labels[rank],
             "name": one.tactic or NOT_KNOWN,
             "group": one.types[0] if len(one.types) == 1 else "several types",
             "value": one.mean_ms,
