@@ -108,3 +108,11 @@ def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         book()
     assert caught.value.hint == "pip install 'enginescope[xlsx]'"
+
+
+def test_equal_tables_make_equal_files_whenever_they_are_made() -> None:
+    made = book(("a", 1.0))
+    created = part(made, "docProps/core.xml").find("{*}created")
+    assert created is not None
+    assert created.text == "2000-01-01T00:00:00Z"
+    assert book(("a", 1.0)) == made

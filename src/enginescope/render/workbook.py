@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from io import BytesIO
 from typing import Any
 
@@ -25,6 +26,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Characters that XML cannot hold at all.
 _NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 _NARROWEST, _WIDEST = 6, 60
+#: Of every workbook, so that the same tables make the same file.
+_CREATED = datetime(2000, 1, 1, tzinfo=timezone.utc)
 #: So many rows are looked at for the width of a column.
 _LOOKED_AT = 500
 
@@ -85,7 +88,8 @@ def workbook_bytes(sheets: Sequence[Sheet], *, title: str) -> bytes:
         stream,
         {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False},
     )
-    book.set_properties({"title": _text(title), "comments": f"enginescope {__version__}"})
+    properties = {"title": _text(title), "comments": f"enginescope {__version__}"}
+    book.set_properties({**properties, "created": _CREATED})
     looks = _Looks(book)
     for sheet in sheets:
         _write(book.add_worksheet(sheet.title), sheet, looks)
