@@ -223,9 +223,13 @@ class _Reader:
         role = next((one for one in _TIMES_ROLES if neighbour(self._plan, one)), None)
         if role is None:
             return None
-        return self.read(
-            None, role, lambda data, source: parse_times(data, source, warmup_ms=warmup)
-        )
+
+        def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+            found, notices = parse_times(data, source, warmup_ms=warmup)
+            # How coarse single samples are says nothing of a mean, which is what is asked here.
+            return found, tuple(one for one in notices if one.level != "info")
+
+        return self.read(None, role, parse)
 
     def read(
         self,
