@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 
@@ -151,3 +152,19 @@ def test_a_plan_without_layers_has_words_and_no_empty_tables() -> None:
     assert "lists no layers" in shown
     assert "Layers by type" not in shown
     assert "memory" not in shown
+
+
+def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> None:
+    found = timed()
+    flat = " ".join(shown(found).split())
+    assert "launch nothing" in flat
+    idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
+    one = found.layers[idle]
+    row = msgspec.structs.replace(one.row, mean_ms=0.002)
+    layers = (
+        *found.layers[:idle],
+        msgspec.structs.replace(one, row=row),
+        *found.layers[idle + 1 :],
+    )
+    flat = " ".join(shown(msgspec.structs.replace(found, layers=layers)).split())
+    assert "3 layers and 2 that launch no kernel, 1 of which took time" in flat

@@ -110,7 +110,10 @@ def _plan_text(found: Exploration) -> str:
     assert totals is not None
     idle = totals.layers - totals.active_layers
     count = _counted(totals.active_layers, "layer")
-    rest = f" and {idle:,} that {'launches' if idle == 1 else 'launch'} nothing" if idle else ""
+    # A profile times shape calls too, which run on the host: those stand in the tables.
+    timed = sum(one.row.is_inert and bool(one.row.mean_ms) for one in found.layers)
+    what = f"no kernel, {timed:,} of which took time" if timed else "nothing"
+    rest = f" and {idle:,} that {'launches' if idle == 1 else 'launch'} {what}" if idle else ""
     return f"{count}{rest}, {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
 
 
