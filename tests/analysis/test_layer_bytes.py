@@ -8,7 +8,7 @@ import pytest
 from enginescope.analysis.layer_bytes import add_known, layer_bytes
 from enginescope.analysis.plan_totals import plan_totals
 from enginescope.formats.plan_json import parse_plan
-from enginescope.model.plan import Plan
+from enginescope.model.plan import Layer, Plan
 from tests.analysis.test_plan_totals import GOLDEN, MISSED_BY_TREX, layer, plan_of, tensor
 from tests.formats import plans
 
@@ -98,3 +98,12 @@ def test_layers_add_up_to_the_plans_totals(shared, name: str) -> None:
     assert sum(one.activation_bytes for one in sizes) == totals.activation_bytes
     assert sum(one.weights_bytes for one in sizes) == totals.weights_bytes
     assert sum(one.bias_bytes for one in sizes) == totals.bias_bytes
+
+
+def test_a_layer_without_tensors_in_the_file_has_no_known_size() -> None:
+    working = Layer(index=0, name="plugin", type="PluginV2")
+    idle = Layer(index=1, name="no-op", type="NoOp")
+    found = layer_bytes(Plan(name="made", layers=(working, idle)))
+    assert found[0].activation_bytes is None
+    assert (found[0].footprint_bytes, found[0].moved_bytes) == (None, None)
+    assert found[1].activation_bytes == 0

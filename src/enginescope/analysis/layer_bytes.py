@@ -17,7 +17,8 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
     ----------
     activation_bytes : int or None
         Inputs that are no constants, and outputs. An input that a no-op passes on counts at the
-        size that goes into the no-op.
+        size that goes into the no-op. Not known of a layer that launches work and has neither inputs
+        nor outputs in the file.
     weights_bytes : int or None
         Kernels it carries, and constants among its inputs. Not known of a layer that stands for a
         whole part of the network.
@@ -69,7 +70,7 @@ def add_known(*parts: int | None) -> int | None:
 
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     constants, sources = roles.constants, roles.sources
-    activations = [one.nbytes for one in layer.outputs]
+    activations: list[int | None] = [one.nbytes for one in layer.outputs]
     weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
     for one in layer.inputs:
@@ -79,6 +80,8 @@ def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
             activations.append(sources.get(one.name, one).nbytes)
     for carried in layer.weights:
         (biases if is_bias(carried.role) else weights).append(carried.nbytes)
+    if not (layer.inputs or layer.outputs or layer.is_inert):
+        activations = [None]  # it reads or writes something that the file leaves out
     return LayerBytes(
         activation_bytes=add_known(*activations),
         weights_bytes=add_known(*weights),
