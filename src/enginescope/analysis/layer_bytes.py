@@ -17,8 +17,8 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
     ----------
     activation_bytes : int or None
         Inputs that are no constants, and outputs. An input that a no-op passes on counts at the
-        size that goes into the no-op. Not known of a layer that launches work and has neither inputs
-        nor outputs in the file.
+        size that goes into the no-op. Not known of a layer that launches work and has no tensors
+        in the file.
     weights_bytes : int or None
         Kernels it carries, and constants among its inputs. Not known of a layer that stands for a
         whole part of the network.
