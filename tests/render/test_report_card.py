@@ -144,6 +144,7 @@ def test_charts_are_drawn_at_any_width(tmp_path: Path) -> None:
     page.write_bytes(report_page([RunView(run_of(small_plan()))]))
     with chromium_tab(tmp_path / "profile") as tab:
         tab.open(page)
+        tab.draw_all()
         drawn = "document.querySelectorAll('.gallery .vis svg').length"
         assert tab.evaluate(drawn) == tab.evaluate(
             "document.querySelectorAll('.gallery .vis').length"

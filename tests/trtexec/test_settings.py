@@ -94,7 +94,7 @@ def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
     flags = ("--fp16", "--builderOptimizationLevel=5", "--useRuntime=full", "--tempdir=/tmp")
     found = settings("--loadEngine=e.plan", *flags, trt="10.3.0")
     assert [one.split()[0] for one in found.warnings] == ["--fp16", "--builderOptimizationLevel"]
-    assert settings("--onnx=m.onnx", *flags[:2], trt="10.3.0").warnings == ()
+    assert settings(*flags[:2], trt="10.3.0").warnings == ()
 
 
 @pytest.mark.parametrize(
