@@ -126,8 +126,10 @@ class LintView:
         float or None
             ``None``: the GPU, the layer's time or all of its work is not known.
         """
+        if self.gpu is None:
+            return None
         work = self.work(layer)
-        if self.gpu is None or work.moved_bytes is None:
+        if work.moved_bytes is None:
             return None
         work = msgspec.structs.replace(work, moved_bytes=work.moved_bytes - fewer_bytes)
         roof = layer_roof(layer, work, self.gpu, self.times_ms.get(layer.index))
