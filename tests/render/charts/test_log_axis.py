@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,3 +26,13 @@ def test_every_value_is_inside_and_some_are_named(values) -> None:
 
 def test_one_value() -> None:
     assert log_axis([5.0])["axis"]["values"] == pytest.approx([4.4, 4.6, 4.8, 5, 5.2, 5.4, 5.6])
+
+
+@pytest.mark.parametrize("values", [[2.5e-107, 1.0], [5e-324, 1.7e308]])
+def test_a_range_beyond_all_measure_has_few_ticks_within(values) -> None:
+    found = log_axis(values)
+    low, high = found["scale"]["domain"]
+    assert 0 < low <= min(values)
+    assert max(values) <= high < math.inf
+    assert 1 <= len(found["axis"]["values"]) <= 9
+    assert all(low <= one <= high for one in found["axis"]["values"])

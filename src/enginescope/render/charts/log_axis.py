@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from enginescope.render.charts.spec import Spec
@@ -24,12 +25,16 @@ _LABEL = "datum.value < 1000 ? format(datum.value, '~r') : format(datum.value, '
 def log_axis(values: Sequence[float]) -> Spec:
     """Return `scale` and `axis` of a channel over `values`, which are positive; at least one."""
     low, high = min(values), max(values)
-    margin = max((high / low) ** 0.04, 1.15)
-    domain = [low / margin, high * margin]
+    margin = max(10 ** (0.04 * _decades(low, high)), 1.15)
+    domain = [low / margin or low, min(high * margin, sys.float_info.max)]
     return {
         "scale": {"type": "log", "domain": domain, "nice": False},
         "axis": {"values": _ticks(*domain), "labelExpr": _LABEL},
     }
+
+
+def _decades(low: float, high: float) -> float:
+    return math.log10(high) - math.log10(low)  # high ÷ low may be too large a number
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -37,10 +42,10 @@ def _ticks(low: float, high: float) -> list[float]:
     powers: Sequence[int] = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in _STEPS:
-        if len(steps) * math.log10(high / low) > 10 * _MOST_TICKS:
+        if steps != _STEPS[-1] and len(steps) * _decades(low, high) > 10 * _MOST_TICKS:
             continue  # far too many
         every = (float(f"{step:.6g}e{power}") for power in powers for step in steps)
         found = [one for one in every if low <= one <= high]
         if len(found) <= _MOST_TICKS:
             return found
-    return found[:: -(-len(found) // _MOST_TICKS)]
+    return found[:: max(1, -(-len(found) // _MOST_TICKS))]
