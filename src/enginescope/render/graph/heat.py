@@ -75,7 +75,8 @@ class _Scale(NamedTuple):
             return None
         if not mean_ms > 0:
             return 0
-        below = math.log(self.slowest_ms / mean_ms) / math.log(self.factor)
+        # logarithms apart: the quotient of extreme times is too large a number
+        below = (math.log(self.slowest_ms) - math.log(mean_ms)) / math.log(self.factor)
         return max(0, len(STEPS) - 1 - math.floor(below))
 
     def end_ms(self, step: int) -> float:
