@@ -91,7 +91,7 @@ class ClockHold:
         try:
             for gpu, lock in wanted.items():
                 self._lock_one(gpu, lock)
-        except BaseException:
+        except BaseException:  # also on a signal: no clock stays locked
             self.release()
             raise
         return GuardAnswer(locks=dict(self._locks), remarks=tuple(self._remarks))
