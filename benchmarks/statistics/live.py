@@ -1,13 +1,14 @@
 """Measure real processes on ONNX Runtime, A against A and against slower models; print the table.
 
-``python benchmarks/statistics/live.py [--minutes 10] [--file FILE]``. Rounds of fresh processes are
-appended to FILE as they end, so that measuring can go on later; ``--minutes 0`` prints what there
-is.
+``python benchmarks/statistics/live.py [--minutes 10] [--file FILE …] [--same]``. Rounds of fresh
+processes are appended to FILE as they end, so that measuring can go on later; ``--minutes 0``
+prints what there is, and takes several files: pools measured side by side, each on cores of its
+own. ``--same`` measures A against A alone.
 
 A comparison takes consecutive rounds as ``bench --compare`` would: disturbed rounds do not count,
 and it ends at the first look that decides or when what may be made up for is used up. The next one
 begins with the round after its last, so no process is in two of them: these are independent, and
-few. The second row of each kind begins them at evenly spread rounds instead, 200 in all, which
+few. The second row of each kind begins them at evenly spread rounds instead, 200 a pool, which
 overlap: the same processes in other windows.
 """
 
@@ -21,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 from in_rounds import DIFFERENT
-from live_pool import Plan, Process, Round, measure, rounds_of
+from live_pool import SAME, SIDES, Plan, Process, Round, measure, rounds_of
+from numpy.typing import NDArray
 
 from enginescope.model.verdict import RatioEstimate, VerdictKind
 from enginescope.probe.environment import probe_environment
@@ -133,54 +135,100 @@ def _share(found: Sequence[bool]) -> str:
     return f"{100 * np.mean(found):.1f}" if found else "none"
 
 
-def report(rounds: Sequence[Round]) -> None:
-    """Print what the pool is of, and the table."""
-    logs = {side: np.log([one.median_ms(side) for one in rounds]) for side in ("A", "A'", "B")}
-    steady = np.array(
-        steady_rounds([[_uncertainty_pct(one.by_side[side]) for one in rounds] for side in logs])
-    )
-    slower = float(np.exp(np.median((logs["B"] - (logs["A"] + logs["A'"]) / 2)[steady])))
-    every = [one for each in rounds for one in each.by_side.values()]
+class Row(NamedTuple):
+    """What a line of the table asks of the pools: the side compared, its factor, the true ratio."""
+
+    title: str
+    side: str
+    factor: float
+    truth: float
+    wanted: Sequence[VerdictKind]
+
+
+def rows_of(slower: float | None) -> list[Row]:
+    """Return the lines of the table; those of the slower model where it was measured."""
+    found = (VerdictKind.SLOWER,)
+    rows = [
+        Row("A/A: called different", "A'", 1.0, 1.0, DIFFERENT),
+        Row("A/A × 1.02: slower", "A'", 1.02, 1.02, found),
+        Row("A/A × 1.03: slower", "A'", 1.03, 1.03, found),
+    ]
+    if slower is not None:
+        rows += [
+            Row("more work, scaled to 2 %: slower", "B", 1.02 / slower, 1.02, found),
+            Row("more work, scaled to 3 %: slower", "B", 1.03 / slower, 1.03, found),
+        ]
+    return rows
+
+
+def steady_of(rounds: Sequence[Round]) -> NDArray[np.bool_]:
+    """Return which rounds of a pool count."""
+    sides = [side for side in SIDES if all(side in one.by_side for one in rounds)]
+    known = [[_uncertainty_pct(one.by_side[side]) for one in rounds] for side in sides]
+    return np.array(steady_rounds(known), dtype=bool)
+
+
+def slower_of(pools: Sequence[Sequence[Round]]) -> float | None:
+    """Return how much slower B is than A over all the rounds that count."""
+    ratios = [
+        np.log(one.median_ms("B") / (one.median_ms("A") * one.median_ms("A'")) ** 0.5)
+        for rounds in pools
+        for one, counts in zip(rounds, steady_of(rounds), strict=True)
+        if counts and "B" in one.by_side
+    ]
+    return float(np.exp(np.median(ratios))) if ratios else None
+
+
+def describe(pools: Sequence[Sequence[Round]]) -> None:
+    """Print what the pools are of."""
+    every = [one for rounds in pools for each in rounds for one in each.by_side.values()]
     load = [one.other_cores for one in every if one.other_cores is not None]
+    steady = np.concatenate([steady_of(rounds) for rounds in pools])
     host = probe_environment().host
-    print(f"{host.cpu_model}, {host.cores_logical} cores; {len(rounds)} rounds of 3 processes")
+    print(f"{host.cpu_model}, {host.cores_logical} cores; {len(pools)} pools")
+    print(f"{len(steady)} rounds, {len(every)} processes; {steady.sum()} rounds count")
     print(f"others kept {np.quantile(load, 0.1):.1f} … {np.quantile(load, 0.9):.1f} cores busy")
-    print(f"{steady.sum()} rounds count; B is {slower:.4f} × A over all of them")
-    for name, some in (("all rounds", steady | True), ("rounds that count", steady)):
-        apart = (logs["A'"] - logs["A"])[some]
-        quartiles = np.subtract(*np.quantile(apart, (0.75, 0.25))) / 1.349 / 2**0.5
+    apart = np.log([one.median_ms("A'") / one.median_ms("A") for some in pools for one in some])
+    for name, some in (("all rounds", apart), ("rounds that count", apart[steady])):
+        quartiles = np.subtract(*np.quantile(some, (0.75, 0.25))) / 1.349 / 2**0.5
         print(f"scatter of a process, {name}: {100 * quartiles:.1f} % by quartiles")
     notices = Counter(code for one in every for code in one.notices)
     print("notices of processes:", ", ".join(f"{k} {v}" for k, v in notices.most_common()), "\n")
+
+
+def report(pools: Sequence[Sequence[Round]]) -> None:
+    """Print what the pools are of, and the table."""
+    describe(pools)
+    slower = slower_of(pools)
+    if slower is not None:
+        print(f"B is {slower:.4f} × A over all of them\n")
     heads = ("", "comparisons (not unstable)", "so, %", "so, not unstable, %", "same, %")
     heads = (*heads, "undecided, %", "rounds", "covers, %")
     print(f"| {' | '.join(heads)} |")
     print("|---" * len(heads) + "|")
-    found = (VerdictKind.SLOWER,)
-    for title, side, factor, truth, wanted in (
-        ("A/A: called different", "A'", 1.0, 1.0, DIFFERENT),
-        ("A/A × 1.02: slower", "A'", 1.02, 1.02, found),
-        ("A/A × 1.03: slower", "A'", 1.03, 1.03, found),
-        ("more work, scaled to 2 %: slower", "B", 1.02 / slower, 1.02, found),
-        ("more work, scaled to 3 %: slower", "B", 1.03 / slower, 1.03, found),
-    ):
-        made = list(one_after_the_other(rounds, side, factor))
-        print(row(title, made, truth, wanted), flush=True)
-        print(row(f"… {WINDOWS} overlapping", list(spread(rounds, side, factor)), truth, wanted))
+    for one in rows_of(slower):
+        some = [rounds for rounds in pools if all(one.side in each.by_side for each in rounds)]
+        for title, windows in ((one.title, one_after_the_other), (f"… {WINDOWS} a pool", spread)):
+            made = [ended for rounds in some for ended in windows(rounds, one.side, one.factor)]
+            print(row(title, made, one.truth, one.wanted), flush=True)
 
 
 def main() -> None:
     """Measure, then print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("--file", type=Path, nargs="+", default=[FILE])
+    parser.add_argument("--same", action="store_true")
     options = parser.parse_args()
+    if options.minutes > 0 and len(options.file) > 1:
+        parser.error("rounds are appended to one FILE; several are read with --minutes 0")
     if options.minutes > 0:
-        measure(options.file, Plan(minutes=options.minutes))
-    rounds = rounds_of(options.file)
-    if len(rounds) < LOOKS[0]:
-        raise SystemExit(f"{len(rounds)} rounds in {options.file}: too few")
-    report(rounds)
+        sides = SAME if options.same else SIDES
+        measure(options.file[0], Plan(minutes=options.minutes, sides=sides))
+    pools = [some for file in options.file if len(some := rounds_of(file)) >= LOOKS[0]]
+    if not pools:
+        raise SystemExit(f"{LOOKS[0]} rounds are needed; {options.file[0]} has fewer")
+    report(pools)
 
 
 if __name__ == "__main__":

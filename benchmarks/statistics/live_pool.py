@@ -18,7 +18,8 @@ from enginescope.model.job import BackendSpec, Job, StopRule, Subject, WarmUp, W
 from enginescope.model.run import Run
 from enginescope.runner.session import run_jobs
 
-SIDES = ("A", "A'", "B")
+SAME = ("A", "A'")
+SIDES = (*SAME, "B")
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """The processes of one round, by side."""
+    """The processes of one round, by side; B may not be among them."""
 
     by_side: dict[str, Process]
 
@@ -63,6 +64,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How a pool is measured."""
 
     minutes: float
+    sides: tuple[str, ...] = SIDES
     columns: int = 40
     timed_ms: float = 500.0
     threads: int = 1
@@ -79,7 +81,7 @@ def measure(file: Path, plan: Plan, *, most_rounds: int | None = None) -> None:
     rng = np.random.default_rng([17, part])
     number = 0
     while time.monotonic() < until and (most_rounds is None or number < most_rounds):
-        order = [SIDES[one] for one in rng.permutation(len(SIDES))]
+        order = [plan.sides[one] for one in rng.permutation(len(plan.sides))]
         runs = run_jobs([jobs[side] for side in order], lambda _run: None)
         number += 1
         processes = [
@@ -100,7 +102,7 @@ def rounds_of(file: Path) -> list[Round]:
     for line in lines:
         one = msgspec.json.decode(line, type=Process)
         found.setdefault((one.part, one.round), {})[one.side] = one
-    return [Round(one) for _, one in sorted(found.items()) if set(SIDES) <= one.keys()]
+    return [Round(one) for _, one in sorted(found.items()) if set(SAME) <= one.keys()]
 
 
 def _job(path: Path, plan: Plan) -> Job:
