@@ -13,7 +13,7 @@ from enginescope.analysis.comparability import CONDITIONS
 from enginescope.analysis.comparison import compare
 from enginescope.analysis.difference_causes import Cause
 from enginescope.analysis.paired_layers import Relation
-from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT
+from enginescope.analysis.terms import ASSUMED_SCATTER_PCT
 from enginescope.cli.compare import command
 from enginescope.cli.compare_options import THRESHOLD_PCT
 from enginescope.model.verdict import Reason, VerdictKind

@@ -24,7 +24,8 @@ from in_rounds import DIFFERENT, compare_in_rounds
 from msgspec.structs import replace
 from scipy import stats
 
-from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT, Terms, verdicts
+from enginescope.analysis.terms import ASSUMED_SCATTER_PCT, Terms
+from enginescope.analysis.verdicts import verdicts
 from enginescope.formats.importer import import_artifacts
 from enginescope.model.run import Run
 from enginescope.model.samples import frozen

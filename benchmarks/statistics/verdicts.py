@@ -18,7 +18,8 @@ import numpy as np
 from in_rounds import DIFFERENT, Ended, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
-from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT, Terms, verdicts
+from enginescope.analysis.terms import ASSUMED_SCATTER_PCT, Terms
+from enginescope.analysis.verdicts import verdicts
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.run import Run
 from enginescope.model.samples import Samples, frozen

@@ -9,7 +9,7 @@ from enginescope.analysis.fitting_floor import fitting_floor, floor_pct
 from enginescope.analysis.measured_notices import measured_notices
 from enginescope.analysis.measured_sides import compare_sides
 from enginescope.analysis.noise_floor import noise_floor
-from enginescope.analysis.verdicts import Terms
+from enginescope.analysis.terms import Terms
 from enginescope.core.errors import UsageError
 from enginescope.model.environment import Device, Environment
 from enginescope.model.noise_floor import Decidable, NoiseFloor

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.comparability import CONDITIONS, differences
-from enginescope.analysis.verdicts import Terms, verdicts
+from enginescope.analysis.terms import Terms
+from enginescope.analysis.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.model.build import BuildReport
 from enginescope.model.environment import Device, Environment, Host

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from enginescope.analysis.measured_sides import MeasuredPair, compare_sides
-from enginescope.analysis.verdicts import Terms
+from enginescope.analysis.terms import Terms
 from enginescope.model.samples import Interval
 from enginescope.model.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.charts.sides import process_medians, side_distributions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from enginescope.stats.bootstrap import quantile_interval
 from enginescope.stats.ratio import ratio_of_rounds
 from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
 
@@ -33,6 +34,20 @@ def test_some_round_always_counts() -> None:
     for _ in range(200):
         rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
         assert any(steady_rounds(rows))
+
+
+def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
+    """Its samples carry no interval, and are not too few."""
+    draw = np.random.default_rng(8)
+    noise = 1 + 0.002 * draw.standard_normal(300)
+    strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
+    assert quantile_interval(strong, 0.5) is None
+    assert quantile_interval(mild, 0.5) is None
+    assert uncertainty_pct(strong) == pytest.approx(100 * 0.95 / 3, rel=0.05)
+    assert uncertainty_pct(mild) == pytest.approx(0.95, rel=0.3)
+    drifting = (uncertainty_pct(strong), *QUIET[1:])
+    assert steady_rounds([drifting, QUIET]) == (False, True, True, True)
+    assert all(steady_rounds([(uncertainty_pct(mild), *QUIET[1:]), QUIET]))
 
 
 def test_uncertainty_is_half_of_the_interval() -> None:

@@ -22,7 +22,8 @@ from enginescope.analysis.measured_sides import (
     meant_conditions,
 )
 from enginescope.analysis.run_view import RunView
-from enginescope.analysis.verdicts import Terms, verdicts
+from enginescope.analysis.terms import Terms
+from enginescope.analysis.verdicts import verdicts
 from enginescope.model.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
 from enginescope.model.noise_floor import NoiseFloor
 from enginescope.model.notice import Notice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from enginescope.analysis.compared_figures import FIGURES, Figure
 from enginescope.analysis.run_view import RunView
-from enginescope.analysis.verdicts import FIGURES, Figure
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.model.metric import METRICS

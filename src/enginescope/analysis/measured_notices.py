@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from enginescope.analysis.fitting_floor import floor_pct
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.analysis.run_view import RunView
-from enginescope.analysis.verdicts import ASSUMED_SCATTER_PCT
+from enginescope.analysis.terms import ASSUMED_SCATTER_PCT
 from enginescope.core.units import format_significant
 from enginescope.model.notice import Notice
 

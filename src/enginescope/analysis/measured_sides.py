@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from enginescope.analysis.comparability import CONDITIONS, Difference, differences
 from enginescope.analysis.fitting_floor import fitting_floor
-from enginescope.analysis.verdicts import Terms, verdicts
+from enginescope.analysis.terms import Terms
+from enginescope.analysis.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.noise_floor import NoiseFloor

@@ -33,7 +33,7 @@ from enginescope.stats.deciding import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.analysis.verdicts import Terms
+    from enginescope.analysis.terms import Terms
     from enginescope.model.job import Job, Workload
     from enginescope.model.noise_floor import NoiseFloor
     from enginescope.store.archive import Store

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.build_choices import ChoicePair
     from enginescope.analysis.comparison import Comparison
     from enginescope.analysis.measured_sides import MeasuredComparison
-    from enginescope.analysis.verdicts import Terms
+    from enginescope.analysis.terms import Terms
     from enginescope.cli.compared_sides import ComparedSide
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -11,7 +11,7 @@ import click
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts import Terms
+    from enginescope.analysis.terms import Terms
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,7 +105,7 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
 
 def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> Terms:
     """Return what a comparison is held to."""
-    from enginescope.analysis.verdicts import Terms
+    from enginescope.analysis.terms import Terms
 
     return Terms(
         threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.compared_figures import FIGURES
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair, MeasuredSide
-from enginescope.analysis.verdicts import ENOUGH_PROCESSES, FIGURES
+from enginescope.analysis.series_verdict import ENOUGH_PROCESSES
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.model.metric import METRICS
 from enginescope.model.run import OutcomeKind

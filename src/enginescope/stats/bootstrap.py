@@ -32,7 +32,7 @@ _BLOCK_TIMES = 5.0
 _SMALLEST_SHARE = 1 / 12
 _LARGEST_SHARE = 1 / 2
 #: With fewer, an autocorrelation time cannot be told from its own error.
-_MIN_EFFECTIVE = 10.0
+MIN_EFFECTIVE = 10.0
 #: The autocorrelation time is itself uncertain; widens the interval by 1.5 / effective n.
 _TIME_UNCERTAINTY = 1.5
 #: Two-sided critical values for Bartlett's kernel: for each confidence a polynomial in the block's
@@ -75,12 +75,12 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
         raise UsageError(f"confidence {confidence}", why="not tabulated", hint=f"one of {known}")
     series = as_series(values)
     n = series.size
-    if n < _MIN_EFFECTIVE:
+    if n < MIN_EFFECTIVE:
         return None
     ordered = np.sort(series)
     below = _at_most(series, float(ordered[math.ceil(q * n) - 1]))
     time = max(integrated_time(below), autoregressive_time(levels_of(series)))
-    if n / time < _MIN_EFFECTIVE:
+    if n / time < MIN_EFFECTIVE:
         return None
     share = min(max(_BLOCK_TIMES * time / n, _SMALLEST_SHARE), _LARGEST_SHARE)
     length = max(1, round(share * n))

@@ -13,21 +13,39 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.model.samples import Array
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.stats.bootstrap import MIN_EFFECTIVE, quantile_interval
 from enginescope.stats.stability import WIDE_PCT
 
 #: Where processes are as uncertain as this times the steadier quarter of them, that is how the
 #: work is, and no reason to leave any out.
 _USUAL = 3.0
+#: Of samples that are many and cannot carry an interval, this middle share holds the median.
+_MIDDLE = (0.025, 0.975)
 
 
 def uncertainty_pct(values: Array) -> float | None:
     """Return what the median of a process is known to, ± in percent.
 
-    ``None``: its samples are too few to tell, which is no sign of load.
+    Samples that drift or wander so far that hardly any of them counts on its own carry no
+    interval. Their median is taken to lie anywhere among the middle 95 % of them.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        In the order they were taken.
+
+    Returns
+    -------
+    float or None
+        ``None``: there are too few of them to tell, which is no sign of load.
     """
     interval = quantile_interval(values, 0.5)
-    return interval.half_width_pct if interval is not None else None
+    if interval is not None:
+        return interval.half_width_pct
+    if len(values) < MIN_EFFECTIVE:
+        return None
+    low, median, high = np.quantile(values, (_MIDDLE[0], 0.5, _MIDDLE[1]))
+    return float(50 * (high - low) / median) if median > 0 else None
 
 
 def steady_rounds(uncertainties_pct: Sequence[Sequence[float | None]]) -> tuple[bool, ...]:
@@ -36,7 +54,7 @@ def steady_rounds(uncertainties_pct: Sequence[Sequence[float | None]]) -> tuple[
     Parameters
     ----------
     uncertainties_pct : sequence of (sequence of (float or None))
-        Of each side's processes, round by round; ``None`` where it is not known.
+        Of each side's processes, round by round; ``None`` where samples are too few to know it.
 
     Returns
     -------

@@ -1,0 +1,102 @@
+"""What is said of B against A in a sampled metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from enginescope.analysis.process_rounds import Sides, is_unstable, rounds_of, steady_rounds_of
+from enginescope.analysis.terms import Terms
+from enginescope.core.units import format_significant
+from enginescope.model.verdict import RatioEstimate, Reason, Verdict, VerdictKind
+from enginescope.stats.deciding import decide, more_needed
+from enginescope.stats.quantum import quantum
+from enginescope.stats.ratio import ratio_of_processes, ratio_of_rounds, ratio_of_samples
+
+#: Fewer processes a side cannot tell how processes scatter.
+ENOUGH_PROCESSES = 4
+
+
+def series_verdict(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
+    """Compare the medians of a sampled metric; ``None`` where a process did not take it."""
+    summaries = [[view.summary(metric) for view in side] for side in sides]
+    if any(one is None for side in summaries for one in side):
+        return None
+    medians = [[one.median_ms for one in side if one] for side in summaries]
+    if any(one <= 0 for side in medians for one in side):
+        return None
+    estimate = _estimate(sides, metric, medians, terms)
+    kind, reason = decide(estimate, terms.threshold_pct)
+    if kind is VerdictKind.UNDECIDED and is_unstable(sides, metric):
+        reason = Reason.UNSTABLE
+    step = _clock_step(sides, metric)
+    detail = None
+    if step is not None and abs(math.log(estimate.ratio)) < math.log1p(step):
+        kind, reason = VerdictKind.UNDECIDED, Reason.CLOCK_STEP
+        detail = f"times come in steps of {format_significant(100 * step, 2)} % of the median"
+    effective = [sum(one.effective_n for one in side if one) for side in summaries]
+    samples = [sum(one.n for one in side if one) for side in summaries]
+    return Verdict(
+        metric=metric,
+        kind=kind,
+        reason=reason,
+        a=float(np.median(medians[0])),
+        b=float(np.median(medians[1])),
+        estimate=estimate,
+        threshold_pct=terms.threshold_pct,
+        samples_a=samples[0],
+        samples_b=samples[1],
+        effective_a=effective[0],
+        effective_b=effective[1],
+        processes_a=len(medians[0]),
+        processes_b=len(medians[1]),
+        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        detail=detail,
+    )
+
+
+def _estimate(
+    sides: Sides, metric: str, medians: Sequence[Sequence[float]], terms: Terms
+) -> RatioEstimate:
+    rounds = rounds_of(sides, medians)
+    if rounds is not None:
+        return _of_rounds(sides, metric, rounds, terms)
+    if min(map(len, medians)) >= ENOUGH_PROCESSES:
+        return ratio_of_processes(*medians, confidence=terms.confidence)
+    if max(map(len, medians)) > 1:
+        return ratio_of_processes(*medians, confidence=0.95)  # too few for an interval
+    first, second = ([view.run.series(metric) for view in side] for side in sides)
+    assert first[0] is not None
+    assert second[0] is not None
+    return ratio_of_samples(first[0].values_ms, second[0].values_ms, scatter=terms.scatter)
+
+
+def _of_rounds(
+    sides: Sides, metric: str, medians: tuple[list[float], list[float]], terms: Terms
+) -> RatioEstimate:
+    """Return the ratio over the rounds in which no process was disturbed."""
+    steady = steady_rounds_of(sides, metric)
+    a, b = ([one for one, counts in zip(side, steady, strict=True) if counts] for side in medians)
+    found = ratio_of_rounds(a, b, confidence=terms.confidence)
+    return replace(found, left_out=len(steady) - len(a))
+
+
+def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
+    """Return how many more units would decide it: samples do not tell how processes scatter."""
+    scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
+    return more_needed(estimate, terms.threshold_pct, scatter=scatter)
+
+
+def _clock_step(sides: Sides, metric: str) -> float | None:
+    """Return the coarsest step in which either side's times come, as a share of its median."""
+    steps = []
+    for view in (one for side in sides for one in side):
+        samples = view.run.series(metric)
+        step = quantum(samples.values_ms) if samples is not None and len(samples) else None
+        median = float(np.median(samples.values_ms)) if samples is not None else 0.0
+        if step is not None and median > 0:
+            steps.append(step / median)
+    return max(steps, default=None)
