@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from enginescope.analysis import element_errors
-from enginescope.analysis.element_errors import HISTOGRAM_EDGES, compare_elements
+from enginescope.analysis.element_errors import compare_elements
+from enginescope.analysis.error_histogram import HISTOGRAM_EDGES, error_counts
 from enginescope.analysis.output_tolerance import (
     ToleranceOption,
     ToleranceRequest,
     tolerance_for,
     tolerance_named,
 )
-from enginescope.analysis.ulp_distance import ULP_EDGES, ulp_distances
+from enginescope.analysis.ulp_distance import ULP_EDGES, ulp_counts, ulp_distances
 from enginescope.model.tensor import DataType
 from tests.analysis.answers import tensor
 
@@ -108,6 +109,22 @@ def test_the_histogram_puts_errors_between_its_edges() -> None:
     (low, high) = np.flatnonzero(found.errors)
     assert HISTOGRAM_EDGES[low - 1] < 2e-3 <= HISTOGRAM_EDGES[low]
     assert high == len(HISTOGRAM_EDGES)
+
+
+@given(arrays(np.float64, st.integers(0, 60), elements=st.floats(0, allow_infinity=True)))
+def test_errors_are_counted_as_a_search_would(errors) -> None:
+    edges = np.asarray(HISTOGRAM_EDGES)
+    errors = np.concatenate([errors, edges, np.nextafter(edges, 0), np.nextafter(edges, np.inf)])
+    found = np.searchsorted(edges, errors[errors > 0])
+    assert error_counts(errors).tolist() == np.bincount(found, minlength=edges.size + 1).tolist()
+
+
+@given(arrays(np.uint64, st.integers(0, 60), elements=st.integers(0, 2**64 - 1)))
+def test_distances_are_counted_as_a_search_would(distances) -> None:
+    edges = np.asarray(ULP_EDGES, np.uint64)
+    distances = np.concatenate([distances, edges, edges + 1, edges[1:] - 1]).astype(np.uint64)
+    found = np.searchsorted(edges, distances)
+    assert ulp_counts(distances).tolist() == np.bincount(found, minlength=edges.size + 1).tolist()
 
 
 @pytest.mark.parametrize("dtype", [DataType.FP16, DataType.FP32, DataType.FP64])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.error_moments import CHUNK
 from enginescope.model.tensor_values import TensorValues
 
 #: An axis longer than this is no axis of channels: sequences, flattened maps.
@@ -45,18 +46,27 @@ class ChannelErrors:
         elif axis != self.axis or length != self._squares.size:
             self._is_off = True
             return
-        a = np.moveaxis(flat_numbers(reference).reshape(reference.shape), axis, 0)
-        b = np.moveaxis(flat_numbers(candidate).reshape(candidate.shape), axis, 0)
-        self._count += a.size // max(length, 1)
-        for channel in range(length):
-            one = a[channel].astype(np.float64).reshape(-1)
-            error = b[channel].astype(np.float64).reshape(-1) - one
-            known = np.isfinite(error)
-            error, one = error[known], one[known]
-            self._squares[channel] += np.square(error).sum()
-            self._energy[channel] += np.square(one).sum()
-            largest = np.abs(error).max(initial=0.0)
-            self._largest[channel] = max(self._largest[channel], largest)
+        a, b = (
+            np.moveaxis(flat_numbers(one).reshape(one.shape), axis, 0).reshape(length, -1)
+            for one in (reference, candidate)
+        )
+        self._count += a.shape[1]
+        step = max(1, CHUNK // max(a.shape[1], 1))
+        for begin in range(0, length, step):
+            self._add_block(slice(begin, begin + step), a[begin : begin + step], b)
+
+    def _add_block(self, channels: slice, reference: Any, candidate: Any) -> None:
+        one = reference.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            error = candidate[channels].astype(np.float64) - one
+        known = np.isfinite(error)
+        if not known.all():
+            error, one = np.where(known, error, 0.0), np.where(known, one, 0.0)
+        self._squares[channels] += np.square(error).sum(axis=1)
+        self._energy[channels] += np.square(one).sum(axis=1)
+        np.abs(error, out=error)
+        largest = error.max(axis=1, initial=0.0)
+        self._largest[channels] = np.maximum(self._largest[channels], largest)
 
     def rmse(self) -> tuple[float, ...]:
         """Return the root of the mean squared error of each channel; empty if there are none."""

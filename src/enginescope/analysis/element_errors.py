@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from enginescope.analysis.answer_numbers import flat_numbers, kind_of
-from enginescope.analysis.error_moments import CHUNK, ErrorMoments, moments_of
+from enginescope.analysis.error_histogram import HISTOGRAM_BINS, error_counts
+from enginescope.analysis.error_moments import CHUNK, ErrorMoments, moments_of, moments_of_one
 from enginescope.analysis.output_tolerance import Tolerance
 from enginescope.analysis.ulp_distance import ULP_BINS, has_ulps, ulp_counts, ulp_distances
 from enginescope.model.tensor import DataType
 from enginescope.model.tensor_values import TensorValues
-
-#: Upper ends of the histogram's bins, quarter decades of |error|; errors of 0 are counted apart.
-HISTOGRAM_DECADES = (-12, 6)
-HISTOGRAM_BINS_PER_DECADE = 4
-_EDGES = 10.0 ** (
-    np.arange(
-        HISTOGRAM_DECADES[0] * HISTOGRAM_BINS_PER_DECADE,
-        HISTOGRAM_DECADES[1] * HISTOGRAM_BINS_PER_DECADE + 1,
-    )
-    / HISTOGRAM_BINS_PER_DECADE
-)
-HISTOGRAM_EDGES = tuple(float(one) for one in _EDGES)
-HISTOGRAM_BINS = len(HISTOGRAM_EDGES) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +68,7 @@ class ElementErrors:
         Elements beyond ``atol + rtol·|reference|``, and those finite on one side alone.
     control_mismatched : int
         As many of the reference itself, each element held against another: what noise would get.
+        Counted for a tolerance that a user gave; the shipped ones are tried by the tests.
     beyond_pct : int
         Elements whose relative error is beyond the tolerance's percentage.
     new_nan, new_infinite : int
@@ -155,12 +144,14 @@ def compare_elements(
     atol = tolerance.atol + tolerance.atol_to_spread * scale
     ulps_of = _common_float(reference.dtype, candidate.dtype)
     total = ElementErrors()
-    half = a.size // 2
-    control = np.roll(a, half) if half else a
+    control = np.roll(a, a.size // 2) if tolerance.is_given else None
     for begin, part in _chunks(a.size):
         piece = _Piece(a[part], b[part], Place(sample, begin, shape))
-        found = piece.errors(tolerance, atol, control[part])
-        total = total + (piece.with_ulps(found, ulps_of) if ulps_of else found)
+        found = piece.errors(tolerance, atol, ulps_of)
+        if control is not None:
+            odd = piece.mismatched_control(control[part], tolerance, atol)
+            found = replace(found, control_mismatched=odd)
+        total = total + found
     return total
 
 
@@ -175,7 +166,7 @@ def _scale(values: Any) -> float:
     for _, part in _chunks(values.size):
         wide = values[part].astype(np.float64)
         wide = wide[np.isfinite(wide)]
-        total = total + moments_of(wide, wide)
+        total = total + moments_of_one(wide)
     return total.scale or 0.0
 
 
@@ -188,25 +179,36 @@ class _Piece:
 
     def __init__(self, a: Any, b: Any, start: Place) -> None:
         self._a, self._b, self._start = a, b, start
-        self._wide_a, self._wide_b = a.astype(np.float64), b.astype(np.float64)
-        self._finite = np.isfinite(self._wide_a) & np.isfinite(self._wide_b)
-        both_nan = np.isnan(self._wide_a) & np.isnan(self._wide_b)
-        self._same = (a == b) | both_nan
-        self._at = np.flatnonzero(self._finite)
-        if self._at.size == a.size:  # as a rule: nothing need be picked out
-            self._r, self._c = self._wide_a, self._wide_b
-        else:
-            self._r, self._c = self._wide_a[self._finite], self._wide_b[self._finite]
+        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+        finite = np.isfinite(wide_a) & np.isfinite(wide_b)
+        self._same = a == b
+        self._all_finite = bool(finite.all())
+        if self._all_finite:  # as a rule: nothing need be picked out
+            self._known: Any = slice(None)
+            self._r, self._c = wide_a, wide_b
+            return
+        self._same |= np.isnan(wide_a) & np.isnan(wide_b)
+        self._known = np.flatnonzero(finite)
+        self._r, self._c = wide_a[finite], wide_b[finite]
+        self._odd_b = np.where(finite | self._same, 0.0, wide_b)
+        self._shared = int(np.count_nonzero(~finite & self._same))
+        self._odd = ~finite & ~self._same
 
-    def errors(self, tolerance: Tolerance, atol: float, control: Any) -> ElementErrors:
-        """Return what the chunk comes to, but for its distances in places."""
+    def errors(
+        self, tolerance: Tolerance, atol: float, ulps_of: DataType | None = None
+    ) -> ElementErrors:
+        """Return what the chunk comes to.
+
+        Parameters
+        ----------
+        ulps_of : DataType, optional
+            The type whose places count, where both sides have the same.
+        """
         r, size = self._r, np.abs(self._r)
         with np.errstate(over="ignore"):
             error = np.abs(self._c - r)
-            allowed = atol + tolerance.rtol * size
-            apart = np.abs(control[self._finite].astype(np.float64) - r)
             beyond = error > tolerance.percent / 100 * size
-        zero = size == 0
+            mismatched = error > atol + tolerance.rtol * size
         counts = self._nonfinite()
         odd = counts["new_nan"] + counts["new_infinite"] + counts["lost_nonfinite"]
         return ElementErrors(
@@ -214,52 +216,62 @@ class _Piece:
             unequal=int(self._a.size - np.count_nonzero(self._same)),
             moments=moments_of(r, self._c),
             largest=self._peak(error),
-            largest_relative=self._peak(error[~zero] / size[~zero], ~zero),
             low=float(r.min()) if r.size else None,
             high=float(r.max()) if r.size else None,
-            from_zero=int(np.count_nonzero(zero & (error > 0))),
-            mismatched=int(np.count_nonzero(error > allowed)) + odd,
-            control_mismatched=int(np.count_nonzero(apart > allowed)),
+            mismatched=int(np.count_nonzero(mismatched)) + odd,
             beyond_pct=int(np.count_nonzero(beyond)) + odd,
-            zero_errors=int(np.count_nonzero(error == 0)),
-            errors=np.bincount(
-                np.searchsorted(_EDGES, error[error > 0]), minlength=HISTOGRAM_BINS
-            ).astype(np.int64),
+            zero_errors=int(error.size - np.count_nonzero(error)),
+            errors=error_counts(error),
+            ulps=self._ulps(ulps_of) if ulps_of else _no_counts(ULP_BINS),
+            **self._relative(error, size),
             **counts,
         )
 
-    def with_ulps(self, found: ElementErrors, dtype: DataType) -> ElementErrors:
-        """Return `found` with the distances of the pairs that are finite."""
-        a, b = self._a[self._at], self._b[self._at]
+    def mismatched_control(self, control: Any, tolerance: Tolerance, atol: float) -> int:
+        """Return how many elements of another order of the reference mismatch."""
+        r = self._r
+        with np.errstate(over="ignore"):
+            apart = np.abs(control[self._known].astype(np.float64) - r)
+            return int(np.count_nonzero(apart > atol + tolerance.rtol * np.abs(r)))
+
+    def _relative(self, error: Any, size: Any) -> dict[str, Any]:
+        """Return the largest relative error, and how many elements have none."""
+        if size.all():
+            return {"largest_relative": self._peak(error / size)}
+        known = size != 0
+        return {
+            "largest_relative": self._peak(error[known] / size[known], np.flatnonzero(known)),
+            "from_zero": int(np.count_nonzero(error[~known])),
+        }
+
+    def _ulps(self, dtype: DataType) -> Any:
+        a, b = self._a[self._known], self._b[self._known]
         if dtype is DataType.BF16:  # decoded to FP32, whose upper half it is
             a, b = ((one.view(np.uint32) >> 16).astype(np.uint16) for one in (a, b))
-        counts = ulp_counts(ulp_distances(a, b, dtype)).astype(np.int64)
-        values = {one.name: getattr(found, one.name) for one in fields(found)}
-        return ElementErrors(**{**values, "ulps": counts})
+        return ulp_counts(ulp_distances(a, b, dtype))
 
     def _peak(self, values: Any, among: Any = None) -> Peak | None:
         if not values.size:
             return None
         at = int(values.argmax())
-        at = int(np.flatnonzero(among)[at]) if among is not None else at
-        largest = float(values.max())
-        return Peak(largest, self._place(int(self._at[at])))
+        largest = float(values[at])
+        at = at if among is None else int(among[at])
+        return Peak(largest, self._place(at if self._all_finite else int(self._known[at])))
 
     def _place(self, at: int) -> Place:
         return Place(self._start.sample, self._start.flat + at, self._start.shape)
 
     def _nonfinite(self) -> dict[str, Any]:
         """Return counts of what is not finite, and where the first disagreement is."""
-        if self._at.size == self._a.size:
+        if self._all_finite:
             return {"new_nan": 0, "new_infinite": 0, "lost_nonfinite": 0}
-        odd = ~self._finite & ~self._same
-        new_nan = odd & np.isnan(self._wide_b)
-        new_infinite = odd & np.isinf(self._wide_b)
-        first = np.flatnonzero(odd)
+        new_nan = np.count_nonzero(np.isnan(self._odd_b))
+        new_infinite = np.count_nonzero(np.isinf(self._odd_b))
+        first = np.flatnonzero(self._odd)
         return {
-            "new_nan": int(np.count_nonzero(new_nan)),
-            "new_infinite": int(np.count_nonzero(new_infinite)),
-            "lost_nonfinite": int(np.count_nonzero(odd & ~new_nan & ~new_infinite)),
-            "shared_nonfinite": int(np.count_nonzero(~self._finite & self._same)),
+            "new_nan": int(new_nan),
+            "new_infinite": int(new_infinite),
+            "lost_nonfinite": int(first.size - new_nan - new_infinite),
+            "shared_nonfinite": self._shared,
             "first_nonfinite": self._place(int(first[0])) if first.size else None,
         }

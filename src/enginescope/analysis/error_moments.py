@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 #: Elements taken at a time: the float64 copies of them stay in the cache.
-CHUNK = 1 << 17
+CHUNK = 1 << 15
 #: A reference whose spread is less than this part of its size is taken for constant.
 _CONSTANT = 1e-7
 
@@ -199,8 +199,7 @@ def moments_of(reference: Any, candidate: Any) -> ErrorMoments:
     """Return the moments of two flat arrays of finite float64, of one length."""
     if not reference.size:
         return ErrorMoments()
-    peak = max(float(np.abs(reference).max()), float(np.abs(candidate).max()))
-    unit = math.ldexp(1.0, min(math.frexp(peak)[1], 1023)) if peak else math.ldexp(1.0, -1000)
+    unit = _unit(reference, candidate)
     ours, theirs = reference / unit, candidate / unit
     error = theirs - ours
     means = float(ours.mean()), float(theirs.mean()), float(error.mean())
@@ -222,6 +221,32 @@ def moments_of(reference: Any, candidate: Any) -> ErrorMoments:
         cross=float((ours * error).sum()),
         absolute=absolute,
     )
+
+
+def moments_of_one(reference: Any) -> ErrorMoments:
+    """Return the moments of a flat array of finite float64 alone, as of a pair without error."""
+    if not reference.size:
+        return ErrorMoments()
+    unit = _unit(reference)
+    ours = reference / unit
+    mean = float(ours.mean())
+    ours -= mean
+    power = float(np.square(ours).sum())
+    return ErrorMoments(
+        count=int(reference.size),
+        unit=unit,
+        mean_reference=mean,
+        mean_candidate=mean,
+        reference=power,
+        candidate=power,
+        product=power,
+    )
+
+
+def _unit(*arrays: Any) -> float:
+    """Return the power of two at or above every magnitude."""
+    peak = max(max(float(one.max()), -float(one.min())) for one in arrays)
+    return math.ldexp(1.0, min(math.frexp(peak)[1], 1023)) if peak else math.ldexp(1.0, -1000)
 
 
 def _ratio(dot: float, first: float, second: float) -> float | None:

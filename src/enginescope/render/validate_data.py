@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from enginescope._version import __version__
-from enginescope.analysis.element_errors import HISTOGRAM_EDGES
+from enginescope.analysis.error_histogram import HISTOGRAM_EDGES
 from enginescope.analysis.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.ulp_distance import ULP_EDGES
 from enginescope.analysis.validation import ValidatedSide, Validation

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.answer_numbers import flat_numbers, kind_of
-from enginescope.analysis.element_errors import HISTOGRAM_EDGES
+from enginescope.analysis.error_histogram import HISTOGRAM_EDGES
 from enginescope.analysis.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.ulp_distance import ULP_EDGES
 from enginescope.render.answer_panels import WorstAnswer
