@@ -9,8 +9,10 @@ from enginescope.analysis.fitting_floor import fitting_floor, floor_pct
 from enginescope.analysis.measured_notices import measured_notices
 from enginescope.analysis.measured_sides import compare_sides
 from enginescope.analysis.noise_floor import noise_floor
+from enginescope.analysis.notice_gravity import gravest, is_unstable
 from enginescope.analysis.terms import Terms
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import decode, encode
 from enginescope.model.environment import Device, Environment
 from enginescope.model.noise_floor import Decidable, NoiseFloor
 from enginescope.model.notice import Notice
@@ -107,6 +109,73 @@ def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
     assert "I-DYNAMIC-SHAPE" not in found
     single = codes(compare_sides(named((process(1.0),), (replace(process(1.2), notices=(load,)),))))
     assert single["W-LOAD"] == "B: other load: 0.9 of 2 cores busy"
+
+
+def load(cores: float) -> Notice:
+    unstable = cores >= 0.5
+    text = f"other load: {cores} of 2 cores busy"
+    return Notice(
+        code="W-LOAD",
+        message=f"unstable: {text}" if unstable else text,
+        evidence={"other_cores": cores, "unstable": unstable},
+    )
+
+
+@pytest.mark.parametrize("severe", [1, 11])
+def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> None:
+    a, b = in_turn(1.0)
+    cores = [0.2, *[1.8] * severe, *[0.3] * (11 - severe)]
+    loud = tuple(replace(run, notices=(load(one),)) for run, one in zip(b, cores, strict=True))
+    (told,) = [
+        one for one in measured_notices(compare_sides(named(a, loud))) if one.code == "W-LOAD"
+    ]
+    assert told.message == (
+        f"12 of 12 processes of B, {severe} of them unstable, at worst: "
+        "unstable: other load: 1.8 of 2 cores busy"
+    )
+    assert told.evidence["unstable_processes"] == {"B": severe}
+    assert told.evidence["unstable"] is (severe == 11)
+    assert is_unstable(told) is (severe == 11)
+
+
+def test_the_gravest_is_by_what_makes_it_grave() -> None:
+    drops = [
+        Notice(code="W-CLOCK-DROP", message=str(p), evidence={"drop_pct": p}) for p in (6, 30, 9)
+    ]
+    assert gravest(drops).message == "30"
+    few = [
+        Notice(code="W-STOPPED-SHORT", message=str(n), evidence={"samples": n}) for n in (6, 3, 9)
+    ]
+    assert gravest(few).message == "3"
+    held = {"a": {"timed": {"heat": 20.0}, "pass": {}}, "b": {"timed": {"power": 80.0}}}
+    those = [Notice(code="W-THROTTLED", message=k, evidence=v) for k, v in held.items()]
+    assert gravest(those).message == "b"
+    alike = [Notice(code="W-GOVERNOR", message=one) for one in ("first", "second")]
+    assert gravest(alike).message == "first"
+
+
+def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
+    a, b = in_turn(1.0, rounds=20)
+    quiet = noise_floor(named(a, b))
+    assert quiet.notices == ()
+    assert quiet.other_cores is None
+    cores = [0.2, 0.3, 1.8] * 7
+    loud = [
+        tuple(
+            replace(run, notices=(load(one),), other_load_cores=one)
+            for run, one in zip(side, cores, strict=False)
+        )
+        for side in (a, b)
+    ]
+    floor = noise_floor(named(*loud))
+    assert [one.message for one in floor.notices] == ["unstable: other load: 1.8 of 2 cores busy"]
+    assert floor.other_cores == 0.3
+    assert decode(encode(floor), NoiseFloor) == floor
+    told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
+    assert "measured so: unstable: other load: 1.8 of 2 cores busy" in told
+    assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
+    few = [(*loud[0][:9], *a[9:]), b]
+    assert noise_floor(named(*few)).notices == ()
 
 
 def test_notices_of_samples_weaken_single_processes_alone() -> None:

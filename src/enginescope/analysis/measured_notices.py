@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from enginescope.analysis.fitting_floor import floor_pct
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.analysis.notice_gravity import gravest, is_unstable
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.terms import ASSUMED_SCATTER_PCT
 from enginescope.core.units import format_significant
@@ -21,34 +24,57 @@ def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
 
 
 def _carried(found: MeasuredComparison) -> Found:
-    """Yield the warnings of the runs, each code once, with the processes that have it.
+    """Yield the warnings of the runs, each code once: the gravest, with the processes that have it.
 
     What is derived from samples is of one process, and weakens a side of a single one alone.
     """
-    texts: dict[str, str] = {}
-    counts: dict[str, dict[str, int]] = {}
+    carried: dict[str, list[tuple[str, Notice]]] = {}
     for side in found.sides:
         single = len(side.measured) == 1
         for run in side.measured:
             notices = RunView(run).notices if single else run.notices
-            for one in {one.code: one for one in notices if one.level == "warning"}.values():
-                texts.setdefault(one.code, one.message)
-                of = counts.setdefault(one.code, {})
-                of[side.label] = of.get(side.label, 0) + 1
-    for code, of in counts.items():
-        message = f"{_where(of, found)}: {texts[code]}"
-        yield Notice(code=code, message=message, evidence={"processes": of})
+            warnings = [one for one in notices if one.level == "warning"]
+            for code in dict.fromkeys(one.code for one in warnings):
+                worst = gravest([one for one in warnings if one.code == code])
+                carried.setdefault(code, []).append((side.label, worst))
+    for code, those in carried.items():
+        yield _together(code, those, found)
 
 
-def _where(of: dict[str, int], found: MeasuredComparison) -> str:
-    """Return ``A and B``, ``all processes, such as``, ``3 of 8 processes of B, such as``."""
-    sizes = {side.label: len(side.measured) for side in found.sides}
+def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredComparison) -> Notice:
+    """Return what notices of one code, each of a process of the side with that label, come to."""
+    of = Counter(label for label, _ in those)
+    unstable = Counter(label for label, one in those if is_unstable(one))
+    worst = gravest([one for _, one in those])
+    evidence: dict[str, Any] = {"processes": dict(of)}
+    where = _where(of, found)
+    if sum(of.values()) > 1 and max(_sizes(found).values()) > 1:
+        if 0 < unstable.total() < of.total():
+            where += f", {unstable.total()} of them unstable"
+        differ = len({one.message for _, one in those}) > 1
+        where += ", at worst" if differ else ", such as"
+    if unstable:
+        evidence["unstable_processes"] = dict(unstable)
+        evidence["unstable"] = any(
+            2 * unstable[label] >= size for label, size in _sizes(found).items()
+        )
+    return Notice(code=code, message=f"{where}: {worst.message}", evidence=evidence)
+
+
+def _sizes(found: MeasuredComparison) -> dict[str, int]:
+    return {side.label: len(side.measured) for side in found.sides}
+
+
+def _where(of: Counter[str], found: MeasuredComparison) -> str:
+    """Return ``A and B``, ``all processes``, ``3 of 8 processes of B``."""
+    sizes = _sizes(found)
     if max(sizes.values()) == 1:
         return " and ".join(of)
     if of == sizes:
-        return "all processes, such as"
-    shares = [f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()]
-    return f"{', '.join(shares)}, such as" if sum(of.values()) > 1 else shares[0]
+        return "all processes"
+    return ", ".join(
+        f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()
+    )
 
 
 def _lost(found: MeasuredComparison) -> Found:
@@ -93,6 +119,20 @@ def _below_floor(found: MeasuredComparison) -> Found:
         f"{floor.created[:10]})",
         evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
     )
+
+
+def _disturbed_floor(found: MeasuredComparison) -> Found:
+    """Yield what disturbed the machine while the floor in use was measured."""
+    floor = found.floor
+    if floor is None:
+        return
+    for one in floor.notices:
+        yield Notice(
+            code="W-LOADED-FLOOR",
+            message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was itself "
+            f"measured so: {one.message}; enginescope noise measures it anew",
+            evidence={"code": one.code, **one.evidence, "unstable": False},
+        )
 
 
 def _assumed_scatter(found: MeasuredComparison) -> Found:
@@ -156,6 +196,7 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _disturbed,
     _carried,
     _below_floor,
+    _disturbed_floor,
     _assumed_scatter,
     _not_in_turn,
     _meant,

@@ -9,8 +9,10 @@ from datetime import datetime
 import numpy as np
 
 from enginescope.analysis.measured_sides import MeasuredSide, comparison_of
+from enginescope.analysis.notice_gravity import gravest
 from enginescope.core.errors import UsageError
 from enginescope.model.noise_floor import Decidable, NoiseFloor
+from enginescope.model.notice import Notice
 from enginescope.model.run import Run
 from enginescope.model.samples import Array
 from enginescope.stats.deciding import LOOKS
@@ -19,6 +21,8 @@ from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
 
 #: Times for which is said what they can decide, in seconds.
 TIMES_S = (60.0, 120.0, 300.0, 900.0)
+#: Notices on what passes by: a floor measured meanwhile says little of the machine without it.
+_DISTURBANCES = ("W-LOAD", "W-STEAL", "W-CPU-QUOTA", "W-GPU-SHARED", "W-THROTTLED")
 
 
 def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
@@ -51,6 +55,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     first = sides[0].measured[0]
     differences = [math.log(b / a) for a, b in pairs]
     round_s = _round_s([run for side in sides for run in side.runs]) * len(measured) / len(pairs)
+    runs = [run for side in sides for run in side.measured]
     return NoiseFloor(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
@@ -60,8 +65,10 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
         rounds=len(pairs),
         round_s=round_s,
         scatter_pct=100 * math.expm1(scatter_of([one for pair in pairs for one in pair])),
-        within_pct=_within_pct([run for side in sides for run in side.measured]),
+        within_pct=_within_pct(runs),
         decidable=tuple(_decidable(differences, rounds, round_s) for rounds in _asked(round_s)),
+        other_cores=_other_cores(runs),
+        notices=_disturbances(runs),
     )
 
 
@@ -95,6 +102,22 @@ def _within_pct(runs: Sequence[Run]) -> float | None:
     widths = [uncertainty_pct(one) for one in series]
     known = [one for one in widths if one is not None]
     return float(np.median(known)) if known else None
+
+
+def _other_cores(runs: Sequence[Run]) -> float | None:
+    """Return what other work kept busy, in the middle process."""
+    known = [run.other_load_cores for run in runs if run.other_load_cores is not None]
+    return float(np.median(known)) if known else None
+
+
+def _disturbances(runs: Sequence[Run]) -> tuple[Notice, ...]:
+    """Return the gravest notice of each disturbance that half of the processes or more had."""
+    found = []
+    for code in _DISTURBANCES:
+        had = [[one for one in run.notices if one.code == code] for run in runs]
+        if 2 * sum(map(bool, had)) >= len(runs):
+            found.append(gravest([one for some in had for one in some]))
+    return tuple(found)
 
 
 def _asked(round_s: float) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.core.record import Record
+from enginescope.model.notice import Notice
 
 
 class Decidable(Record, frozen=True, kw_only=True):
@@ -48,6 +49,10 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
         Half the width of the 95 % interval of one process's median, as its own samples give it.
     decidable : tuple of Decidable
         The shortest first; one of them is of the default's most rounds.
+    other_cores : float or None
+        Cores that other work kept busy meanwhile, of the middle process.
+    notices : tuple of Notice
+        What disturbed half of the processes or more, the gravest of each kind.
     """
 
     environment: tuple[str | None, ...]
@@ -60,3 +65,5 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     scatter_pct: float
     within_pct: float | None = None
     decidable: tuple[Decidable, ...] = ()
+    other_cores: float | None = None
+    notices: tuple[Notice, ...] = ()

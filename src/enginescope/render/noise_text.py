@@ -19,6 +19,9 @@ from enginescope.render.verdict_phrases import headline_sentence
 from enginescope.stats.deciding import LOOKS
 from enginescope.stats.noise import POWER
 
+#: Notices that hold a comparison against a recorded floor: this one is the floor.
+_OF_FLOORS = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")
+
 
 def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
     """Return what this machine can decide, how that was derived, and what weakens it."""
@@ -35,7 +38,7 @@ def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
         *(label_row(name, text) for name, text in _derived(floor)),
         label_row("itself", _itself(found)),
         Text(),
-        *notice_lines([one for one in measured_notices(found) if one.code != "W-BELOW-FLOOR"]),
+        *notice_lines([one for one in measured_notices(found) if one.code not in _OF_FLOORS]),
     )
 
 
@@ -72,6 +75,9 @@ def _derived(floor: NoiseFloor) -> list[tuple[str, str]]:
     if floor.within_pct is not None:
         within = f"a process's own median is known to ±{_percent(floor.within_pct)} (95 %)"
         rows.append(("within", within))
+    if floor.other_cores is not None:
+        load = f"{floor.other_cores:.1f} cores, in the middle process"
+        rows.append(("other load", load))
     derived = (
         "comparisons were drawn from the rounds seen, each with either sign; "
         f"{100 * POWER:.0f} of 100 would find a difference of that size"

@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from enginescope.analysis.notice_gravity import is_unstable
 from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.model.notice import Notice
@@ -236,17 +237,12 @@ def _layers(view: RunView) -> list[RenderableType]:
 def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
     """Return notices as lines, a blank one after them; nothing without any."""
     lines: list[RenderableType] = []
-    for one in sorted(notices, key=lambda one: not _is_unstable(one)):
+    for one in sorted(notices, key=lambda one: not is_unstable(one)):
         warning = one.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
-        style = "bold red" if _is_unstable(one) else ""
+        style = "bold red" if is_unstable(one) else ""
         lines.append(_hanging(mark, Text(f"{one.message} ({one.code})", style=style)))
     return [*lines, Text()] if lines else []
-
-
-def _is_unstable(notice: Notice) -> bool:
-    """Whether what a notice says makes the figures worthless, not only weaker."""
-    return notice.evidence.get("unstable") is True
 
 
 def _next_steps(view: RunView, width: int, store: str | None) -> Text:
