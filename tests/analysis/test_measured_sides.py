@@ -170,7 +170,7 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     floor = noise_floor(named(*loud))
     assert [one.message for one in floor.notices] == ["unstable: other load: 1.8 of 2 cores busy"]
     assert floor.other_cores == 0.3
-    assert decode(encode(floor), NoiseFloor) == floor
+    assert decode(encode(floor), NoiseFloor, source="floor") == floor
     told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
     assert "measured so: unstable: other load: 1.8 of 2 cores busy" in told
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
