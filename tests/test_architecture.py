@@ -33,7 +33,7 @@ MAY_IMPORT = {
 HEAVY = {
     "onnx": {
         "backends/onnxruntime",
-        "backends/tensorrt/model_files.py",
+        "formats/onnx_files.py",
         "backends/trtexec/onnx_inputs.py",
         "runner/sample_models.py",
         "formats/onnx_graph.py",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.tensorrt.model_files import external_files
 from enginescope.cli.main import main
 from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.formats.onnx_files import external_files
 
 NAME = "small_convnet.onnx.engine"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.tensorrt.model_files import digest_of
 from enginescope.backends.tensorrt.options import build_options, read_shapes
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.formats.onnx_files import digest_of
 from enginescope.model.build import BuildReport
 from enginescope.model.environment import Device
 from enginescope.model.job import Job
