@@ -1,0 +1,170 @@
+"""Answers of several sides into a task's figures, sample by sample, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from enginescope.analysis.task_report import (
+    LeftOut,
+    ScoredSample,
+    TaskLimit,
+    TaskReport,
+    TaskSide,
+    broken_limits,
+)
+from enginescope.analysis.tasks.base import Scorer, Targets, Task
+from enginescope.analysis.tasks.pairing import paired
+from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.model.tensor_values import TensorValues
+
+#: Return a side's answers to a sample, by label and number.
+AnswersOf = Callable[[str, int], Sequence[TensorValues]]
+
+
+class TaskScoring:
+    """Scores a task.
+
+    Parameters
+    ----------
+    task : Task
+    text : str
+        As it was asked for.
+    answers_of : callable
+    samples : sequence of str
+        Their names.
+    limits : sequence of TaskLimit
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        text: str,
+        answers_of: AnswersOf,
+        samples: Sequence[str],
+        limits: Sequence[TaskLimit] = (),
+    ) -> None:
+        self._task = task
+        self._text = text
+        self._answers_of = answers_of
+        self._samples = samples
+        self._limits = tuple(limits)
+
+    def against_targets(
+        self,
+        labels: Sequence[str],
+        targets: Targets,
+        source: str,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> TaskReport:
+        """Return the figures of sides against what is right.
+
+        Raises
+        ------
+        UsageError
+            No sample has a target.
+        FormatError
+            A target cannot be read.
+        """
+        task = self._task
+        pairing = paired(self._samples, targets.keys())
+        if not pairing.pairs:
+            raise UsageError(
+                f"targets {source}",
+                why="none has the base name of a sample: "
+                f"{_some(self._samples)}; {_some(targets.keys())}",
+            )
+        book = _Book(self._samples, {label: task.against_targets() for label in labels})
+        for number, key in pairing.pairs:
+            progress(number)
+            target = targets.read(key)
+            book.add(number, self._answers_of, target)
+        missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
+        return TaskReport(
+            task=self._text,
+            title=task.title,
+            against="targets",
+            source=source,
+            metrics=task.metrics,
+            averaged=task.averaged,
+            counted=book.counted,
+            sides=self._sides(book, task.metrics),
+            left_out=(*missing, *book.left_out),
+            unused=pairing.unused,
+            limits=self._limits,
+        )
+
+    def against_reference(
+        self,
+        reference: str,
+        labels: Sequence[str],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> TaskReport:
+        """Return the figures of sides against another side's answers."""
+        task = self._task
+        book = _Book(self._samples, {label: task.against_reference() for label in labels})
+        for number in range(len(self._samples)):
+            progress(number)
+            book.add(number, self._answers_of, self._answers_of(reference, number))
+        return TaskReport(
+            task=self._text,
+            title=task.title,
+            against="reference",
+            source=reference,
+            metrics=task.agreement_metrics,
+            averaged=task.agreement_averaged,
+            counted=book.counted,
+            sides=self._sides(book, task.agreement_metrics),
+            left_out=tuple(book.left_out),
+            limits=self._limits,
+        )
+
+    def _sides(self, book: _Book, metrics: Any) -> tuple[TaskSide, ...]:
+        made = []
+        for label, scorer in book.scorers.items():
+            scores = scorer.result()
+            made.append(
+                TaskSide(
+                    label=label,
+                    scores=scores,
+                    samples=tuple(book.samples[label]),
+                    broken=broken_limits(scores, metrics, self._limits),
+                )
+            )
+        return tuple(made)
+
+
+class _Book:
+    """What came of each sample so far."""
+
+    def __init__(self, names: Sequence[str], scorers: dict[str, Scorer]) -> None:
+        self._names = names
+        self.scorers = scorers
+        self.samples: dict[str, list[ScoredSample]] = {label: [] for label in scorers}
+        self.left_out: list[LeftOut] = []
+        self.counted = 0
+
+    def add(self, number: int, answers_of: AnswersOf, target: Any) -> None:
+        name = self._names[number]
+        reasons = {}
+        for label, scorer in self.scorers.items():
+            try:
+                score = scorer.add(answers_of(label, number), target)
+            except EnginescopeError as error:
+                error.what = f"{label}, sample {number} ({name}): {error.what}"
+                raise
+            self.samples[label].append(ScoredSample(sample=number, name=name, score=score))
+            if score.left_out:
+                reasons[label] = score.left_out
+        alike = len(reasons) == len(self.scorers) and len(set(reasons.values())) == 1
+        if alike:
+            self.left_out.append(LeftOut(sample=name, why=next(iter(reasons.values()))))
+        else:
+            self.left_out += [
+                LeftOut(sample=name, why=f"{label}: {why}") for label, why in reasons.items()
+            ]
+        self.counted += len(reasons) < len(self.scorers)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")

@@ -1,0 +1,1 @@
+"""What answers are worth for their task: one file each."""

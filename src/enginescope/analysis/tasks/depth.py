@@ -1,0 +1,250 @@
+"""Depth of every pixel of a picture.
+
+Figures as Eigen, Puhrsch and Fergus define them ("Depth Map Prediction from a Single Image using a
+Multi-Scale Deep Network", 2014), of the pixels whose target is known and within bounds. Their paper
+sums over all pixels of the set; benchmarks since (KITTI's Eigen split as Godard and others evaluate
+it, NYU Depth V2, MiDaS) take each picture's figures and average those. That mean is stated; the
+figures over all pixels are kept beside it.
+
+Median scaling: Zhou and others, "Unsupervised Learning of Depth and Ego-Motion from Video", 2017.
+Scale and shift in the space of disparity: Ranftl and others, "Towards Robust Monocular Depth
+Estimation", 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from enginescope.analysis.tasks.base import (
+    SampleScore,
+    Scorer,
+    Targets,
+    TaskMetric,
+    TaskScores,
+)
+from enginescope.analysis.tasks.depth_agreement import AGREEMENT, DepthAgreement
+from enginescope.analysis.tasks.map_outputs import first_maps
+from enginescope.analysis.tasks.registry import options_as
+from enginescope.analysis.tasks.resampling import bilinear
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.formats.target_folders import FolderTargets
+from enginescope.formats.target_maps import MAP_SUFFIXES, load_map
+from enginescope.model.notice import Notice
+from enginescope.model.tensor_values import TensorValues
+
+METRICS = (
+    TaskMetric(name="abs_rel", title="AbsRel", better="lower"),
+    TaskMetric(name="sq_rel", title="SqRel", better="lower"),
+    TaskMetric(name="rmse", title="RMSE", better="lower"),
+    TaskMetric(name="rmse_log", title="RMSE log", better="lower"),
+    TaskMetric(name="d1", title="δ1", better="higher"),
+    TaskMetric(name="d2", title="δ2", better="higher"),
+    TaskMetric(name="d3", title="δ3", better="higher"),
+)
+
+
+class DepthOptions(Record, frozen=True, kw_only=True):
+    """What has to be known of outputs and targets.
+
+    Attributes
+    ----------
+    output : str or None
+        Which; ``None``: the first that is a map.
+    holds : {"depth", "disparity"}
+        Whether the model's values grow with distance, or with nearness.
+    align : {"median", "scale-shift", "none"}
+        What is done to a prediction, picture by picture, before it is held against its target.
+    scale : float
+        What a file's values are multiplied by: 0.001 for millimetres, 1/256 for KITTI's PNG.
+    min_depth, max_depth : float
+        Targets outside are not known; predictions are cut off there.
+    """
+
+    output: str | None = None
+    holds: Literal["depth", "disparity"] = "depth"
+    align: Literal["median", "scale-shift", "none"] = "median"
+    scale: float = 1.0
+    min_depth: float = 1e-3
+    max_depth: float | None = None
+
+
+class DepthTask:
+    """The task ``depth``; a `Task`."""
+
+    name = "depth"
+    title = "Depth"
+    metrics = METRICS
+    agreement_metrics = AGREEMENT
+    averaged = "means of the pictures' figures; over all pixels in the files"
+    agreement_averaged = (
+        "means of the pictures' figures, each map brought to 0…1 by its own least and greatest "
+        "value; max: the greatest of all"
+    )
+    sees_whole_pictures = True
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options_as(DepthOptions, self.name, options)
+        low, high = self._options.min_depth, self._options.max_depth
+        if not (math.isfinite(low) and low > 0):
+            raise UsageError(f"depth: min_depth={low}", why="logarithms need more than 0")
+        if high is not None and not high > low:
+            raise UsageError(f"depth: max_depth={high}", why=f"min_depth is {low}")
+        if not (math.isfinite(self._options.scale) and self._options.scale > 0):
+            raise UsageError(f"depth: scale={self._options.scale}", why="it must be above 0")
+
+    def targets(self, path: Path) -> Targets:
+        """Return the maps in a folder."""
+        return FolderTargets(path, MAP_SUFFIXES, partial(_scaled, scale=self._options.scale))
+
+    def against_targets(self) -> Scorer:
+        """Return the seven figures' scorer."""
+        return DepthErrors(self._options)
+
+    def against_reference(self) -> Scorer:
+        """Return the scorer of maps brought to 0…1."""
+        return DepthAgreement(self._options.output)
+
+
+def _scaled(path: Path, scale: float) -> Any:
+    return load_map(path).astype(np.float64) * scale
+
+
+class DepthErrors:
+    """The figures against targets; a `Scorer`."""
+
+    def __init__(self, options: DepthOptions) -> None:
+        self._options = options
+        self._sums = {one.name: 0.0 for one in METRICS}
+        self._pooled = {one.name: 0.0 for one in METRICS}
+        self._images = self._pixels = 0
+        self._not_finite = self._opposed = 0
+        self._factors: list[float] = []
+
+    def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
+        """Add a picture's map; it is brought to the target's size."""
+        maps = first_maps(answers, self._options.output, "depth")
+        if len(maps) != 1:
+            raise UsageError("depth: one picture a sample", why=f"an answer has {len(maps)} maps")
+        known = _known(target, self._options)
+        if not known.any():
+            return SampleScore(left_out="no pixel of its target is known and within bounds")
+        wanted, given = target[known], bilinear(maps[0], target.shape)[known]
+        if not np.isfinite(given).all():
+            self._not_finite += 1
+            return SampleScore(values={one.name: None for one in METRICS})
+        self._note_direction(given, wanted)
+        depth, factor = _aligned(given, wanted, self._options)
+        sums = _error_sums(depth, wanted)
+        values = _figures(sums, wanted.size)
+        for name, value in values.items():
+            self._sums[name] += value
+            self._pooled[name] += sums[name]
+        self._images += 1
+        self._pixels += wanted.size
+        self._factors += [factor] if factor is not None else []
+        return SampleScore(values={**values, "factor": factor, "pixels": float(wanted.size)})
+
+    def result(self) -> TaskScores:
+        """Return means over pictures, and the same over pixels."""
+        if self._not_finite or not self._images:
+            return TaskScores(
+                values={one.name: None for one in METRICS}, notices=tuple(self._notices())
+            )
+        pooled = _figures(self._pooled, self._pixels)
+        factors = np.array(self._factors)
+        return TaskScores(
+            values={name: value / self._images for name, value in self._sums.items()},
+            more={
+                **{f"{name}_over_pixels": value for name, value in pooled.items()},
+                "factor_median": float(np.median(factors)) if factors.size else None,
+                "factor_cv_pct": _spread_pct(factors),
+            },
+            notices=tuple(self._notices()),
+        )
+
+    def _note_direction(self, given: Any, wanted: Any) -> None:
+        """Count pictures whose map falls where its target grows."""
+        a, b = given - given.mean(), wanted - wanted.mean()
+        self._opposed += bool(float(a @ b) < 0)
+
+    def _notices(self) -> list[Notice]:
+        made = []
+        if self._not_finite:
+            text = f"{self._not_finite:,} maps hold NaN or infinities: no figure can be stated"
+            made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
+        if self._opposed > self._images / 2 and self._options.holds == "depth":
+            text = (
+                f"in {self._opposed:,} of {self._images:,} pictures the map falls where the target "
+                "grows: if the model gives disparity, say depth?holds=disparity"
+            )
+            made.append(Notice(code="W-DEPTH-OPPOSED", message=text))
+        return made
+
+
+def _known(target: Any, options: DepthOptions) -> Any:
+    high = math.inf if options.max_depth is None else options.max_depth
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(target) & (target >= options.min_depth) & (target <= high)
+
+
+def _aligned(given: Any, wanted: Any, options: DepthOptions) -> tuple[Any, float | None]:
+    """Return depth in the target's unit, and what it was multiplied by (``None``: by nothing)."""
+    low = options.min_depth
+    high = math.inf if options.max_depth is None else options.max_depth
+    factor = None
+    if options.holds == "disparity":
+        least = 1 / (high if math.isfinite(high) else float(wanted.max()))
+        if options.align == "scale-shift":
+            factor, shift = _fit(given, 1 / wanted)
+            given = factor * given + shift
+        depth = 1 / np.maximum(given, least if options.align == "scale-shift" else 1e-12)
+    else:
+        depth = given
+        if options.align == "scale-shift":
+            factor, shift = _fit(given, wanted)
+            depth = factor * given + shift
+    if options.align == "median":
+        middle = float(np.median(depth))
+        factor = float(np.median(wanted)) / middle if middle else None
+        depth = depth * factor if factor is not None else depth
+    return np.clip(depth, low, high), factor
+
+
+def _fit(given: Any, wanted: Any) -> tuple[float, float]:
+    """Return factor and shift that bring `given` nearest to `wanted`, by least squares."""
+    centred = given - given.mean()
+    power = float(centred @ centred)
+    factor = float(centred @ (wanted - wanted.mean())) / power if power else 0.0
+    return factor, float(wanted.mean()) - factor * float(given.mean())
+
+
+def _error_sums(depth: Any, wanted: Any) -> dict[str, float]:
+    error = depth - wanted
+    squares = error * error
+    logs = np.log(depth) - np.log(wanted)
+    ratio = np.maximum(depth / wanted, wanted / depth)
+    return {
+        "abs_rel": float((np.abs(error) / wanted).sum()),
+        "sq_rel": float((squares / wanted).sum()),
+        "rmse": float(squares.sum()),
+        "rmse_log": float((logs * logs).sum()),
+        **{f"d{n}": float(np.count_nonzero(ratio < 1.25**n)) for n in (1, 2, 3)},
+    }
+
+
+def _figures(sums: Mapping[str, float], count: int) -> dict[str, float]:
+    means = {name: value / count for name, value in sums.items()}
+    return {name: math.sqrt(one) if name.startswith("rmse") else one for name, one in means.items()}
+
+
+def _spread_pct(factors: Any) -> float | None:
+    if factors.size < 2 or not factors.mean():
+        return None
+    return float(100 * factors.std() / abs(factors.mean()))

@@ -1,0 +1,118 @@
+"""Maps of depth of two sides, each brought to 0…1.
+
+What a map of relative depth means does not change with its scale and offset, and bringing both maps
+to 0…1 leaves those out. It leaves them out of sight too: factor and offset between the maps are
+therefore stated beside, and noticed where they are more than rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
+from enginescope.analysis.tasks.map_outputs import first_maps
+from enginescope.model.notice import Notice
+from enginescope.model.tensor_values import TensorValues
+
+AGREEMENT = (
+    TaskMetric(name="mae", title="MAE", better="lower"),
+    TaskMetric(name="rmse", title="RMSE", better="lower"),
+    TaskMetric(name="max_error", title="max", better="lower"),
+)
+#: A range that differs by more than this is no rounding of FP16.
+_SAME_RANGE_PCT = 1.0
+
+
+class DepthAgreement:
+    """The figures of one side against another; a `Scorer`."""
+
+    def __init__(self, output: str | None) -> None:
+        self._output = output
+        self._mae = self._rmse = self._most = 0.0
+        self._absolute = self._squares = 0.0
+        self._maps = self._pixels = self._flat = self._not_finite = 0
+        self._ratios: list[float] = []
+
+    def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
+        """Add a sample's maps; `target` is the other side's answers."""
+        ours, theirs = (first_maps(one, self._output, "depth") for one in (answers, target))
+        if ours.shape != theirs.shape:
+            return SampleScore(left_out=f"{_dims(ours)}, {_dims(theirs)} in the reference")
+        found = [self._pair(a, b) for a, b in zip(ours, theirs, strict=True)]
+        stated = [one for one in found if one is not None]
+        if len(stated) < len(found) or not stated:
+            return SampleScore(values={one.name: None for one in AGREEMENT})
+        means = [math.fsum(column) / len(stated) for column in zip(*stated, strict=True)]
+        most = max(one[2] for one in stated)
+        return SampleScore(values={"mae": means[0], "rmse": means[1], "max_error": most})
+
+    def _pair(self, ours: Any, theirs: Any) -> tuple[float, float, float] | None:
+        if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+            self._not_finite += 1
+            return None
+        spans = [float(np.ptp(one)) for one in (ours, theirs)]
+        self._flat += 0.0 in spans
+        if all(spans):
+            self._ratios.append(spans[0] / spans[1])
+        error = np.abs(unit_map(ours) - unit_map(theirs))
+        squares = float((error * error).sum())
+        mae, rmse = float(error.mean()), math.sqrt(squares / error.size)
+        self._mae += mae
+        self._rmse += rmse
+        self._most = max(self._most, float(error.max()))
+        self._absolute += float(error.sum())
+        self._squares += squares
+        self._maps += 1
+        self._pixels += error.size
+        return mae, rmse, float(error.max())
+
+    def result(self) -> TaskScores:
+        """Return means over maps, and the same over pixels."""
+        if self._not_finite or not self._maps:
+            values: dict[str, float | None] = {one.name: None for one in AGREEMENT}
+            return TaskScores(values=values, notices=tuple(self._notices()))
+        ratio = float(np.median(self._ratios)) if self._ratios else None
+        return TaskScores(
+            values={
+                "mae": self._mae / self._maps,
+                "rmse": self._rmse / self._maps,
+                "max_error": self._most,
+            },
+            more={
+                "mae_over_pixels": self._absolute / self._pixels,
+                "rmse_over_pixels": math.sqrt(self._squares / self._pixels),
+                "range_ratio_median": ratio,
+            },
+            notices=tuple(self._notices()),
+        )
+
+    def _notices(self) -> list[Notice]:
+        made = []
+        if self._not_finite:
+            text = f"{self._not_finite:,} maps hold NaN or infinities: no figure can be stated"
+            made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
+        if self._flat:
+            text = f"{self._flat:,} maps are of one value alone, which becomes 0"
+            made.append(Notice(code="W-DEPTH-FLAT", message=text))
+        ratio = float(np.median(self._ratios)) if self._ratios else 1.0
+        if abs(ratio - 1) > _SAME_RANGE_PCT / 100:
+            text = (
+                f"the maps span {ratio:.3g} × what the reference's do (median), which figures of "
+                "maps brought to 0…1 do not show"
+            )
+            made.append(Notice(code="W-DEPTH-RANGE", message=text, evidence={"range_ratio": ratio}))
+        return made
+
+
+def unit_map(values: Any) -> Any:
+    """Return a map from 0 at its least to 1 at its greatest value; zeros of one value alone."""
+    low, span = float(values.min()), float(np.ptp(values))
+    return (values - low) / span if span else np.zeros_like(values)
+
+
+def _dims(maps: Any) -> str:
+    return "×".join(map(str, maps.shape))
