@@ -6,9 +6,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from enginescope.cli.mode_options import mode_of, mode_options, with_profile
+from enginescope.cli.mode_options import mode_of, mode_options
 from enginescope.core.errors import UsageError
 from enginescope.model.job import Mode
+from enginescope.runner.profile_index import with_profile
 
 
 def parsed(*arguments: str) -> Mode:

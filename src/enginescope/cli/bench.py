@@ -18,7 +18,7 @@ from enginescope.cli.machine_options import (
     on_machine,
     with_clock_named,
 )
-from enginescope.cli.mode_options import mode_of, mode_options, with_profile
+from enginescope.cli.mode_options import mode_of, mode_options
 from enginescope.cli.options import (
     COUNT_OR_DURATION,
     DURATION_MS,
@@ -147,6 +147,7 @@ def _jobs(
 ) -> tuple[Job, ...]:
     from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
     from enginescope.runner.jobs import limits_for, make_jobs
+    from enginescope.runner.profile_index import with_profile
 
     handed = click.get_current_context().meta[HANDED_OVER]
     to_trtexec = (*split_arguments(options["trtexec_args"]), *handed)

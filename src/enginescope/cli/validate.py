@@ -31,12 +31,12 @@ from enginescope.cli.validate_options import (
     preprocessing_of,
 )
 from enginescope.core.errors import UsageError
-from enginescope.model.job import Workload
+from enginescope.model.job import Limits, Workload
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation import Validation
-    from enginescope.cli.validation_run import Plan, ValidationRun
     from enginescope.model.sample_set import Sample
+    from enginescope.validation_run import Plan, ValidationRun
 
 EXIT_WRONG = 1
 EXIT_RUN_FAILED = 3
@@ -142,8 +142,9 @@ def _plan(
     output: Path | None,
 ) -> Plan:
     from enginescope.analysis.output_tolerance import ToleranceRequest, tolerance_named
-    from enginescope.cli.validation_run import Plan
-    from enginescope.cli.validation_sides import sides_of
+    from enginescope.validation_request import ValidationRequest
+    from enginescope.validation_run import Plan
+    from enginescope.validation_sides import sides_of
 
     samples, shapes = _samples(models[0], options)
     workload = Workload(
@@ -154,8 +155,18 @@ def _plan(
         ranges=options["ranges"],
     )
     named = options["tolerance"]
+    request = ValidationRequest(
+        models=tuple(map(str, models)),
+        backends=backends,
+        reference=options["reference"],
+        workload=workload,
+        limits=Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"]),
+        engine_cache=str(options["store"].path / "engines"),
+        profile_index=options["profile_index"],
+        rebuild=options["rebuild"],
+    )
     return Plan(
-        sides=sides_of(models, backends, options, workload, samples),
+        sides=sides_of(request, samples),
         samples=samples,
         preprocessing=preprocessing_of(options),
         folder=str(folder),
@@ -193,7 +204,7 @@ def _samples(model: Path, options: dict[str, Any]) -> tuple[tuple[Sample, ...], 
 def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, ValidationRun]:
     from enginescope.cli.termination import ending_in_order
     from enginescope.cli.validation_progress import ValidationProgress
-    from enginescope.cli.validation_run import ValidationRun
+    from enginescope.validation_run import ValidationRun
 
     with ending_in_order(), ValidationProgress(len(plan.samples), quiet=quiet) as progress:
         doing = ValidationRun(plan, progress.watch)

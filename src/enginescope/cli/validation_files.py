@@ -9,7 +9,7 @@ from enginescope.core.jsonio import write_atomic
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation import Validation
-    from enginescope.cli.validation_run import ValidationRun
+    from enginescope.validation_run import ValidationRun
 
 
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> None:

@@ -1,29 +1,26 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from enginescope.cli.validation_sides import REFERENCE, sides_of, tolerance_name
 from enginescope.core.errors import UsageError
-from enginescope.model.job import Workload
 from enginescope.model.sample_set import Sample, SampleShape
 from enginescope.runner import jobs as jobs_module
-from enginescope.store.archive import Store
+from enginescope.validation_request import ValidationRequest
+from enginescope.validation_sides import REFERENCE, Sides, sides_of, tolerance_name
 from tests.fakes import models
 
 
-def options(tmp_path: Path, **more: Any) -> dict[str, Any]:
-    usual: dict[str, Any] = {
-        "store": Store(tmp_path / "store"),
-        "reference": None,
-        "profile_index": None,
-        "timeout": 1e6,
-        "memory_limit": None,
-        "rebuild": False,
-    }
-    return usual | more
+def sides(
+    tmp_path: Path, model: Path, backends: Sequence[str], samples: Sequence[Sample], **more: Any
+) -> Sides:
+    request = ValidationRequest(
+        models=(str(model),), backends=tuple(backends), engine_cache=str(tmp_path), **more
+    )
+    return sides_of(request, samples)
 
 
 @pytest.fixture
@@ -38,7 +35,7 @@ def sample(*dims: int) -> Sample:
 
 
 def test_the_reference_is_the_cpu_with_fixed_threads(model, tmp_path) -> None:
-    found = sides_of([model], ["trt:fp16"], options(tmp_path), Workload(), [sample()])
+    found = sides(tmp_path, model, ["trt:fp16"], [sample()])
     assert str(found.reference.job.backend) == REFERENCE
     assert found.reference.label == "net.onnx · ort-cpu"
     assert "1 thread" in found.note
@@ -47,20 +44,20 @@ def test_the_reference_is_the_cpu_with_fixed_threads(model, tmp_path) -> None:
 
 def test_a_backend_as_the_reference_is_no_side_too(model, tmp_path) -> None:
     both = ["ort-cpu", "ort-cuda"]
-    found = sides_of([model], both, options(tmp_path, reference="ort-cpu"), Workload(), [sample()])
+    found = sides(tmp_path, model, both, [sample()], reference="ort-cpu")
     assert [one.label for one in found.others] == ["net.onnx · ort-cuda"]
     with pytest.raises(UsageError, match="nothing to compare"):
-        sides_of([model], ["ort-cpu"], options(tmp_path), Workload(), [sample()])
+        sides(tmp_path, model, ["ort-cpu"], [sample()])
 
 
 def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> None:
     samples = [sample(1, 4), sample(8, 4), sample(3, 4)]
-    found = sides_of([model], ["trt"], options(tmp_path), Workload(), samples)
+    found = sides(tmp_path, model, ["trt"], samples)
     built = found.others[0].job.backend.options
     assert (built["min_shapes"], built["max_shapes"]) == ("x:1x4", "x:8x4")
     assert found.others[0].label == "net.onnx · trt"
     own = "trt?min_shapes=x:1x4&max_shapes=x:16x4"
-    found = sides_of([model], [own], options(tmp_path), Workload(), samples)
+    found = sides(tmp_path, model, [own], samples)
     assert found.others[0].job.backend.options["max_shapes"] == "x:16x4"
 
 
@@ -79,5 +76,5 @@ def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> No
 def test_limits_are_those_of_the_coarsest_precision_in_play(
     model, tmp_path, backend, wanted
 ) -> None:
-    found = sides_of([model], [backend], options(tmp_path), Workload(), [sample()])
+    found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted

@@ -1,0 +1,228 @@
+"""Who answers: the reference and the sides of a comparison, out of what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.model.job import Job
+from enginescope.model.sample_set import Sample
+from enginescope.validation_request import ValidationRequest
+
+#: Threads of the reference unless it is named with others: sums depend on how they are divided.
+REFERENCE = "ort-cpu?intra_op_num_threads=1&inter_op_num_threads=1"
+EXPECTED = "expected outputs of the data set"
+
+
+class Side(Record, frozen=True, kw_only=True):
+    """Somebody who answers.
+
+    Attributes
+    ----------
+    job : Job or None
+        ``None``: the answers are in files.
+    folder : Path or None
+        Where they are; ``None`` with no job: in the samples' data sets.
+    """
+
+    label: str
+    job: Job | None = None
+    folder: str | None = None
+
+
+class Sides(Record, frozen=True, kw_only=True):
+    """All who answer, and what is to be known of the reference."""
+
+    reference: Side
+    others: tuple[Side, ...]
+    note: str | None
+
+
+def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
+    """Return reference and sides.
+
+    Without a reference it is the expected outputs of the data sets, where they have some; else
+    the first model on ONNX Runtime's CPU provider; else the first engine.
+
+    Raises
+    ------
+    UsageError
+        There is nothing to compare.
+    """
+    from enginescope.formats.stored_answers import has_expected
+
+    jobs = _jobs(request)
+    given = request.reference
+    if given is None and samples and all(has_expected(one) for one in samples):
+        return Sides(reference=Side(label=EXPECTED), others=_sides(jobs, samples), note=None)
+    if given is not None and Path(given).is_dir():
+        folder = str(Path(given).resolve())
+        reference = Side(label=f"outputs in {given}", folder=folder)
+        return Sides(reference=reference, others=_sides(jobs, samples), note=None)
+    job = _reference_job(request)
+    others = [one for one in jobs if _key(one) != _key(job)]
+    if not others:
+        raise UsageError(
+            "nothing to compare",
+            why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
+            hint="--on trt, a second model, or a test_data_set_* with outputs",
+        )
+    return Sides(
+        reference=Side(label=_label(job), job=_spanning(job, samples)),
+        others=_sides(others, samples),
+        note=_note(job),
+    )
+
+
+def _jobs(request: ValidationRequest) -> tuple[Job, ...]:
+    from enginescope.runner.profile_index import with_profile
+
+    jobs: tuple[Job, ...] = ()
+    for model in map(Path, request.models):
+        on = request.backends or (_usual(model),)
+        jobs += _made(model, with_profile(on, request.profile_index), request)
+    return jobs
+
+
+def _made(model: Path, on: Sequence[str], request: ValidationRequest) -> tuple[Job, ...]:
+    from enginescope.runner.jobs import make_jobs
+
+    return make_jobs(
+        [model],
+        on,
+        request.workload,
+        limits=request.limits,
+        layer_profile=False,
+        data="none",
+        engine_cache=Path(request.engine_cache),
+        rebuild=request.rebuild,
+    )
+
+
+def _reference_job(request: ValidationRequest) -> Job:
+    given, first = request.reference, Path(request.models[0])
+    if given is None:
+        return _made(first, _on_its_own(first, request), request)[0]
+    path = Path(given)
+    if path.is_file():
+        return _made(path, _on_its_own(path, request), request)[0]
+    if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
+        raise UsageError(f"reference {given}", why="there is no such file or folder")
+    on = REFERENCE if given == "ort-cpu" else given
+    return _made(first, (on,), request)[0]
+
+
+def _on_its_own(model: Path, request: ValidationRequest) -> Sequence[str]:
+    """Return the backend of a reference that is named by its file."""
+    from enginescope.runner.profile_index import with_profile
+
+    if _is_model(model):
+        return (REFERENCE,)
+    return with_profile((_usual(model),), request.profile_index)
+
+
+def _note(job: Job) -> str:
+    if job.backend.name == "ort-cpu":
+        from enginescope.formats.onnx_precision import onnx_precision
+
+        held = onnx_precision(Path(job.subject.path or ""))
+        threads = job.backend.options.get("intra_op_num_threads")
+        fixed = f", {threads} thread{'s' if threads != '1' else ''}" if threads else ""
+        if held == "fp32":
+            return f"computed in fp32 on the CPU{fixed}; TF32, FP16 and INT8 are expected to differ"
+        return f"computed on the CPU{fixed}; the model itself holds {held}"
+    return f"computed by {job.backend}, which rounds too"
+
+
+def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
+    """Return the row of tolerances for a side, and why that one."""
+    from enginescope.analysis.output_tolerance import widest
+
+    found = [_precision(one.job) for one in (side, reference) if one.job is not None]
+    name = widest(name for name, _ in found)
+    return name, next(why for each, why in found if each == name)
+
+
+def _precision(job: Job) -> tuple[str, str]:
+    from enginescope.analysis.output_tolerance import TOLERANCES, widest
+    from enginescope.formats.onnx_precision import onnx_precision
+
+    backend = job.backend
+    if job.subject.kind == "engine":
+        return "fp16", f"the precision of {job.subject.name} is not known; --tolerance names it"
+    held = onnx_precision(Path(job.subject.path or ""))
+    if backend.precision is not None:
+        allowed = backend.precision.lower()
+        name = allowed if allowed in TOLERANCES else "int8" if allowed == "best" else "fp16"
+        if name != "fp32":
+            return widest((name, held)), f"{backend} may compute in {allowed}"
+    on_gpu = backend.name in ("trt", "ort-cuda", "ort-trt")
+    if held == "fp32" and on_gpu:
+        return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"
+    return held, f"{job.subject.name} holds {held}"
+
+
+def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
+    return tuple(Side(label=_label(one), job=_spanning(one, samples)) for one in jobs)
+
+
+def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
+    """Return the job with an optimisation profile over the shapes of all samples.
+
+    Only for an engine that is yet to be built, and whose profiles nobody chose.
+    """
+    own = job.backend.options
+    chosen = any(f"{bound}_shapes" in own for bound in ("min", "opt", "max"))
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for sample in samples:
+        for one in sample.shapes:
+            shapes.setdefault(one.input, []).append(one.dims)
+    if job.backend.name != "trt" or job.subject.kind != "onnx" or chosen or not shapes:
+        return job
+    for fixed in job.workload.shapes:
+        shapes.setdefault(fixed.name, []).append(fixed.dims)
+    low = _bound(shapes, min)
+    high = _bound(shapes, max)
+    options = {**own, "min_shapes": low, "opt_shapes": high, "max_shapes": high}
+    return msgspec.structs.replace(
+        job, backend=msgspec.structs.replace(job.backend, options=options)
+    )
+
+
+def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
+    """Return the least or largest shape of every input, as the backend's option has it."""
+    return ",".join(
+        f"{name}:{'x'.join(str(which(sizes)) for sizes in zip(*dims, strict=True))}"
+        for name, dims in shapes.items()
+    )
+
+
+def _label(job: Job) -> str:
+    shown = msgspec.structs.replace(job.backend, options=_shown(job))
+    return f"{job.subject.name} · {shown}"
+
+
+def _shown(job: Job) -> dict[str, str]:
+    """Return the options without those of the usual reference, which a note says in words."""
+    own = job.backend.options
+    return {} if str(job.backend) == REFERENCE else own
+
+
+def _key(job: Job) -> tuple[str | None, str]:
+    """What makes two jobs one; threads that nobody chose are no difference."""
+    spec = str(job.backend)
+    return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
+
+
+def _is_model(path: Path) -> bool:
+    return _usual(path) == "ort-cpu"
+
+
+def _usual(model: Path) -> str:
+    from enginescope.formats.engine_file import ENGINE_SUFFIXES
+
+    return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
