@@ -2,3 +2,4 @@
 
 from enginescope.validation_run import Plan as Plan
 from enginescope.validation_run import ValidationRun as ValidationRun
+from enginescope.validation_run import Watch as Watch
