@@ -6,10 +6,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.json_walk import finite_number, lists_within
+from enginescope.formats.json_walk import LARGEST, finite_number, lists_within, whole_number
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.paused_collection import paused_collection
-from enginescope.formats.plan_layer import whole_number
 from enginescope.formats.unit_keys import split_unit
 from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile
@@ -30,10 +29,6 @@ class _Columns(NamedTuple):
     mean: tuple[tuple[str, float], ...]
     median: tuple[tuple[str, float], ...]
     share: tuple[tuple[str, float], ...]
-
-    @property
-    def has_times(self) -> bool:
-        return bool(self.total or self.mean or self.median)
 
 
 def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
@@ -68,11 +63,12 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
         raise FormatError(
             document.source, why="no layer times in it", expected="a list with name and averageMs"
         )
-    iterations = _iterations(document.value, items)
-    rows = [one for one in items if _is_row(one)]
+    rows = [(one, columns) for one in items if (columns := _row_columns(one)) is not None]
+    others = [one for one in items if _row_columns(one) is None] if len(rows) < len(items) else []
+    iterations = _iterations(document.value, others)
     below_zero: list[str] = []
-    layers = tuple([_timing(index, row, iterations, below_zero) for index, row in enumerate(rows)])
-    left_out = len(items) - len(rows) - sum(_is_count(one) for one in items)
+    layers = tuple([_timing(at, *row, iterations, below_zero) for at, row in enumerate(rows)])
+    left_out = len(others) - sum(_is_count(one) for one in others)
     notices = document.notices
     if left_out:
         notices = (*notices, _left_out(document.source, left_out))
@@ -89,17 +85,19 @@ def is_profile(value: Any) -> bool:
 
 def _records(value: Any) -> list[Any] | None:
     found = (items for _, _, items in lists_within(value))
-    return next((items for items in found if any(_is_row(one) for one in items)), None)
+    rows = (items for items in found if any(_row_columns(one) is not None for one in items))
+    return next(rows, None)
 
 
-def _is_row(raw: Any) -> bool:
-    if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or "cat" in raw:
-        return False
-    return _columns(tuple(raw)).has_times
+def _row_columns(raw: Any) -> _Columns | None:
+    """Where a layer's times stand in its record; ``None`` if it is none."""
+    if type(raw) is not dict or type(raw.get("name")) is not str or "cat" in raw:
+        return None
+    return _columns(tuple(raw))
 
 
 @lru_cache(maxsize=256)
-def _columns(keys: tuple[str, ...]) -> _Columns:
+def _columns(keys: tuple[str, ...]) -> _Columns | None:
     """Records of one file have the same keys: their names are taken apart once."""
     parts = [(key, *split_unit(key)) for key in keys]
 
@@ -107,15 +105,16 @@ def _columns(keys: tuple[str, ...]) -> _Columns:
         return tuple((key, ms) for key, name, ms in parts if name in names and ms is not None)
 
     share = tuple((key, 1.0) for key, name, _ in parts if name in _SHARE)
-    return _Columns(total=timed(_TOTAL), mean=timed(_MEAN), median=timed(_MEDIAN), share=share)
+    made = _Columns(total=timed(_TOTAL), mean=timed(_MEAN), median=timed(_MEDIAN), share=share)
+    return made if made.total or made.mean or made.median else None
 
 
 def _is_count(raw: Any) -> bool:
     return isinstance(raw, dict) and "count" in raw and "name" not in raw
 
 
-def _iterations(value: Any, items: list[Any]) -> int | None:
-    counts = [one["count"] for one in items if _is_count(one)]
+def _iterations(value: Any, others: list[Any]) -> int | None:
+    counts = [one["count"] for one in others if _is_count(one)]
     if isinstance(value, dict):
         counts += [value.get("count"), value.get("iterations")]
     known = (whole_number(one) for one in counts)
@@ -130,9 +129,12 @@ def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, .
 
 
 def _timing(
-    index: int, row: dict[str, Any], iterations: int | None, below_zero: list[str]
+    index: int,
+    row: dict[str, Any],
+    columns: _Columns,
+    iterations: int | None,
+    below_zero: list[str],
 ) -> LayerTiming:
-    columns = _columns(tuple(row))
     total = _figure(row, columns.total, below_zero)
     mean = _figure(row, columns.mean, below_zero)
     if mean is None and total is not None and iterations:
@@ -151,10 +153,14 @@ def _figure(
     row: dict[str, Any], places: tuple[tuple[str, float], ...], below_zero: list[str]
 ) -> float | None:
     for key, factor in places:
-        value = finite_number(row[key])
-        if value is not None:
-            if value >= 0:
-                return value * factor
+        value = row[key]
+        if type(value) is not float:  # mostly it is: half a million times in a large plan
+            value = finite_number(value)
+            if value is None:
+                continue
+        if 0 <= value < LARGEST:
+            return value * factor
+        if -LARGEST < value < 0:
             below_zero.append(row["name"])
     return None
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 _MAX_DEPTH = 8
-_LARGEST = 1e15
+#: Numbers of a file stay below: no measurement has more, and sums stay finite.
+LARGEST = 1e15
+#: Whole numbers of a file stay below: 64 bits with a sign.
+MAX_INT = 2**63
 
 
 def lists_within(value: Any) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
@@ -41,6 +44,11 @@ def finite_number(value: Any) -> float | None:
     ``None`` for anything else, booleans included, and for sizes that no measurement has, so that
     sums and other units stay finite.
     """
-    if type(value) not in (int, float) or not abs(value) < _LARGEST:
+    if type(value) not in (int, float) or not abs(value) < LARGEST:
         return None
     return float(value)
+
+
+def whole_number(value: Any) -> int | None:
+    """Return `value` if it is an integer that fits 64 bits, else ``None``."""
+    return value if type(value) is int and abs(value) < MAX_INT else None

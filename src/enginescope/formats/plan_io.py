@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from enginescope.formats.plan_layer import parse_shape, parse_tensor
+from enginescope.formats.plan_tensor import parse_shape, parse_tensor
 from enginescope.model.plan import IOTensor, Layer, ProfileShapes
 from enginescope.model.tensor import Tensor
 
@@ -16,28 +16,31 @@ _WORDS = {"true": True, "yes": True, "enabled": True, "false": False, "no": Fals
 
 
 class _Flow:
-    """Which tensors the layers read and write."""
+    """Which of some tensors the layers read and write, and which of the two comes first."""
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        self.read: dict[str, Tensor] = {}
-        self.written: dict[str, Tensor] = {}
+    def __init__(self, layers: Sequence[Layer], names: Iterable[str]) -> None:
+        self._read: dict[str, Tensor] = {}
+        self._written: dict[str, Tensor] = {}
         self._read_first: set[str] = set()
+        wanted = set(names)
         for layer in layers:
             for tensor in layer.inputs:
-                self.read.setdefault(tensor.name, tensor)
-                if tensor.name not in self.written:
-                    self._read_first.add(tensor.name)
+                if tensor.name in wanted:
+                    self._read.setdefault(tensor.name, tensor)
+                    if tensor.name not in self._written:
+                        self._read_first.add(tensor.name)
             for tensor in layer.outputs:
-                self.written.setdefault(tensor.name, tensor)
+                if tensor.name in wanted:
+                    self._written.setdefault(tensor.name, tensor)
 
     def mode(self, name: str) -> str | None:
         if name in self._read_first:
             return "input"
-        return "output" if name in self.written else None
+        return "output" if name in self._written else None
 
     def tensor(self, name: str) -> Tensor:
         places = (
-            (self.read, self.written) if name in self._read_first else (self.written, self.read)
+            (self._read, self._written) if name in self._read_first else (self._written, self._read)
         )
         return places[0].get(name) or places[1].get(name) or Tensor(name=name)
 
@@ -49,25 +52,38 @@ def io_tensors(root: dict[str, Any], layers: Sequence[Layer]) -> tuple[tuple[IOT
     writes it, else output), else: inputs are read and never written, and no constant by their
     name; outputs are written and never read.
     """
-    flow = _Flow(layers)
     listed, names = root.get("I/O Tensors"), root.get("Bindings")
     if isinstance(listed, list):
+        flow = _Flow(layers, (name for raw in listed if (name := _name(raw)) is not None))
         found = (_io_tensor(raw, flow) for raw in listed)
         return tuple(one for one in found if one is not None), False
     if isinstance(names, list):
-        known = (name for name in names if isinstance(name, str) and name)
+        known = [name for name in names if isinstance(name, str) and name]
+        flow = _Flow(layers, known)
         return tuple(IOTensor(tensor=flow.tensor(one), mode=flow.mode(one)) for one in known), False
-    deduced = tuple(_deduced(flow))
+    deduced = tuple(_deduced(layers))
     return deduced, bool(deduced)
 
 
-def _deduced(flow: _Flow) -> Iterable[IOTensor]:
-    for name, tensor in flow.read.items():
-        if name not in flow.written and not _CONSTANT.search(name):
-            yield IOTensor(tensor=tensor, mode="input")
-    for name, tensor in flow.written.items():
-        if name not in flow.read:
-            yield IOTensor(tensor=tensor, mode="output")
+def _deduced(layers: Sequence[Layer]) -> Iterable[IOTensor]:
+    read = {tensor.name for layer in layers for tensor in layer.inputs}
+    written = {tensor.name for layer in layers for tensor in layer.outputs}
+    for layer in layers:
+        for tensor in layer.inputs:
+            if tensor.name not in written:
+                written.add(tensor.name)  # looked at: only the first of a name counts
+                if not _CONSTANT.search(tensor.name):
+                    yield IOTensor(tensor=tensor, mode="input")
+    for layer in layers:
+        for tensor in layer.outputs:
+            if tensor.name not in read:
+                read.add(tensor.name)
+                yield IOTensor(tensor=tensor, mode="output")
+
+
+def _name(raw: Any) -> str | None:
+    name = raw.get("Name") if isinstance(raw, dict) else raw
+    return name if isinstance(name, str) else None
 
 
 def _io_tensor(raw: Any, flow: _Flow) -> IOTensor | None:

@@ -122,7 +122,7 @@ def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
 def _schema(root: dict[str, Any], reader: LayerReader) -> str:
     if reader.entries and reader.names == reader.entries:
         return "names-only"
-    return "trt11" if "I/O Tensors" in root or reader.has_split_format else "trt8-10"
+    return "trt11" if "I/O Tensors" in root or reader.tensors.has_split_format else "trt8-10"
 
 
 def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
@@ -161,7 +161,7 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
                 level="info",
             )
         )
-    unknown = sorted(reader.unknown_formats)
+    unknown = sorted(reader.tensors.unknown_formats)
     if unknown:
         found.append(
             Notice(

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.json_walk import finite_number
+from enginescope.formats.json_walk import finite_number, whole_number
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.log_facts import SUMMARY_METRICS
-from enginescope.formats.plan_layer import whole_number
 from enginescope.formats.reported_device import device_of
 from enginescope.model.environment import Device
 from enginescope.model.notice import Notice
