@@ -21,7 +21,7 @@ $(VENV)/.run: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) --editable '.[plots,frames,xlsx,gpu]' --group dev
+	$(PIP) --editable '.[plots,frames,xlsx,gpu,convert]' --group dev
 	@touch $@
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report

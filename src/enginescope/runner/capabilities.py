@@ -18,6 +18,7 @@ EXTRAS = {
     "graphviz": ("pygraphviz", "Graphviz's layout for small drawings"),
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
     "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
+    "convert": ("onnx_ir", "ort-cpu:fp16 and its like, symbolic shapes for ort-trt"),
     "gpu": ("pynvml", "GPU facts"),
     "trt": ("cuda.bindings", "the backend trt, with TensorRT; or cu12, cu13 by the driver"),
 }
