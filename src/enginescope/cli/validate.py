@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,12 +32,11 @@ from enginescope.model.job import Limits, Workload
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation import Validation
-    from enginescope.model.sample_set import Sample
     from enginescope.validation_run import Plan, ValidationRun
+    from enginescope.validation_samples import SampleChoice
 
 EXIT_WRONG = 1
 EXIT_RUN_FAILED = 3
-_RANDOM_SAMPLES = 8
 
 
 @click.command("validate")
@@ -69,7 +65,7 @@ _RANDOM_SAMPLES = 8
     "--samples",
     "count",
     type=click.IntRange(1),
-    help=f"So many random ones, or the first of the data.  [default: {_RANDOM_SAMPLES}; all]",
+    help="So many random ones, or the first of the data.  [default: 8; all]",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -115,17 +111,21 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     Every side answers in a fresh process. Exit code 1: an output is not within its limits.
     """
     from enginescope.cli.bench import command_line
+    from enginescope.cli.termination import ending_in_order
     from enginescope.store.archive import Store
+    from enginescope.validation_files import work_folder
 
     options["store"] = Store(options["store_folder"])
     typed, output = command_line(), _output_folder(options, models)
-    with _work_folder(output, skips=options["skip_output_save"]) as folder:
+    keeps = not options["skip_output_save"]
+    # told to end, the folder goes too
+    with ending_in_order(), work_folder(output, keeps_samples=keeps) as folder:
         plan = _plan(models, backends, options, folder, output)
         found, doing = _validated(plan, quiet=options["as_json"])
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         found = msgspec.structs.replace(found, command=typed, created=created)
         if output is not None:
-            from enginescope.cli.validation_files import write_files
+            from enginescope.validation_files import write_files
 
             write_files(found, doing, output)
     _present(found, output, as_json=options["as_json"])
@@ -146,11 +146,11 @@ def _plan(
     from enginescope.validation_run import Plan
     from enginescope.validation_sides import sides_of
 
-    samples, shapes = _samples(models[0], options)
+    chosen = _samples(models[0], options)
     workload = Workload(
         batch=options["batch"],
         seed=options["seed"],
-        shapes=shapes,
+        shapes=chosen.shapes,
         files=options["files"],
         ranges=options["ranges"],
     )
@@ -166,8 +166,8 @@ def _plan(
         rebuild=options["rebuild"],
     )
     return Plan(
-        sides=sides_of(request, samples),
-        samples=samples,
+        sides=sides_of(request, chosen.samples),
+        samples=chosen.samples,
         preprocessing=preprocessing_of(options),
         folder=str(folder),
         keeps_inputs=output is not None and not options["skip_output_save"],
@@ -181,32 +181,32 @@ def _plan(
     )
 
 
-def _samples(model: Path, options: dict[str, Any]) -> tuple[tuple[Sample, ...], tuple[Any, ...]]:
-    from enginescope.runner.sample_sources import data_sets_beside, random_samples, samples_in
+def _samples(model: Path, options: dict[str, Any]) -> SampleChoice:
+    from enginescope.validation_samples import SampleRequest, choose_samples
 
-    if options["is_random"] and options["data"]:
-        raise UsageError("--random and --data", why="each alone says what the samples are")
-    count, shapes = options["count"], options["shapes"]
-    varied = len({one.name for one in shapes}) < len(shapes)
-    beside = () if options["is_random"] or shapes or options["files"] else data_sets_beside(model)
-    paths = options["data"] or beside
-    if not paths:
-        return random_samples(count or _RANDOM_SAMPLES, options["seed"], shapes)
-    if varied:
-        raise UsageError("an input with several shapes", why="the data have shapes of their own")
-    found = samples_in(paths, image_input=options["image_input"])
+    found = choose_samples(
+        model,
+        SampleRequest(
+            data=tuple(map(str, options["data"])),
+            is_random=options["is_random"],
+            count=options["count"],
+            seed=options["seed"],
+            shapes=options["shapes"],
+            has_files=bool(options["files"]),
+            image_input=options["image_input"],
+        ),
+    )
     if found.skipped:
         shown = ", ".join(found.skipped[:3]) + (" …" if len(found.skipped) > 3 else "")
         note(f"{len(found.skipped):,} files are no samples: {shown}")
-    return found.samples[:count], shapes
+    return found
 
 
 def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, ValidationRun]:
-    from enginescope.cli.termination import ending_in_order
     from enginescope.cli.validation_progress import ValidationProgress
     from enginescope.validation_run import ValidationRun
 
-    with ending_in_order(), ValidationProgress(len(plan.samples), quiet=quiet) as progress:
+    with ValidationProgress(len(plan.samples), quiet=quiet) as progress:
         doing = ValidationRun(plan, progress.watch)
         doing.bindings()
         doing.answers()
@@ -228,45 +228,10 @@ def _present(found: Validation, output: Path | None, *, as_json: bool) -> None:
 
 
 def _output_folder(options: dict[str, Any], models: tuple[Path, ...]) -> Path | None:
-    """Return the folder for files, made; nothing goes beside what is read.
+    from enginescope.validation_files import output_folder
 
-    Raises
-    ------
-    UsageError
-        It is the folder of a model or of the data, or cannot be written.
-    """
-    output: Path | None = options["output"]
-    if output is None:
-        if options["skip_output_save"]:
-            raise UsageError("--skip-output-save", why="without --output nothing is kept")
-        return None
-    given = options["reference"]
-    read = [one.resolve().parent for one in models]
-    read += [one.resolve() if one.is_dir() else one.resolve().parent for one in options["data"]]
-    read += [Path(given).resolve()] if given and Path(given).is_dir() else []
-    if output.resolve() in read:
-        raise UsageError(f"output {output}", why="models or data lie in it", hint="a new folder")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"output {output}", why=error.strerror or str(error)) from error
-    return output.resolve()
-
-
-@contextmanager
-def _work_folder(output: Path | None, *, skips: bool) -> Iterator[Path]:
-    """Yield where the answers go: ``samples/`` of the output, else a folder that goes again."""
-    if output is not None and not skips:
-        samples = output / "samples"
-        if samples.exists() and any(samples.iterdir()):
-            raise UsageError(
-                f"output {output}", why="it has samples already", hint="another folder"
-            )
-        samples.mkdir(exist_ok=True)
-        yield samples
-        return
-    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    if options["output"] is not None:
+        return output_folder(options["output"], models, options["data"], options["reference"])
+    if options["skip_output_save"]:
+        raise UsageError("--skip-output-save", why="without --output nothing is kept")
+    return None

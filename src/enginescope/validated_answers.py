@@ -1,0 +1,174 @@
+"""``es.validate``: do models and engines still give the right answers?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from enginescope.analysis.output_tolerance import (
+    ToleranceOption,
+    ToleranceRequest,
+    tolerance_named,
+)
+from enginescope.analysis.validation import Validation
+from enginescope.core.errors import UsageError
+from enginescope.model.job import Limits, Workload
+from enginescope.model.sample_set import Preprocessing
+from enginescope.validation_files import output_folder, work_folder, write_files
+from enginescope.validation_request import ValidationRequest
+from enginescope.validation_run import Plan, ValidationRun
+from enginescope.validation_samples import SampleRequest, choose_samples
+from enginescope.validation_sides import sides_of
+
+_Path: TypeAlias = str | PathLike[str]
+#: One number for all outputs, or one for each that is named.
+_Limit: TypeAlias = float | Mapping[str, float]
+
+
+def validate(
+    *models: _Path,
+    on: str | Sequence[str] = (),
+    reference: _Path | None = None,
+    data: _Path | Sequence[_Path] = (),
+    samples: int | None = None,
+    workload: Workload | None = None,
+    tolerance: str | None = None,
+    rtol: _Limit | None = None,
+    atol: _Limit | None = None,
+    percent_mismatch: _Limit | None = None,
+    preprocessing: Preprocessing | None = None,
+    profile_index: int | None = None,
+    limits: Limits | None = None,
+    output: _Path | None = None,
+    store: _Path | None = None,
+) -> Validation:
+    """Compare the answers of models and engines with a reference, given the same inputs.
+
+    Parameters
+    ----------
+    *models : path
+        ONNX models and TensorRT engines, each a side on every backend.
+    on : str or sequence of str
+        Backends of the sides; by default ``"ort-cpu"`` for a model, ``"trt"`` for an engine.
+    reference : path or str, optional
+        A backend for the first model, a model, an engine, or a folder of outputs. By default the
+        outputs of the data sets, where all samples have some; else the first model on ONNX
+        Runtime's CPU provider; else the first engine.
+    data : path or sequence of path
+        Files and folders that hold the samples; by default the ``test_data_set_*`` beside the
+        first model, else random ones.
+    samples : int, optional
+        So many random ones (8), or the first of the data (all).
+    workload : Workload, optional
+        Shapes, files, ranges, batch and seed. A shape named again is a further set of samples.
+    tolerance : str, optional
+        A row of limits: ``"fp32"``, ``"fp16"``, ``"int8"`` … By default that of the coarsest
+        precision in play.
+    rtol, atol, percent_mismatch : float or mapping of output to float, optional
+        Limits for elements in place of the row.
+    preprocessing : Preprocessing, optional
+        What makes inputs of pictures.
+    profile_index : int, optional
+        Optimisation profile of engines.
+    limits : Limits, optional
+        Of each side's process; by default 4 h.
+    output : path, optional
+        Folder for ``output_diff.json``, ``per_sample_diff.json``, ``validate.html`` and
+        ``samples/``. By default nothing is kept.
+    store : path, optional
+        Store whose engine cache is used; by default the one the command line uses.
+
+    Returns
+    -------
+    Validation
+        ``found.passes``; ``found.sides[0].diff.outputs[0].figures.rmse`` and the rest.
+
+    Raises
+    ------
+    UsageError
+        A file is not there, the request contradicts the model, or there is nothing to compare.
+    UnsupportedError, BackendError
+        The reference could not answer. What a side could not is its ``failure``.
+    """
+    if not models:
+        raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
+    workload = workload or Workload()
+    paths = tuple(str(fspath(one)) for one in _many(data))
+    chosen = choose_samples(
+        Path(models[0]),
+        SampleRequest(
+            data=paths,
+            count=samples,
+            seed=workload.seed,
+            shapes=workload.shapes,
+            has_files=bool(workload.files),
+        ),
+    )
+    request = ValidationRequest(
+        models=tuple(str(fspath(one)) for one in models),
+        backends=(on,) if isinstance(on, str) else tuple(on),
+        reference=None if reference is None else fspath(reference),
+        workload=msgspec.structs.replace(workload, shapes=chosen.shapes),
+        limits=limits or Limits(timeout_s=4 * 3600.0),
+        engine_cache=str(_engines(store)),
+        profile_index=profile_index,
+    )
+    asked = ToleranceRequest(
+        rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(percent_mismatch)
+    )
+    into = None if output is None else _checked(Path(output), request, paths)
+    with work_folder(into, keeps_samples=True) as folder:
+        plan = Plan(
+            sides=sides_of(request, chosen.samples),
+            samples=chosen.samples,
+            preprocessing=preprocessing or Preprocessing(),
+            folder=str(folder),
+            keeps_inputs=into is not None,
+            tolerance=tolerance_named(tolerance).name if tolerance else None,
+            asked=asked,
+        )
+        return _done(plan, into)
+
+
+def _done(plan: Plan, output: Path | None) -> Validation:
+    doing = ValidationRun(plan, lambda _job, _progress: None)
+    doing.bindings()
+    doing.answers()
+    found = doing.compared(lambda _number: None)
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    # the program's own command line: what repeats a call from Python
+    command = shlex.join(sys.orig_argv)
+    found = msgspec.structs.replace(found, command=command, created=created)
+    if output is not None:
+        write_files(found, doing, output)
+    return found
+
+
+def _checked(output: Path, request: ValidationRequest, data: Sequence[str]) -> Path:
+    models = [Path(one) for one in request.models]
+    return output_folder(output, models, [Path(one) for one in data], request.reference)
+
+
+def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
+    if limit is None:
+        return ()
+    if isinstance(limit, Mapping):
+        return tuple(ToleranceOption(output=name, value=value) for name, value in limit.items())
+    return (ToleranceOption(output=None, value=limit),)
+
+
+def _many(paths: _Path | Sequence[_Path]) -> Sequence[_Path]:
+    return (paths,) if isinstance(paths, (str, PathLike)) else paths
+
+
+def _engines(store: _Path | None) -> Path:
+    from enginescope.store.archive import Store
+
+    return Store(Path(store) if store is not None else None).path / "engines"

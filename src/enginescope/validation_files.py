@@ -1,0 +1,101 @@
+"""Where a comparison of answers leaves its files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import write_atomic
+from enginescope.core.temporary_folder import temporary_folder
+
+if TYPE_CHECKING:
+    from enginescope.analysis.validation import Validation
+    from enginescope.validation_run import ValidationRun
+
+
+def output_folder(
+    output: Path, models: Sequence[Path], data: Sequence[Path], reference: str | None
+) -> Path:
+    """Return the folder for files; nothing goes beside what is read.
+
+    Raises
+    ------
+    UsageError
+        It is the folder of a model or of the data, or no folder.
+    """
+    read = [one.resolve().parent for one in models]
+    read += [one.resolve() if one.is_dir() else one.resolve().parent for one in data]
+    named = Path(reference) if reference else None
+    if named is not None and named.exists():
+        read.append(named.resolve() if named.is_dir() else named.resolve().parent)
+    if output.resolve() in read:
+        raise UsageError(f"output {output}", why="models or data lie in it", hint="a new folder")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"output {output}", why="it is a file", hint="a new folder")
+    return output.resolve()
+
+
+@contextmanager
+def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
+    """Yield where the answers go: ``samples/`` of the output, else a folder that goes again.
+
+    What was written for a comparison that does not come to its end goes too.
+
+    Raises
+    ------
+    UsageError
+        The folder cannot be made, or has samples already.
+    """
+    if output is None or not keeps_samples:
+        if output is not None:
+            _made(output)
+        with temporary_folder() as folder:
+            yield folder
+        return
+    was_there = output.exists()
+    samples = output / "samples"
+    if samples.is_dir() and any(samples.iterdir()):
+        raise UsageError(f"output {output}", why="it has samples already", hint="another folder")
+    _made(samples)
+    try:
+        yield samples
+    except BaseException:
+        shutil.rmtree(samples if was_there else output, ignore_errors=True)
+        raise
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output {folder}", why=error.strerror or str(error)) from error
+
+
+def write_files(found: Validation, doing: ValidationRun, output: Path) -> None:
+    """Write ``output_diff.json``, ``per_sample_diff.json`` and ``validate.html``."""
+    from enginescope.render.answer_panels import WorstAnswer
+    from enginescope.render.validate_data import output_diff_json, per_sample_json
+    from enginescope.render.validate_page import validate_page
+
+    worst = []
+    for side in found.sides:
+        one = side.diff.worst if side.diff else None
+        if one is None or one.figures is None:
+            continue
+        reference, candidate = doing.values_of(side.label, one.sample, one.output)
+        worst.append(
+            WorstAnswer(
+                side=side.label,
+                sample=one.sample,
+                name=one.name,
+                reference=reference,
+                candidate=candidate,
+            )
+        )
+    write_atomic(output / "output_diff.json", output_diff_json(found))
+    write_atomic(output / "per_sample_diff.json", per_sample_json(found))
+    write_atomic(output / "validate.html", validate_page(found, worst))
