@@ -9,7 +9,7 @@ DEMO := .cache/demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore clean
+.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-gpu: ## Compare throughput with trtexec, or with a hand-written loop
 bench-explore: $(VENV)/.run ## Show what large plans cost, beside the limits and trex
 	$(BIN)/python benchmarks/explore/table.py $(EXPLORE_ARGS)
 	$(BIN)/python benchmarks/explore/page.py
+
+bench-validate: $(VENV)/.dev ## Show what comparing the answers to 5,000 pictures takes
+	$(BIN)/python benchmarks/validate.py $(VALIDATE_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache
