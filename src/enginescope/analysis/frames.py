@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from io import BytesIO
 from typing import Any, TypeAlias
 
-from enginescope.core.optional import require
+from enginescope.core.optional import is_installed, require
 
 #: Column name -> values of equal length; ``None`` is a missing value.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -47,3 +48,27 @@ def to_arrow(columns: Columns) -> Any:
     """
     pyarrow = require("pyarrow", purpose="an Arrow table", install=_EXTRA)
     return pyarrow.table(dict(columns))
+
+
+def to_parquet(columns: Columns, *, numbers: Collection[str]) -> bytes:
+    """Return `columns` as a Parquet file; those in `numbers` are float64, the others text.
+
+    Raises
+    ------
+    MissingDependencyError
+        Neither pyarrow nor polars is installed.
+    """
+    stream = BytesIO()
+    if not is_installed("pyarrow") and is_installed("polars"):
+        polars = require("polars", purpose="a Parquet file", install=_EXTRA)
+        kinds = {name: polars.Float64 if name in numbers else polars.String for name in columns}
+        polars.DataFrame(dict(columns), schema=kinds).write_parquet(stream)
+        return stream.getvalue()
+    pyarrow = require("pyarrow", purpose="a Parquet file", install=_EXTRA)
+    parquet = require("pyarrow.parquet", purpose="a Parquet file", install=_EXTRA)
+    held = {
+        name: pyarrow.array(values, pyarrow.float64() if name in numbers else pyarrow.string())
+        for name, values in columns.items()
+    }
+    parquet.write_table(pyarrow.table(held), stream)
+    return stream.getvalue()

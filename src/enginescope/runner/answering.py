@@ -17,6 +17,14 @@ from enginescope.runner.engines import engine_of
 from enginescope.runner.isolate import run_isolated
 
 
+class EndedBadly(Exception):  # noqa: N818 - the cause of an error, never raised alone
+    """How the process ended that did not answer; the cause of the error that says so."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
+
+
 def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None) -> Run:
     """Let a fresh process answer the samples of `job`, building its engine first if need be.
 
@@ -55,8 +63,9 @@ def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None)
 
 
 def raise_unless_ok(outcome: Outcome, what: str) -> None:
-    """Raise the error that an outcome stands for."""
+    """Raise the error that an outcome stands for; its cause is an `EndedBadly`."""
     if outcome.kind is OutcomeKind.OK:
         return
     kind = UnsupportedError if outcome.kind is OutcomeKind.UNSUPPORTED else BackendError
-    raise kind(what, why=outcome.message or outcome.detail, hint=outcome.hint)
+    error = kind(what, why=outcome.message or outcome.detail, hint=outcome.hint)
+    raise error from EndedBadly(outcome)

@@ -42,6 +42,8 @@ DEFAULT_MEMORY_SHARE = 0.9
 _TAIL_LINES = 12
 _FATAL = "Fatal Python error"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: Workers of all threads, for the one that is told to end.
+_RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
 class Ended(Record, frozen=True, kw_only=True, eq=False):
@@ -83,11 +85,13 @@ def run_isolated(
     with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
         with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
             process = _spawn(job_file, folder, log.fileno(), task)
+        _RUNNING.add(process)
         try:
             watch = _Watch(process, _limits_of(job, task), folder, on_progress)
             verdict = watch.until_end()
         finally:
             kill_tree(process)
+            _RUNNING.discard(process)
     _cut(folder / LOG)
     killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
     outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
@@ -172,6 +176,12 @@ class _Watch:
             self._last_progress = data
             with contextlib.suppress(msgspec.DecodeError):
                 self._on_progress(msgspec.json.decode(data, type=Progress))
+
+
+def kill_running() -> None:
+    """Kill the workers of all threads of this process, each with everything it has started."""
+    for process in tuple(_RUNNING):
+        kill_tree(process)
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> None:

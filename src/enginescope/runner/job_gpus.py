@@ -20,6 +20,13 @@ def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.uuid for one in found if one and one.uuid))
 
 
+def gpu_index(job: Job) -> int | None:
+    """Return the number of the GPU that a job uses, or may use; ``None``: it uses none."""
+    backend = job.backend
+    on_cpu = backend.name == "ort-cpu" or (backend.name == "fake" and "gpu" not in backend.options)
+    return None if on_cpu else _index(job)
+
+
 def _index(job: Job) -> int:
     options = job.backend.options
     for_trtexec = _FLAG.search(options.get("args", ""))

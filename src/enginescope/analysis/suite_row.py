@@ -1,0 +1,150 @@
+"""What became of a cell, out of its run and of the comparison of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+
+from enginescope.analysis.gate_metrics import GATED_FIGURES
+from enginescope.analysis.run_view import RunView
+from enginescope.analysis.validation import ValidatedSide
+from enginescope.core.record import Record
+from enginescope.model.run import OutcomeKind, Run
+from enginescope.model.suite import Cell, CellFigure, CellRow, CellStatus, ProviderWork
+
+
+class CellChecked(Record, frozen=True, kw_only=True):
+    """What the comparison of a cell's answers came to.
+
+    Attributes
+    ----------
+    status : CellStatus
+    reason, hint : str or None
+    figures : tuple of CellFigure
+    """
+
+    status: CellStatus
+    reason: str | None = None
+    hint: str | None = None
+    figures: tuple[CellFigure, ...] = ()
+
+
+class CellTime(Record, frozen=True, kw_only=True):
+    """When a cell was done, how often it was tried, and under which conditions."""
+
+    started: str
+    attempts: int
+    versions: Mapping[str, str]
+
+
+def cell_row(
+    cell: Cell, run: Run | None, time: CellTime, checked: CellChecked | None = None
+) -> CellRow:
+    """Return the row of a cell that has ended.
+
+    Parameters
+    ----------
+    run : Run or None
+        ``None``: it was not measured.
+    checked : CellChecked, optional
+        Where its answers were compared.
+    """
+    status, reason, hint, detail = _ending(run, checked)
+    environment = run.environment if run else None
+    devices = environment.devices if environment else ()
+    return CellRow(
+        cell=cell,
+        status=status,
+        reason=reason,
+        hint=hint,
+        detail=detail,
+        run=run.id if run else None,
+        started=time.started,
+        ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        attempts=time.attempts,
+        figures=(*(checked.figures if checked else ()), *(run_figures(run) if run else ())),
+        providers=provider_work(run) if run else (),
+        versions=dict(time.versions),
+        host=environment.host.name if environment else None,
+        cpu=environment.host.cpu_model if environment else None,
+        gpu=devices[0].name if devices else None,
+    )
+
+
+def run_figures(run: Run) -> tuple[CellFigure, ...]:
+    """Return the figures of a run, under the names that ``gate --metric`` knows where it has them.
+
+    ``latency`` is the median; a percentile that the samples cannot carry is left out.
+    """
+    if run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    view = RunView(run)
+    found: list[CellFigure] = []
+    latency = view.latency
+    if latency is not None:
+        interval = latency.median_interval
+        amounts = {
+            "latency": latency.median_ms,
+            "latency_low": interval.low if interval else None,
+            "latency_high": interval.high if interval else None,
+            "mean": latency.mean_ms,
+            "sd": latency.std_ms,
+            "min": latency.min_ms,
+            "max": latency.max_ms,
+        }
+        found += [
+            CellFigure(metric=name, value=value, unit="ms")
+            for name, value in amounts.items()
+            if value is not None
+        ]
+        found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
+    for one in GATED_FIGURES:
+        value = one.of(view)
+        if value is not None:
+            found.append(CellFigure(metric=one.name, value=float(value), unit=one.unit))
+    return tuple(found)
+
+
+def provider_work(run: Run) -> tuple[ProviderWork, ...]:
+    """Return nodes and layer times of each execution provider, the one with most nodes first."""
+    layers = run.profile.layers if run.profile else ()
+    names = dict.fromkeys(one.provider for one in run.placement)
+    made = []
+    for name in names:
+        times = [one.mean_ms for one in layers if one.provider == name]
+        known = [one for one in times if one is not None]
+        made.append(
+            ProviderWork(
+                provider=name,
+                nodes=sum(one.nodes for one in run.placement if one.provider == name),
+                time_ms=sum(known) if known else None,
+            )
+        )
+    return tuple(sorted(made, key=lambda one: -one.nodes))
+
+
+def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
+    """Return the worst figures over all outputs."""
+    diffs = [out for one in sides if one.diff is not None for out in one.diff.outputs]
+    figures = [one.figures for one in diffs if one.figures is not None]
+    worst: list[CellFigure] = []
+    for name, unit in (("max_abs_error", "1"), ("max_rel_error", "1"), ("mismatch_pct", "%")):
+        values = [getattr(one, name) for one in figures]
+        known = [value for value in values if value is not None]
+        if known:
+            worst.append(CellFigure(metric=name, value=max(known), unit=unit))
+    cosines = [one.cosine for one in figures if one.cosine is not None]
+    if cosines:
+        worst.append(CellFigure(metric="cosine", value=min(cosines), unit="1"))
+    return tuple(worst)
+
+
+def _ending(
+    run: Run | None, checked: CellChecked | None
+) -> tuple[CellStatus, str | None, str | None, str | None]:
+    if run is not None and run.outcome.kind is not OutcomeKind.OK:
+        outcome = run.outcome
+        return CellStatus(outcome.kind.value), outcome.message, outcome.hint, outcome.detail
+    if checked is not None:
+        return checked.status, checked.reason, checked.hint, None
+    return CellStatus.OK, None, None, None

@@ -1,0 +1,102 @@
+"""A suite's results as one tidy table: a row for each cell and metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.suite_gains import baselines, case_of, speed_ups
+from enginescope.model.suite import CellFigure, CellRow, SuiteResult
+
+#: Columns that hold numbers; the others hold text.
+NUMBERS = frozenset({"value", "batch", "attempts"})
+COLUMNS = (
+    "suite",
+    "cell",
+    "model",
+    "model_sha256",
+    "backend",
+    "precision",
+    "spec",
+    "batch",
+    "shapes",
+    "mode",
+    "input",
+    "status",
+    "reason",
+    "metric",
+    "value",
+    "unit",
+    "baseline",
+    "run",
+    "attempts",
+    "started",
+    "ended",
+    "host",
+    "cpu",
+    "gpu",
+    "versions",
+)
+
+
+def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
+    """Return the table by columns.
+
+    A cell that ended without a figure has one row, with neither metric nor value; a cell that is
+    not done has none. ``speed_up`` is counted from the median of ``baseline`` in the same shape.
+    """
+    faster, counted_from = speed_ups(result), baselines(result)
+    rows = []
+    for row in result.rows:
+        head = _head(result, row)
+        figures: tuple[CellFigure | None, ...] = row.figures or (None,)
+        rows += [{**head, **_value(one)} for one in (*figures, *_of_providers(row))]
+        if row.cell.key in faster:
+            figure = CellFigure(metric="speed_up", value=faster[row.cell.key], unit="×")
+            rows.append({**head, **_value(figure), "baseline": counted_from[case_of(row.cell)]})
+    return {name: [one.get(name) for one in rows] for name in COLUMNS}
+
+
+def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
+    cell = row.cell
+    work = cell.job.workload
+    return {
+        "suite": result.name,
+        "cell": cell.key,
+        "model": cell.model,
+        "model_sha256": cell.job.subject.sha256,
+        "backend": cell.job.backend.name,
+        "precision": cell.job.backend.precision,
+        "spec": cell.spec,
+        "batch": work.batch,
+        "shapes": ",".join(f"{one.name}:{'x'.join(map(str, one.dims))}" for one in work.shapes)
+        or None,
+        "mode": cell.mode,
+        "input": cell.input,
+        "status": row.status.value,
+        "reason": row.reason,
+        "run": row.run,
+        "attempts": row.attempts,
+        "started": row.started,
+        "ended": row.ended,
+        "host": row.host,
+        "cpu": row.cpu,
+        "gpu": row.gpu,
+        "versions": " ".join(f"{name}={one}" for name, one in row.versions.items()) or None,
+    }
+
+
+def _value(figure: CellFigure | None) -> dict[str, Any]:
+    if figure is None:
+        return {}
+    return {"metric": figure.metric, "value": figure.value, "unit": figure.unit}
+
+
+def _of_providers(row: CellRow) -> list[CellFigure]:
+    made = []
+    for one in row.providers:
+        made.append(CellFigure(metric=f"nodes:{one.provider}", value=one.nodes, unit="1"))
+        if one.time_ms is not None:
+            made.append(
+                CellFigure(metric=f"layer_time:{one.provider}", value=one.time_ms, unit="ms")
+            )
+    return made

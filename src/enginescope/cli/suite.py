@@ -1,0 +1,249 @@
+"""``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import json_option, note, store_option
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.formats.suite_file import SuiteFile
+    from enginescope.model.suite import Cell, Suite, SuitePlan, SuiteResult
+    from enginescope.store.archive import Store
+    from enginescope.store.suite_folder import SuiteFolder
+
+EXIT_RUN_FAILED = 3
+EXIT_WRONG = 1
+
+
+@click.command("suite")
+@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[SUITE|DIR]")
+@click.option(
+    "--init", "init", is_flag=True, help="Write a commented example: SUITE or suite.toml."
+)
+@click.option("--name", help="Of the suite.  [default: the file's, else the file's name]")
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  [default: the file's]",
+)
+@click.option("--batch", "batches", multiple=True, type=click.IntRange(1), help="Repeat for more.")
+@click.option("--mode", type=click.Choice(("benchmark", "validate", "both")))
+@click.option("--input", "fed", type=click.Choice(("random", "dataset")), help="What is fed.")
+@click.option("--include", multiple=True, help="Only models whose name holds or matches this.")
+@click.option("--exclude", multiple=True, help="No models whose name holds or matches this.")
+@click.option("--baseline", help="Backend that speed-up is counted from.  [default: the first]")
+@click.option("--warmup", help="At least this time or count, until steady.")
+@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
+@click.option("--duration", help="Stop after this time.")
+@click.option("--max-time", help="Stop short of the precision after this time.")
+@click.option("--layers/--no-layers", default=None, help="Per-layer times, for the coverage.")
+@click.option("--timeout", help="Of one cell: 10min.")
+@click.option("--memory-limit", help="Of one cell: 4GiB.")
+@click.option("--retries", type=click.IntRange(0), help="Further attempts of a cell that failed.")
+@click.option("--retry-failed", is_flag=True, help="Run what failed before again.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Cells at a time, each on cores of its own, never two on one GPU.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List the cells and run none.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the suite.  [default: suites/NAME in the store]",
+)
+@store_option
+@json_option
+def command(source: Path | None, **options: Any) -> int:
+    """Run every model of SUITE (TOML, YAML, model_list.json) or in DIR on every backend.
+
+    A cell is one model on one backend in one batch and shape. Each is stored as it ends, so that a
+    suite that was killed goes on where it was; a cell is done again where the model, the options
+    or the versions have changed. Without SUITE, suite.toml.
+    """
+    from enginescope.cli.suite_init import write_example
+    from enginescope.store.archive import Store
+
+    if options["init"]:
+        return write_example(source or Path("suite.toml"))
+    store = Store(options["store_folder"])
+    suite = _suite(source or Path("suite.toml"), options, store)
+    if options["only_list"]:
+        return _list(_cells(suite, store), as_json=options["as_json"])
+    folder = _folder(suite, options, store)
+    with folder.held():
+        plan = _plan(suite, folder, store)
+        _run(plan, folder, store, options)
+        result = folder.result()
+        from enginescope.cli.suite_output import write_outputs
+
+        write_outputs(result, folder.path, quiet=options["as_json"])
+    return _present(result, folder, options)
+
+
+def _suite(source: Path, options: dict[str, Any], store: Store) -> Suite:
+    from enginescope.formats.suite_file import read_suite_file
+    from enginescope.runner.suite_plan import suite_of
+
+    if source.is_dir():
+        file, base, name = _file_of_folder(source), Path.cwd(), source.resolve().name
+    elif source.is_file():
+        file, base, name = read_suite_file(source), source.resolve().parent, source.stem
+    else:
+        raise UsageError(
+            f"suite {source}",
+            why="there is no such file or folder",
+            hint="enginescope suite --init writes an example",
+        )
+    asked = _with_options(file, options)
+    return suite_of(asked, base, name=name, samples=store.path / "samples")
+
+
+def _file_of_folder(folder: Path) -> SuiteFile:
+    from enginescope.formats.suite_file import GeneralPart, SuiteFile
+
+    return SuiteFile(suite=GeneralPart(models=(str(folder.resolve()),)))
+
+
+#: Option -> the key of the file's table ``[suite]`` in whose place it stands.
+_GENERAL = {
+    "name": "name",
+    "batches": "batches",
+    "mode": "mode",
+    "fed": "input",
+    "baseline": "baseline",
+    "layers": "layers",
+    "timeout": "timeout",
+    "memory_limit": "memory_limit",
+    "retries": "retries",
+}
+_TIMING = ("warmup", "iterations", "duration", "max_time")
+
+
+def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
+    """Return the file with what the command line says in its place.
+
+    Backends and batches that are given hold for every model; patterns add to the file's.
+    """
+    from msgspec.structs import replace
+
+    given = {
+        key: options[name] for name, key in _GENERAL.items() if options[name] not in (None, ())
+    }
+    general = replace(
+        file.suite,
+        **given,
+        include=options["include"] or file.suite.include,
+        exclude=(*file.suite.exclude, *options["exclude"]),
+    )
+    models = file.model
+    if options["backends"]:
+        general = replace(general, backends=options["backends"], precisions=())
+        models = tuple(replace(one, backends=(), precisions=()) for one in models)
+    if options["batches"]:
+        models = tuple(replace(one, batches=()) for one in models)
+    timing = {name: options[name] for name in _TIMING if options[name] is not None}
+    return replace(file, suite=general, model=models, timing=replace(file.timing, **timing))
+
+
+def _folder(suite: Suite, options: dict[str, Any], store: Store) -> SuiteFolder:
+    from enginescope.store.run_name import is_tag
+    from enginescope.store.suite_folder import SUITES, SuiteFolder
+
+    if not is_tag(suite.name):
+        raise UsageError(
+            f"suite name {suite.name!r}",
+            why="its runs have it as a tag: no blanks, no slashes, not latest",
+            hint="--name NAME",
+        )
+    return SuiteFolder(options["output"] or store.path / SUITES / suite.name)
+
+
+def _cells(suite: Suite, store: Store) -> tuple[Cell, ...]:
+    from enginescope.runner.suite_cells import cells_of
+
+    return cells_of(suite, engine_cache=store.path / "engines")
+
+
+def _plan(suite: Suite, folder: SuiteFolder, store: Store) -> SuitePlan:
+    from enginescope.cli.bench import command_line
+    from enginescope.model.suite import SuitePlan
+
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    if folder.exists:
+        created = folder.plan().created
+    plan = SuitePlan(
+        suite=suite,
+        cells=_cells(suite, store),
+        created=created,
+        command=command_line(),
+        store=str(store.path),
+    )
+    folder.begin(plan)
+    return plan
+
+
+def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, Any]) -> None:
+    from enginescope.cli.bench import writable
+    from enginescope.cli.suite_sitting import Sitting
+    from enginescope.runner.suite_resume import conditions_here, standing_of
+    from enginescope.runner.suite_run import lanes_for
+
+    writable(store)
+    lanes = lanes_for(options["jobs"])
+    here = conditions_here(len(lanes[0]) or None)
+    standing = standing_of(plan.cells, folder.rows(), here, retry_failed=options["retry_failed"])
+    if not options["as_json"]:
+        _say_standing(plan, standing)
+    sitting = Sitting(plan, folder, store, here)
+    sitting.run(standing.todo, lanes, quiet=options["as_json"])
+
+
+def _say_standing(plan: SuitePlan, standing: Any) -> None:
+    parts = [f"{plan.suite.name}: {len(plan.cells):,} cells"]
+    if standing.done:
+        parts.append(f"{len(standing.done):,} done before")
+    if standing.changed:
+        parts.append(f"{standing.changed:,} of other versions or another machine, done again")
+    note(", ".join(parts))
+    for row in standing.known_bad:
+        when = row.ended.partition("T")[0]
+        why = f"{row.status.value.replace('_', ' ')}{f': {row.reason}' if row.reason else ''}"
+        note(f"skipped, known to be bad since {when}: {row.cell.label}: {why}")
+    if standing.known_bad:
+        note("--retry-failed runs them again")
+
+
+def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode(cells))
+        return 0
+    for one in cells:
+        refusal = f"   {one.refusal}" if one.refusal else ""
+        print(f"{one.key}  {one.label} · {one.mode} · {one.input}{refusal}")
+    return 0
+
+
+def _present(result: SuiteResult, folder: SuiteFolder, options: dict[str, Any]) -> int:
+    from enginescope.cli.suite_output import present
+    from enginescope.model.suite import CellStatus
+
+    present(result, folder.path, as_json=options["as_json"])
+    if all(one.status is CellStatus.OK for one in result.rows):
+        return 0
+    bad = {one.status for one in result.rows} - {CellStatus.OK}
+    return EXIT_WRONG if bad == {CellStatus.WRONG} else EXIT_RUN_FAILED

@@ -1,0 +1,75 @@
+"""One cell of a suite, from its answers to its row: what a lane or a machine of a fleet does."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from datetime import datetime, timezone
+
+from enginescope.analysis.suite_row import CellChecked, CellTime, cell_row
+from enginescope.core.errors import EnginescopeError, StoreError
+from enginescope.core.record import Record
+from enginescope.model.run import Run
+from enginescope.model.suite import Cell, CellRow, CellStatus
+from enginescope.runner.session import Sink, Watcher
+from enginescope.runner.suite_cell import measure_cell
+from enginescope.runner.suite_resume import conditions_here
+
+
+class CellContext(Record, frozen=True, kw_only=True):
+    """What all cells of a sitting have in common.
+
+    Attributes
+    ----------
+    sink : callable
+        Gets each run as soon as it has ended.
+    command : str or None
+        The command line to record.
+    here : mapping or None
+        Of `conditions_here`; ``None``: asked where the cell is done.
+    """
+
+    sink: Sink
+    command: str | None = None
+    here: Mapping[str, str] | None = None
+    watcher: Watcher = Watcher()
+
+
+def do_cell(cell: Cell, context: CellContext) -> CellRow:
+    """Validate and measure a cell as its mode says, each in processes of its own.
+
+    Whatever happens is a row, but for a store that cannot be written and for being told to end.
+    """
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    here = context.here if context.here is not None else conditions_here()
+    checked: CellChecked | None = None
+    run: Run | None = None
+    attempts = 1
+    try:
+        if cell.mode != "benchmark":
+            from enginescope.cli.suite_answers import checked_cell
+
+            checked = checked_cell(cell, context.watcher)
+        if cell.mode == "benchmark" or (cell.mode == "both" and _is_right(checked)):
+            run, attempts = measure_cell(
+                cell, context.sink, command=context.command, watcher=context.watcher
+            )
+        return cell_row(
+            cell, run, CellTime(started=started, attempts=attempts, versions=here), checked
+        )
+    except StoreError:  # every further cell would fail alike
+        raise
+    except EnginescopeError as error:
+        failed = CellChecked(status=CellStatus.FAILED, reason=str(error), hint=error.hint)
+    except Exception as error:  # noqa: BLE001 - a bug in one cell leaves the others their turn
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        failed = CellChecked(
+            status=CellStatus.FAILED,
+            reason=f"a bug of enginescope: {type(error).__name__}: {error}",
+            hint=f"please report it: {where.name}, line {where.lineno} of {where.filename}",
+        )
+    return cell_row(cell, None, CellTime(started=started, attempts=attempts, versions=here), failed)
+
+
+def _is_right(checked: CellChecked | None) -> bool:
+    return checked is not None and checked.status is CellStatus.OK

@@ -1,0 +1,80 @@
+"""One sitting of a suite: its cells into the store and the suite's folder, each as it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from enginescope.cli.options import note
+from enginescope.cli.suite_cell import CellContext, do_cell
+from enginescope.cli.suite_progress import SuiteProgress
+from enginescope.cli.termination import ending_in_order
+from enginescope.model.run import Run
+from enginescope.model.suite import Cell, SuitePlan
+from enginescope.runner.suite_run import Lanes, run_cells
+from enginescope.store.archive import Store
+from enginescope.store.suite_folder import SuiteFolder
+
+
+class Sitting:
+    """Runs cells of a plan.
+
+    Parameters
+    ----------
+    here : mapping of str to str
+        Conditions that the rows are to carry.
+    """
+
+    def __init__(
+        self, plan: SuitePlan, folder: SuiteFolder, store: Store, here: Mapping[str, str]
+    ) -> None:
+        self._plan, self._folder, self._store, self._here = plan, folder, store, here
+        self._known = {one.key: one for one in plan.cells}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def run(self, todo: Sequence[Cell], lanes: Lanes, *, quiet: bool) -> None:
+        """Run cells; those that have ended stay done, however this ends."""
+        before, done = len(self._plan.cells) - len(todo), 0
+
+        def do(cell: Cell, lane: int) -> Any:
+            nonlocal done
+            progress.started(cell, lane)
+            context = CellContext(
+                sink=self._keep_run,
+                command=self._plan.command,
+                here=self._here,
+                watcher=progress.watcher(lane),
+            )
+            # the plan's cell is kept, not the one that is bound to a lane's cores
+            row = replace(do_cell(cell, context), cell=self._known[cell.key])
+            with self._lock:
+                self._check_going()
+                self._folder.keep(row)
+                done += 1
+            progress.ended(row, lane)
+            return row
+
+        progress = SuiteProgress(len(todo), before, lanes=len(lanes), quiet=quiet)
+        try:
+            with ending_in_order(), progress:
+                run_cells(todo, do, lanes, self._stopped)
+        except (KeyboardInterrupt, SystemExit):
+            note(
+                f"enginescope: interrupted; {before + done} of {len(self._plan.cells)} cells are "
+                "done, and the same command goes on from there"
+            )
+            raise
+
+    def _keep_run(self, run: Run) -> None:
+        with self._lock:
+            self._check_going()
+            self._store.save(run, tags=(self._plan.suite.name,))
+
+    def _check_going(self) -> None:
+        """End this thread where another one ended the sitting: its worker was killed with it."""
+        if self._stopped.is_set():
+            raise SystemExit

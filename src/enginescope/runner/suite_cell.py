@@ -1,0 +1,83 @@
+"""One cell of a suite measured in fresh processes, whatever becomes of it."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timezone
+
+import msgspec
+
+from enginescope.core.errors import EnginescopeError
+from enginescope.model.job import Job
+from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.model.suite import Cell
+from enginescope.probe.environment import probe_environment
+from enginescope.runner.demands import check_demands, check_subject
+from enginescope.runner.session import Sink, Watcher, run_jobs
+
+
+def measure_cell(
+    cell: Cell, sink: Sink, *, command: str | None = None, watcher: Watcher | None = None
+) -> tuple[Run, int]:
+    """Measure a cell, again as often as it fails and `Cell.retries` allows.
+
+    Parameters
+    ----------
+    sink : callable
+        Gets the run of each attempt as soon as it has ended, whatever the outcome.
+
+    Returns
+    -------
+    Run
+        Of the last attempt. What cannot be run here at all is a run too, ``unsupported``.
+    int
+        Attempts made.
+    """
+    refused = refusal_of(cell)
+    if refused is not None:
+        run = refused_run(cell.job, refused, command)
+        sink(run)
+        return run, 1
+    attempts = 0
+    while attempts <= cell.retries:
+        attempts += 1
+        (run,) = run_jobs((cell.job,), sink, command=command, watcher=watcher)
+        if run.outcome.kind in (OutcomeKind.OK, OutcomeKind.UNSUPPORTED):
+            break
+    return run, attempts
+
+
+def refusal_of(cell: Cell) -> Outcome | None:
+    """Return why a cell cannot be run here, known without starting anything; ``None``: it can."""
+    kind = OutcomeKind.UNSUPPORTED
+    if cell.refusal is not None:
+        return Outcome(kind=kind, message=cell.refusal)
+    try:
+        check_demands(cell.job.backend, cell.job.workload.mode)
+        check_subject(cell.job.backend, cell.job.subject)
+    except EnginescopeError as error:
+        return Outcome(kind=kind, message=str(error), hint=error.hint)
+    return None
+
+
+def refused_run(job: Job, outcome: Outcome, command: str | None) -> Run:
+    """Return the run of a job that was not started."""
+    return Run(
+        id=secrets.token_hex(6),
+        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+        origin="measured",
+        job=job,
+        outcome=outcome,
+        environment=probe_environment(),
+        command=command,
+    )
+
+
+def on_cores(cell: Cell, cores: tuple[int, ...]) -> Cell:
+    """Return a cell that runs on these logical processors alone; none: as it was."""
+    if not cores:
+        return cell
+    conditions = msgspec.structs.replace(cell.job.conditions, pinned_cores=cores)
+    return msgspec.structs.replace(
+        cell, job=msgspec.structs.replace(cell.job, conditions=conditions)
+    )

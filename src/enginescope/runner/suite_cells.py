@@ -1,0 +1,135 @@
+"""The cells of a suite: every model on each of its backends, in every batch and shape."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.registry import parse_backend
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
+from enginescope.model.job import BackendSpec, Job, Subject, Workload
+from enginescope.model.suite import Cell, Suite, SuiteModel
+from enginescope.runner.jobs import subject_of
+
+#: Files beside a model that may hold its weights.
+_WEIGHTS = ("*.data", "*.onnx_data*", "*.weights", "*.bin")
+_KEY_LENGTH = 16
+
+
+def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, ...]:
+    """Return the cells of a suite, models outermost, then backends.
+
+    Reads every model once, for its hash; nothing is loaded or run.
+
+    Parameters
+    ----------
+    engine_cache : Path, optional
+        Where built engines are kept.
+
+    Raises
+    ------
+    UsageError
+        A model that cannot be read, or an option that a backend does not know.
+    """
+    cells = []
+    for model in suite.models:
+        subject = subject_of(Path(model.path))
+        weights = _weights_beside(Path(model.path))
+        sets = model.data_sets if suite.input == "dataset" else ()
+        digests = [_digest_of_set(Path(one)) for one in sets]
+        for spec, refusal in map(_spec, model.backends):
+            for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
+                content = [subject.sha256, weights, digests]
+                cells.append(
+                    msgspec.structs.replace(cell, refusal=refusal, key=_key(cell, content))
+                )
+    return _distinct(cells)
+
+
+def _job(suite: Suite, subject: Subject, spec: BackendSpec, cache: Path | None) -> Job:
+    return Job(
+        subject=subject,
+        backend=spec,
+        workload=Workload(seed=suite.seed, warmup=suite.warmup, stop=suite.stop),
+        layer_profile=suite.layers,
+        limits=suite.limits,
+        engine_cache=str(cache.absolute()) if cache else None,
+    )
+
+
+def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
+    for batch, shapes in product(model.batches, model.shapes):
+        # a data set has shapes of its own
+        is_fed = suite.input == "dataset" and bool(model.data_sets) and not shapes
+        sets = model.data_sets if is_fed else ()
+        workload = msgspec.structs.replace(
+            job.workload,
+            batch=batch,
+            shapes=shapes,
+            ranges=model.ranges,
+            data_set=sets[0] if sets else None,
+        )
+        yield Cell(
+            key="",
+            model=model.name,
+            mode=suite.mode,
+            input="dataset" if is_fed else "random",
+            job=msgspec.structs.replace(job, workload=workload),
+            data_sets=sets,
+            checking=suite.checking,
+            needs=model.needs,
+            retries=suite.retries,
+        )
+
+
+def _spec(text: str) -> tuple[BackendSpec, str | None]:
+    """Return a backend's specification, and why it can be run nowhere."""
+    try:
+        return parse_backend(text), None
+    except (MissingDependencyError, BackendError):  # of this machine: the cell will say so
+        return _bare(text), None
+    except UsageError as error:
+        spec = _bare(text)
+        if spec.precision is None:
+            raise
+        parse_backend(str(msgspec.structs.replace(spec, precision=None)))  # only the precision
+        return spec, f"{error.what}{f': {error.why}' if error.why else ''}"
+
+
+def _bare(text: str) -> BackendSpec:
+    head, _, tail = text.partition("?")
+    name, _, precision = head.partition(":")
+    options = dict(pair.split("=", 1) for pair in tail.split("&") if "=" in pair)
+    return BackendSpec(name=name, precision=precision or None, options=options)
+
+
+def _key(cell: Cell, content: list[Any]) -> str:
+    """Return what a cell is known by: it tells nothing of where its files lie."""
+    job = cell.job
+    workload = msgspec.structs.replace(job.workload, data_set=None)
+    checking = cell.checking if cell.mode != "benchmark" else None
+    known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
+    known += [job.layer_profile, checking, cell.needs]
+    return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:_KEY_LENGTH]
+
+
+def _weights_beside(path: Path) -> list[tuple[str, int, int]]:
+    """Return name, size and time of change of what may be a model's weights, unread."""
+    if path.suffix.lower() != ".onnx":
+        return []
+    found = {one for pattern in _WEIGHTS for one in path.parent.glob(pattern) if one.is_file()}
+    return [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in sorted(found)]
+
+
+def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
+    return [(one.name, sha256_of(one)) for one in sorted(folder.glob("*.pb"))]
+
+
+def _distinct(cells: list[Cell]) -> tuple[Cell, ...]:
+    return tuple({one.key: one for one in cells}.values())

@@ -1,0 +1,227 @@
+"""What a suite file says, with its words, paths and quantities resolved."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.registry import load_backend
+from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_bytes, parse_duration_ms
+from enginescope.formats.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.suite_file import GeneralPart, ModelPart, SuiteFile, TimingPart
+from enginescope.model.job import (
+    InputRange,
+    InputShape,
+    Limits,
+    StopRule,
+    WarmUp,
+    Workload,
+)
+from enginescope.model.suite import Checking, Needs, Suite, SuiteModel
+from enginescope.runner.jobs import limits_for
+from enginescope.runner.sample_sources import data_sets_beside
+from enginescope.runner.suite_models import FoundModel, chosen, models_named
+
+#: Precisions that are no precision of a backend's name.
+_AS_IT_IS = ("", "default")
+
+
+def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
+    """Return the suite that a file describes.
+
+    Parameters
+    ----------
+    base : Path
+        What its relative paths start from.
+    name : str
+        Of the suite, where the file says none.
+    samples : Path
+        Where the bundled models are written if it names them.
+
+    Raises
+    ------
+    UsageError
+        No model, a backend of an unknown name, or a quantity that is none.
+    """
+    general = file.suite
+    found = [(one, ModelPart(path=one.path)) for one in _general_models(general, base, samples)]
+    found += [(_own(one, base), one) for one in file.model]
+    kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
+    models = tuple(_model(one, part, general, base) for one, part in found if one.name in kept)
+    _check_models(models, len(found))
+    warmup, stop = _warmup(file.timing), _stop(file.timing)
+    checked = file.validation
+    usual = Checking()
+    return Suite(
+        name=general.name or name,
+        models=models,
+        mode=general.mode or "benchmark",
+        input=general.input or "random",
+        baseline=general.baseline,
+        layers=general.layers,
+        retries=_count("retries", general.retries),
+        seed=_count("seed", general.seed),
+        warmup=warmup,
+        stop=stop,
+        limits=_limits(general, Workload(warmup=warmup, stop=stop)),
+        checking=Checking(
+            reference=checked.reference,
+            samples=usual.samples if checked.samples is None else checked.samples,
+            tolerance=checked.tolerance,
+            rtol=checked.rtol,
+            atol=checked.atol,
+            mismatch_pct=checked.percent_mismatch,
+        ),
+    )
+
+
+def _general_models(general: GeneralPart, base: Path, samples: Path) -> list[FoundModel]:
+    found = [one for word in general.models for one in models_named(word, base, samples=samples)]
+    return list({one.path: one for one in found}.values())
+
+
+def _own(part: ModelPart, base: Path) -> FoundModel:
+    path = base / os.path.expanduser(part.path)  # noqa: PTH111 - Path's raises where there is no such user
+    if not path.is_file():
+        raise UsageError(f"model {part.name or part.path}", why=f"there is no file {path}")
+    found = models_named(str(path.resolve()), base, samples=base)[0]
+    return FoundModel(name=part.name or found.name, path=found.path)
+
+
+def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path) -> SuiteModel:
+    path = Path(found.path)
+    is_engine = path.suffix.lower() in ENGINE_SUFFIXES
+    usual = general.backends or (("trt",) if is_engine else ("ort-cpu",))
+    gpu = part.gpu if part.gpu is not None else general.gpu
+    exclusive = part.exclusive if part.exclusive is not None else general.exclusive
+    return SuiteModel(
+        name=found.name,
+        path=found.path,
+        # backends of a model of its own bring their own precisions
+        backends=_crossed(
+            part.backends or usual,
+            part.precisions or (() if part.backends else general.precisions),
+        ),
+        data_sets=_data_sets(part, path, base),
+        shapes=tuple(map(_shapes, part.shapes)) or ((),),
+        batches=part.batches or general.batches or (None,),
+        ranges=tuple(
+            InputRange(name=name, low=low, high=high) for name, (low, high) in part.ranges.items()
+        ),
+        needs=Needs(gpu=gpu, exclusive=exclusive),
+    )
+
+
+def _crossed(backends: tuple[str, ...], precisions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every backend in every precision; one that names its own has that alone."""
+    made: list[str] = []
+    for one in backends:
+        head, question, options = one.partition("?")
+        load_backend(head.partition(":")[0])  # an unknown name is the file's mistake, not a cell's
+        if ":" in head or not precisions:
+            made.append(one)
+            continue
+        for precision in precisions:
+            colon = "" if precision in _AS_IT_IS else f":{precision}"
+            made.append(f"{head}{colon}{question}{options}")
+    return tuple(dict.fromkeys(made))
+
+
+def _data_sets(part: ModelPart, path: Path, base: Path) -> tuple[str, ...]:
+    if part.data is None:
+        return tuple(map(str, data_sets_beside(path)))
+    folder = base / os.path.expanduser(part.data)  # noqa: PTH111 - Path's raises where there is no such user
+    if not folder.is_dir():
+        raise UsageError(f"data of {part.name or part.path}", why=f"there is no folder {folder}")
+    if any(folder.glob("input_*.pb")):
+        return (str(folder.resolve()),)
+    inside = data_sets_beside(folder / path.name)
+    if not inside:
+        raise UsageError(
+            f"data of {part.name or part.path}",
+            why=f"{folder} holds neither input_*.pb nor test_data_set_* folders",
+        )
+    return tuple(map(str, inside))
+
+
+def _shapes(given: dict[str, str | tuple[int, ...]]) -> tuple[InputShape, ...]:
+    made = []
+    for name, dims in given.items():
+        if isinstance(dims, str):
+            try:
+                sizes = tuple(int(one) for one in dims.lower().replace("×", "x").split("x"))
+            except ValueError:
+                raise UsageError(
+                    f"shape {dims!r} of {name}", why="it is none", hint='as in "1x3x224x224"'
+                ) from None
+        else:
+            sizes = dims
+        if not sizes or min(sizes) < 0:
+            raise UsageError(f"shape {dims!r} of {name}", why="dimensions are not below 0")
+        made.append(InputShape(name=name, dims=sizes))
+    return tuple(made)
+
+
+def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
+    if not models:
+        left = f"include and exclude leave none of {found}" if found else "it names none"
+        raise UsageError("a suite without models", why=left, hint="models = […] or [[model]]")
+    names = [one.name for one in models]
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise UsageError(
+            f"model {twice[0]}",
+            why=f"{names.count(twice[0])} models have that name",
+            hint="name = … in [[model]]",
+        )
+    for one in models:
+        if any(batch is not None and batch < 1 for batch in one.batches):
+            raise UsageError(f"batches of {one.name}", why="a batch is 1 or more")
+
+
+def _warmup(timing: TimingPart) -> WarmUp:
+    given = timing.warmup
+    if given is None:
+        return WarmUp()
+    if isinstance(given, int) or given.strip().isdecimal():
+        return WarmUp(time_ms=0.0, iterations=int(given))
+    time_ms = parse_duration_ms(given)
+    limit_ms = max(WarmUp().limit_ms, 10 * time_ms)
+    return WarmUp(time_ms=time_ms, iterations=0, limit_ms=limit_ms)
+
+
+def _stop(timing: TimingPart) -> StopRule:
+    usual = StopRule()
+    if timing.iterations is not None and timing.duration is not None:
+        raise UsageError("iterations and duration", why="each alone ends the measurement")
+    if timing.iterations is not None and timing.iterations < 1:
+        raise UsageError(f"iterations {timing.iterations}", why="1 or more")
+    duration_ms = parse_duration_ms(timing.duration) if timing.duration else None
+    max_time_ms = parse_duration_ms(timing.max_time) if timing.max_time else usual.max_time_ms
+    return StopRule(
+        iterations=timing.iterations,
+        duration_ms=duration_ms,
+        precision_pct=usual.precision_pct if timing.precision is None else timing.precision,
+        max_time_ms=max_time_ms,
+        min_samples=usual.min_samples if timing.min_samples is None else timing.min_samples,
+        min_time_ms=min(usual.min_time_ms, max_time_ms),
+    )
+
+
+def _limits(general: GeneralPart, workload: Workload) -> Limits:
+    memory = parse_bytes(general.memory_limit) if general.memory_limit else None
+    timeout_s = parse_duration_ms(general.timeout) / 1e3 if general.timeout else None
+    limits = limits_for(workload, timeout_s=timeout_s, memory_bytes=memory)
+    if general.build_timeout is None:
+        return limits
+    build_s = parse_duration_ms(general.build_timeout) / 1e3
+    return msgspec.structs.replace(limits, build_timeout_s=build_s)
+
+
+def _count(name: str, value: int) -> int:
+    if value < 0:
+        raise UsageError(f"{name} {value}", why="0 or more")
+    return value
