@@ -2,7 +2,8 @@
 
 ``python benchmarks/statistics/looks.py [--comparisons 2000]``. Each schedule of looks compares the
 same simulated rounds. False verdicts are counted where processes scatter by far more than the
-threshold, which is where most are. Those that the product uses are the first.
+threshold, which is where most are. Those that the product uses are the first. Then: what more
+rounds (``bench --compare --rounds``) find where processes scatter by 2 %, however they do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
 from enginescope.model.verdict import VerdictKind
+from enginescope.runner.interleaved import looks_up_to
 
 SCHEDULES = (
     Schedule(),
@@ -23,6 +25,7 @@ SCHEDULES = (
     Schedule((8, 12, 18, 27, 40), 0.99),
 )
 NAMES = ("normal", "a tenth disturbed", "Student t, 2 degrees")
+ROUNDS = (30, 45, 60, 90, 120)
 
 
 def row(schedule: Schedule, kind: ProcessKind, comparisons: int) -> str:
@@ -36,6 +39,17 @@ def row(schedule: Schedule, kind: ProcessKind, comparisons: int) -> str:
         f"{np.mean([one.rounds for one in _ended(usual, 3.0, schedule)]):.0f}",
     ]
     return f"| {schedule} | {kind.name} | {' | '.join(cells)} |"
+
+
+def budget_row(kind: ProcessKind, slower_pct: float, comparisons: int) -> str:
+    """Return how often a slowdown is found with more and more rounds, in Markdown."""
+    draw = np.random.default_rng(31)
+    levels = kind.levels(draw, comparisons, max(ROUNDS))
+    a_first = draw.random((comparisons, max(ROUNDS), 1)) < 0.5
+    usual = np.exp(0.02 * np.where(a_first, levels, levels[:, :, ::-1]))
+    schedules = [Schedule(looks_up_to(rounds)) for rounds in ROUNDS]
+    cells = [_share(_ended(usual, slower_pct, one), VerdictKind.SLOWER) for one in schedules]
+    return f"| {kind.name} | {slower_pct:g} % | {' | '.join(cells)} |"
 
 
 def _ended(values: np.ndarray, slower_pct: float, schedule: Schedule) -> list[Ended]:
@@ -67,6 +81,12 @@ def main() -> None:
         for kind in PROCESS_KINDS:
             if kind.name in NAMES:
                 print(row(schedule, kind, count), flush=True)
+    print("\nProcesses scatter by 2 %, at most so many rounds\n")
+    print(f"| processes | slower by | {' | '.join(map(str, ROUNDS))} |")
+    print("|---" * (2 + len(ROUNDS)) + "|")
+    for kind in PROCESS_KINDS:
+        for slower_pct in (2.0, 3.0):
+            print(budget_row(kind, slower_pct, count), flush=True)
 
 
 if __name__ == "__main__":

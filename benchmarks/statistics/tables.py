@@ -17,6 +17,7 @@ SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("coverage.py", ("--quick",), ()),
     ("verdicts.py", ("--comparisons", "30"), ("--comparisons", "200")),
     ("looks.py", ("--comparisons", "100"), ("--comparisons", "1000")),
+    ("disturbed.py", ("--comparisons", "20"), ("--comparisons", "200")),
     ("recorded.py", ("--comparisons", "30"), ("--comparisons", "200")),
     ("live.py", ("--minutes", "2"), ("--minutes", "60")),
     ("loaded.py", (), ()),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         write_report,
     )
     from enginescope.linted_plan import lint
+    from enginescope.measured_in_turn import bench_in_turn, noise_floor
+    from enginescope.measured_runs import compare, gate, history
     from enginescope.opened_plan import plan
 
 __all__ = [
@@ -31,11 +33,16 @@ __all__ = [
     "RunView",
     "__version__",
     "bench",
+    "bench_in_turn",
     "build",
+    "compare",
     "compare_plans",
+    "gate",
+    "history",
     "import_artifacts",
     "lint",
     "load_run",
+    "noise_floor",
     "plan",
     "write_report",
 ]
@@ -44,11 +51,16 @@ _HOMES = {
     "EnginescopeError": "enginescope.core.errors",
     "RunView": "enginescope.analysis.run_view",
     "bench": "enginescope.facade",
+    "bench_in_turn": "enginescope.measured_in_turn",
     "build": "enginescope.facade",
+    "compare": "enginescope.measured_runs",
     "compare_plans": "enginescope.facade",
+    "gate": "enginescope.measured_runs",
+    "history": "enginescope.measured_runs",
     "import_artifacts": "enginescope.facade",
     "lint": "enginescope.linted_plan",
     "load_run": "enginescope.facade",
+    "noise_floor": "enginescope.measured_in_turn",
     "plan": "enginescope.opened_plan",
     "write_report": "enginescope.facade",
 }

@@ -17,6 +17,7 @@ from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.model.build import BuildReport
 from enginescope.model.job import Limits, Workload
 from enginescope.model.run import OutcomeKind, Run
+from enginescope.model.telemetry_rule import Depth, TelemetryRule
 from enginescope.shown_run import ShownRun
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def bench(
     layer_profile: bool = True,
     limits: Limits | None = None,
     data: str = "auto",
+    telemetry: TelemetryRule | Depth = "clock",
+    commit: str | None = None,
     store: str | PathLike[str] | None = None,
 ) -> RunView:
     """Measure one model in a fresh process.
@@ -52,6 +55,11 @@ def bench(
         Timeout in seconds and memory in bytes of the process.
     data : str
         ``"auto"``: a ``test_data_set_*`` folder beside the model; ``"none"``; or a folder.
+    telemetry : {"clock", "full", "off"} or TelemetryRule
+        What is asked of the GPU: its clock around the timed loop; power, energy, memory and the
+        rest too, in a pass of their own; nothing.
+    commit : str, optional
+        What the run is of, where that is not the commit of the working directory.
     store : path, optional
         Folder of runs to keep the run in; by default it is not stored. Engines that are built are
         kept there too, by default in the store that the command line uses.
@@ -70,9 +78,10 @@ def bench(
     BackendError
         It failed, crashed, timed out or ran out of memory; the message says which.
     """
-    from enginescope.runner.jobs import make_jobs
+    from enginescope.runner.jobs import make_jobs, watched
     from enginescope.runner.session import run_jobs
 
+    rule = TelemetryRule(depth=telemetry) if isinstance(telemetry, str) else telemetry
     jobs = make_jobs(
         [Path(model)],
         [on],
@@ -87,12 +96,12 @@ def bench(
         if store is not None:
             from enginescope.store.archive import Store
 
-            Store(Path(store)).save(run)
+            Store(Path(store)).save(run.of_commit(commit))
 
     # the program's own command line: what repeats a call from Python
-    (run,) = run_jobs(jobs, keep, command=shlex.join(sys.orig_argv))
+    (run,) = run_jobs(watched(jobs, rule), keep, command=shlex.join(sys.orig_argv))
     _raise_unless_ok(run)
-    return ShownRun(run)
+    return ShownRun(run.of_commit(commit))
 
 
 def build(

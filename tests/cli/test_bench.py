@@ -175,3 +175,13 @@ def test_the_worker_dies_with_a_killed_parent(tmp_path, convnet) -> None:
         time.sleep(1.0)  # it hangs by now
         process.kill()
     assert psutil.wait_procs(workers, timeout=20)[1] == []
+
+
+def test_a_commit_that_is_named(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", "--commit", " model-7 ")
+    assert ended.returncode == 0, ended.stderr
+    (run,) = stored(tmp_path)
+    assert run["environment"]["commit"]["id"] == "model-7"
+    refused = bench(tmp_path, str(convnet), "--commit", " ")
+    assert refused.returncode == 2
+    assert "is no name" in refused.stderr

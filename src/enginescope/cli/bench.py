@@ -24,6 +24,7 @@ from enginescope.cli.options import (
     DURATION_MS,
     INPUT,
     MOST_ITEMS,
+    NAME,
     RANGE,
     SHAPE,
     SIZE,
@@ -37,6 +38,7 @@ from enginescope.model.job import StopRule, WarmUp, Workload
 
 if TYPE_CHECKING:
     from enginescope.model.job import Job
+    from enginescope.model.run import Run
     from enginescope.store.archive import Store
 
 EXIT_RUN_FAILED = 3
@@ -111,6 +113,11 @@ class BenchCommand(click.Command):
 @telemetry_options
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@click.option(
+    "--commit",
+    type=NAME,
+    help="What the runs are of, for history.  [default: commit of the working directory]",
+)
 @bench_compare_options
 @store_option
 @json_option
@@ -178,11 +185,11 @@ def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], comma
     from enginescope.cli.termination import ending_in_order
     from enginescope.runner.session import run_jobs
 
-    runs = []
+    runs: list[Run] = []
     with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
 
-        def keep(run: Any) -> None:
-            store.save(run, tags=options["tags"])
+        def keep(run: Run) -> None:
+            store.save(run.of_commit(options["commit"]), tags=options["tags"])
             runs.append(run)
             progress.ended(run)
 

@@ -16,11 +16,11 @@ from enginescope.cli.compare_options import terms_of
 from enginescope.cli.noise_floors import known_floors
 from enginescope.cli.options import note
 from enginescope.cli.rounds_progress import RoundsProgress
-from enginescope.cli.side_names import comparison_tag, side_names
 from enginescope.cli.termination import ending_in_order
 from enginescope.core.errors import UsageError
 from enginescope.model.run import Run
 from enginescope.model.verdict import VerdictKind
+from enginescope.render.side_names import comparison_tag, side_names
 from enginescope.runner.interleaved import (
     PROCESS_STOP,
     Pacing,
@@ -67,7 +67,13 @@ def compare_jobs(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], c
     terms = terms_of(options["threshold_pct"], options["across"])
     looks = looks_up_to(options["rounds"] or LOOKS[-1])
     measuring = Comparing(jobs, store, terms)
-    sides = measuring.run(looks, tags=options["tags"], command=command, quiet=options["as_json"])
+    sides = measuring.run(
+        looks,
+        tags=options["tags"],
+        command=command,
+        quiet=options["as_json"],
+        commit=options["commit"],
+    )
     if any(not side.measured for side in measuring.sides(sides)):
         present_failures(
             measuring.sides(sides), as_json=options["as_json"], store=options["store_folder"]
@@ -88,7 +94,13 @@ class Comparing:
         self._floors: Sequence[NoiseFloor] = known_floors(store.path)
 
     def run(
-        self, looks: tuple[int, ...], *, tags: Sequence[str], command: str, quiet: bool
+        self,
+        looks: tuple[int, ...],
+        *,
+        tags: Sequence[str],
+        command: str,
+        quiet: bool,
+        commit: str | None = None,
     ) -> Sides:
         """Measure until it is decided, or until the last look; every run is stored."""
         kept: list[Run] = []
@@ -96,7 +108,8 @@ class Comparing:
 
             def keep(run: Run) -> None:
                 assert run.turn is not None
-                self._store.save(run, tags=(*tags, comparison_tag(run.turn.comparison)))
+                kept_tags = (*tags, comparison_tag(run.turn.comparison))
+                self._store.save(run.of_commit(commit), tags=kept_tags)
                 kept.append(run)
                 progress.ended(run)
 

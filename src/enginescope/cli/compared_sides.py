@@ -11,9 +11,9 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from enginescope.cli.plan_source import PlanSource, source_of_run
-from enginescope.cli.side_names import comparison_tag, side_names
 from enginescope.core.errors import UsageError
 from enginescope.model.run import OutcomeKind, Run
+from enginescope.render.side_names import comparison_tag, side_names
 
 if TYPE_CHECKING:
     from enginescope.analysis.measured_sides import MeasuredSide

@@ -157,14 +157,13 @@ def _sides(
     baselines: Sequence[str], current: Sequence[str], store: Store
 ) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
     """Return the runs of both sides; a run of the baseline is not held against itself."""
-    from enginescope.cli.run_sets import distinct, runs_named, runs_since
+    from enginescope.named_runs import distinct, runs_named, runs_since, sides_in_turn
 
-    base = distinct(run for name in baselines for run in runs_named(name, store))
+    base = distinct(run for name in baselines for run in runs_named(name, store, note))
     if not current:
-        turned = _sides_in_turn(base)
-        return turned or (base, runs_since(base, store))
+        return sides_in_turn(base) or (base, runs_since(base, store))
     of_base = {one.id for one in base}
-    named = distinct(run for name in current for run in runs_named(name, store))
+    named = distinct(run for name in current for run in runs_named(name, store, note))
     now = tuple(one for one in named if one.id not in of_base)
     if not now:
         raise UsageError(
@@ -173,15 +172,6 @@ def _sides(
             hint="measure again: enginescope bench MODEL… --tag NAME",
         )
     return base, now
-
-
-def _sides_in_turn(runs: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
-    """Return the first side of a comparison that was measured in turn, and the others."""
-    if not all(one.turn is not None for one in runs):
-        return None
-    first = tuple(one for one in runs if one.turn and one.turn.side == "A")
-    others = tuple(one for one in runs if one.turn and one.turn.side != "A")
-    return (first, others) if first and others else None
 
 
 def _check_compared(report: GateReport) -> None:

@@ -108,12 +108,27 @@ def _positive(text: str, value: N) -> N:
     return value
 
 
+def parse_name(text: str) -> str:
+    """Return a name without blanks around it.
+
+    Raises
+    ------
+    UsageError
+        Nothing is left of it, or it has more than one line.
+    """
+    name = text.strip()
+    if not name or not name.isprintable():
+        raise UsageError(f"{text!r} is no name", why="it is empty, or more than one line")
+    return name
+
+
 SHAPE = Parsed("NAME:DIMS", parse_shape)
 INPUT = Parsed("NAME:FILE", parse_input)
 RANGE = Parsed("NAME:LOW:HIGH", parse_range)
 DURATION_MS = Parsed("DURATION", parse_span_ms)
 COUNT_OR_DURATION = Parsed("TIME|COUNT", parse_count_or_duration)
 SIZE = Parsed("SIZE", parse_memory)
+NAME = Parsed("TEXT", parse_name)
 
 
 def store_option(function: F) -> F:

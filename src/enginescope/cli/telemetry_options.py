@@ -80,15 +80,6 @@ def with_telemetry(jobs: tuple[Job, ...], options: dict[str, Any]) -> tuple[Job,
     UsageError
         As `telemetry_of`.
     """
-    from msgspec.structs import replace
+    from enginescope.runner.jobs import watched
 
-    rule = telemetry_of(options)
-    more_s = 0.0 if options["timeout"] else rule.whole_ms / 1e3
-    return tuple(
-        replace(
-            job,
-            telemetry=rule,
-            limits=replace(job.limits, timeout_s=job.limits.timeout_s + more_s),
-        )
-        for job in jobs
-    )
+    return watched(jobs, telemetry_of(options), is_bounded=bool(options["timeout"]))

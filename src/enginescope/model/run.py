@@ -5,8 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
+from msgspec.structs import replace
+
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport, DeviceMemory
+from enginescope.model.commit import Commit
 from enginescope.model.cpu_loss import CpuLoss
 from enginescope.model.environment import Environment
 from enginescope.model.gpu_telemetry import GpuTelemetry
@@ -215,6 +218,13 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     def series(self, metric: str) -> Samples | None:
         """Return the samples of a metric, or ``None``."""
         return next((one for one in self.samples if one.metric == metric), None)
+
+    def of_commit(self, named: str | None) -> Run:
+        """Return the run as one of the commit that was named; as it is where none was."""
+        if named is None:
+            return self
+        environment = replace(self.environment, commit=Commit(id=named))
+        return replace(self, environment=environment)
 
     def phase_ms(self, name: str) -> float | None:
         """Return a phase's duration in milliseconds, or ``None``."""

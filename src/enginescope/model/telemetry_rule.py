@@ -6,6 +6,8 @@ from typing import Literal
 
 from enginescope.core.record import Record
 
+Depth = Literal["off", "clock", "full"]
+
 
 class TelemetryRule(Record, frozen=True, kw_only=True):
     """What is sampled, how often and how long.
@@ -25,7 +27,7 @@ class TelemetryRule(Record, frozen=True, kw_only=True):
         Before either: power is reported as an average of up to a second.
     """
 
-    depth: Literal["off", "clock", "full"] = "clock"
+    depth: Depth = "clock"
     interval_ms: float = 100.0
     duration_ms: float = 5_000.0
     idle_ms: float = 3_000.0

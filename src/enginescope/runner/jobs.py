@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from enginescope.backends.registry import parse_backend
 from enginescope.core.digest import sha256_of
@@ -14,6 +14,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.formats.engine_file import ENGINE_SUFFIXES
 from enginescope.model.job import Job, Limits, Subject, Workload
+from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.runner.demands import check_demands, check_subject
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
@@ -63,7 +64,7 @@ def make_jobs(
         subject = subject_of(model)
         for spec in specs:
             check_subject(spec, subject)
-        fed = msgspec.structs.replace(workload, data_set=_data_set(model, data, workload))
+        fed = replace(workload, data_set=_data_set(model, data, workload))
         jobs += [
             Job(
                 subject=subject,
@@ -116,6 +117,27 @@ def subject_of(path: Path) -> Subject:
         path=whole,
         sha256=digest,
         size_bytes=size,
+    )
+
+
+def watched(
+    jobs: Sequence[Job], rule: TelemetryRule, *, is_bounded: bool = False
+) -> tuple[Job, ...]:
+    """Return the jobs with what is asked of the GPU, and the time that it takes.
+
+    Parameters
+    ----------
+    is_bounded : bool
+        Their timeouts were asked for, and stay as they are.
+    """
+    more_s = 0.0 if is_bounded else rule.whole_ms / 1e3
+    return tuple(
+        replace(
+            job,
+            telemetry=rule,
+            limits=replace(job.limits, timeout_s=job.limits.timeout_s + more_s),
+        )
+        for job in jobs
     )
 
 

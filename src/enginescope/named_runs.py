@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.cli.options import note
 from enginescope.core.errors import FormatError, StoreError, UsageError
 
 if TYPE_CHECKING:
+    from enginescope.analysis.run_view import RunView
     from enginescope.model.run import Run
     from enginescope.store.archive import Store
 
+    #: What names runs: a run with its figures, several, a path, a tag, an id.
+    Named = RunView | Sequence[RunView] | str | PathLike[str]
+
 _DOCUMENT = "run.json"
+Say = Callable[[str], None]
 
 
-def runs_named(name: str, store: Store) -> tuple[Run, ...]:
+def runs_named(name: str, store: Store, say: Say) -> tuple[Run, ...]:
     """Return the runs that `name` stands for; a path goes before a run or tag of the same name.
 
     Parameters
@@ -28,6 +33,8 @@ def runs_named(name: str, store: Store) -> tuple[Run, ...]:
         for all runs that have it; the beginning of an id, ``latest``, ``latest~2``.
     store : Store
         Where tags and ids are looked for.
+    say : callable (str)
+        Is told what is left out, and why.
 
     Raises
     ------
@@ -38,17 +45,34 @@ def runs_named(name: str, store: Store) -> tuple[Run, ...]:
     """
     path = Path(name)
     if path.is_dir():
-        return _of_folder(path)
+        return _of_folder(path, say)
     if path.is_file():
-        return _of_file(path)
+        return _of_file(path, say)
     from enginescope.store.run_name import is_tag
 
     tagged = store.rows(tag=name) if is_tag(name) else ()
     for one in store.notices:
-        note(f"{one.message} ({one.code})")
+        say(f"{one.message} ({one.code})")
     if tagged:
         return tuple(store.load(one.id) for one in tagged)
     return (store.load(name),)
+
+
+def runs_of(what: Named, store: Store, say: Say) -> tuple[Run, ...]:
+    """Return the runs of one side: those given, or those that a name or path stands for.
+
+    Raises
+    ------
+    UsageError, FormatError, StoreError
+        As `runs_named`.
+    """
+    from enginescope.analysis.run_view import RunView
+
+    if isinstance(what, RunView):
+        return (what.run,)
+    if isinstance(what, str | PathLike):
+        return runs_named(str(what), store, say)
+    return tuple(one.run for one in what)
 
 
 def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
@@ -70,12 +94,21 @@ def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
     return tuple(store.load(one.id) for one in rows)
 
 
+def sides_in_turn(runs: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
+    """Return the first side of a comparison that was measured in turn, and the others."""
+    if not all(one.turn is not None for one in runs):
+        return None
+    first = tuple(one for one in runs if one.turn and one.turn.side == "A")
+    others = tuple(one for one in runs if one.turn and one.turn.side != "A")
+    return (first, others) if first and others else None
+
+
 def distinct(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Return runs, each once."""
     return tuple({one.id: one for one in runs}.values())
 
 
-def _of_folder(folder: Path) -> tuple[Run, ...]:
+def _of_folder(folder: Path, say: Say) -> tuple[Run, ...]:
     from enginescope.store.archive import load_path
 
     if (folder / _DOCUMENT).is_file():
@@ -90,16 +123,16 @@ def _of_folder(folder: Path) -> tuple[Run, ...]:
             elif one.suffix == ".zip":
                 found.append(_of_zip(one))
         except (FormatError, StoreError) as error:
-            note(f"left out: {error}")
-    return tuple(found) or _imported(folder)
+            say(f"left out: {error}")
+    return tuple(found) or _imported(folder, say)
 
 
-def _of_file(path: Path) -> tuple[Run, ...]:
+def _of_file(path: Path, say: Say) -> tuple[Run, ...]:
     from enginescope.store.archive import load_path
 
     if path.name == _DOCUMENT:
         return (load_path(path),)
-    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path)
+    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, say)
 
 
 def _of_zip(path: Path) -> Run:
@@ -111,10 +144,10 @@ def _of_zip(path: Path) -> Run:
         return read_run(Path(folder), source=str(path))
 
 
-def _imported(path: Path) -> tuple[Run, ...]:
+def _imported(path: Path, say: Say) -> tuple[Run, ...]:
     from enginescope.formats.importer import import_artifacts
 
     found = import_artifacts([path])
     for skipped, reason in found.skipped:
-        note(f"left out: {skipped}: {reason}")
+        say(f"left out: {skipped}: {reason}")
     return found.runs
