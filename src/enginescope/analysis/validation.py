@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.analysis.binding_check import BindingDifference
+from enginescope.analysis.error_growth import Bisected
 from enginescope.analysis.output_diff import SideDiff
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
@@ -21,6 +22,8 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
         ``None``: it was not compared.
     failure : str or None
         Why its answers could not be had.
+    inside : Bisected or None
+        Where its error starts; ``None``: not looked for.
     """
 
     label: str
@@ -29,6 +32,7 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
     bindings: tuple[BindingDifference, ...] = ()
     diff: SideDiff | None = None
     failure: str | None = None
+    inside: Bisected | None = None
 
     @property
     def blocked(self) -> tuple[BindingDifference, ...]:
