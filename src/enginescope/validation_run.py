@@ -29,6 +29,7 @@ from enginescope.model.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.model.tensor_values import TensorValues
 from enginescope.runner.answering import answered
 from enginescope.validation_sides import Side, Sides, tolerance_name
+from enginescope.validation_space import check_space
 
 
 class Plan(Record, frozen=True, kw_only=True):
@@ -88,12 +89,17 @@ class ValidationRun:
         """Let everyone answer the samples whose bindings allow it."""
         sides, plan = self._plan.sides, self._plan
         keeper = next((one for one in (sides.reference, *sides.others) if one.job), None)
-        for one in (sides.reference, *sides.others):
-            if one.job is None or one.label in self._failures or self._blocked(one):
-                continue
+        asked = [
+            (one, one.job)
+            for one in (sides.reference, *sides.others)
+            if one.job and one.label not in self._failures and not self._blocked(one)
+        ]
+        given = [self._runs[one.label].outputs for one, _ in asked]
+        check_space(Path(plan.folder), given, len(plan.samples))
+        for one, job in asked:
             keeps = plan.keeps_inputs and one is keeper
             try:
-                run = self._answered(one.job, one, plan.samples, keeps_inputs=keeps)
+                run = self._answered(job, one, plan.samples, keeps_inputs=keeps)
             except BackendError as error:
                 if one is sides.reference:
                     raise

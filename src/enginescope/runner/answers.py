@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 from enginescope.backends.base import Answering, Feeds, InputSpec, Measured, Progress, ProgressSink
-from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.formats.answer_files import answer_file, write_answers
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
@@ -74,13 +75,9 @@ def _keep(
     request: AnswerRequest,
     number: int,
 ) -> None:
-    folder = Path(request.folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_answers(answer_file(folder, number), answers)
+    _write(Path(request.folder), number, answers)
     if request.inputs_folder is None:
         return
-    inputs = Path(request.inputs_folder)
-    inputs.mkdir(parents=True, exist_ok=True)
     types = {one.name: one.dtype or DataType.UINT8 for one in specs}
     tensors = [
         TensorValues(
@@ -88,4 +85,16 @@ def _keep(
         )
         for name, array in fed.arrays.items()
     ]
-    write_answers(answer_file(inputs, number), tensors)
+    _write(Path(request.inputs_folder), number, tensors)
+
+
+def _write(folder: Path, number: int, tensors: Sequence[TensorValues]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_answers(answer_file(folder, number), tensors)
+    except OSError as error:
+        raise BackendError(
+            f"values could not be written to {folder}",
+            why=error.strerror or str(error),
+            hint="TMPDIR or --output on another disk, or fewer --samples",
+        ) from error
