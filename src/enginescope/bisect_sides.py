@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
 from enginescope.bisect_run import FEW_MARKS, BisectPlan, BisectRun
 from enginescope.core.errors import UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.model.job import Job
 from enginescope.model.sample_set import Sample
 from enginescope.model.tensor import DataType
@@ -27,10 +26,17 @@ _MOST_SAMPLES = 4
 _HALF = {"fp16": DataType.FP16, "fp8": DataType.FP8}
 
 
-def with_insides(found: Validation, plan: Plan, watch: Watch) -> Validation:
+def with_insides(
+    found: Validation, plan: Plan, watch: Watch, *, marks: int | None = None
+) -> Validation:
     """Return a comparison in which each side that fails says where its error starts.
 
     A single side is looked into even if it passes.
+
+    Parameters
+    ----------
+    marks : int, optional
+        Tensors marked at once.
 
     Raises
     ------
@@ -42,7 +48,14 @@ def with_insides(found: Validation, plan: Plan, watch: Watch) -> Validation:
     sides = []
     for one in found.sides:
         looked = one.diff is not None and (alone or not one.passes)
-        sides.append(_looked_into(one, by_label[one.label], plan, watch) if looked else one)
+        if not looked:
+            sides.append(one)
+            continue
+        with temporary_folder() as folder:
+            asked = bisect_plan(one, by_label[one.label], plan, folder)
+            asked = msgspec.structs.replace(asked, most=marks or asked.most)
+            inside = BisectRun(asked, watch).find()
+        sides.append(msgspec.structs.replace(one, inside=inside))
     return msgspec.structs.replace(found, sides=tuple(sides))
 
 
@@ -83,16 +96,7 @@ def computing_reference(side: Side, reference: Side) -> Job | None:
     return msgspec.structs.replace(side.job, backend=parse_backend(REFERENCE), engine=None)
 
 
-def _looked_into(one: ValidatedSide, side: Side, plan: Plan, watch: Watch) -> ValidatedSide:
-    folder = tempfile.mkdtemp(prefix="bisect-", dir=plan.folder)
-    try:
-        doing = BisectRun(bisect_plan(one, side, plan, folder), watch)
-        return msgspec.structs.replace(one, inside=doing.find())
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: str) -> BisectPlan:
+def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> BisectPlan:
     """Return what is to be searched in a side."""
     reference = computing_reference(side, plan.sides.reference)
     if side.job is None or reference is None or one.diff is None:
@@ -108,7 +112,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: str) -> Bise
         tolerance=row,
         asked=plan.asked,
         fails=not one.passes,
-        folder=str(Path(folder).resolve()),
+        folder=str(folder.resolve()),
         most=None if _is_cheap(side.job) else FEW_MARKS,
         largest=LARGEST.get(_HALF.get(row.name, DataType.FP32)),
     )

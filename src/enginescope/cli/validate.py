@@ -21,6 +21,7 @@ from enginescope.cli.options import (
     note,
     store_option,
 )
+from enginescope.cli.validate_bisect import bisect_options, check_options, looked_into
 from enginescope.cli.validate_options import (
     TOLERANCE,
     WIDE_SHAPE,
@@ -103,6 +104,7 @@ EXIT_RUN_FAILED = 3
     help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
 )
 @click.option("--skip-output-save", is_flag=True, help="No samples/ in it.")
+@bisect_options
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
@@ -121,7 +123,8 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     # told to end, the folder goes too
     with ending_in_order(), work_folder(output, keeps_samples=keeps) as folder:
         plan = _plan(models, backends, options, folder, output)
-        found, doing = _validated(plan, quiet=options["as_json"])
+        check_options(plan, options)
+        found, doing = _validated(plan, options)
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         found = msgspec.structs.replace(found, command=typed, created=created)
         if output is not None:
@@ -202,15 +205,16 @@ def _samples(model: Path, options: dict[str, Any]) -> SampleChoice:
     return found
 
 
-def _validated(plan: Plan, *, quiet: bool) -> tuple[Validation, ValidationRun]:
+def _validated(plan: Plan, options: dict[str, Any]) -> tuple[Validation, ValidationRun]:
     from enginescope.cli.validation_progress import ValidationProgress
     from enginescope.validation_run import ValidationRun
 
-    with ValidationProgress(len(plan.samples), quiet=quiet) as progress:
+    with ValidationProgress(len(plan.samples), quiet=options["as_json"]) as progress:
         doing = ValidationRun(plan, progress.watch)
         doing.bindings()
         doing.answers()
-        return doing.compared(progress.comparing), doing
+        found = doing.compared(progress.comparing)
+        return looked_into(found, plan, progress, options), doing
 
 
 def _present(found: Validation, output: Path | None, *, as_json: bool) -> None:
