@@ -1,0 +1,73 @@
+"""``es.validate``: the comparison of answers from Python."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+import enginescope as es
+from enginescope.model.job import InputShape, Workload
+from tests.fakes.models import perceptron
+
+EXACT = "ort-cpu?graph_optimization_level=disable"
+
+
+def test_the_result_is_frozen_and_has_the_figures(tmp_path) -> None:
+    model, out = perceptron(tmp_path / "net.onnx"), tmp_path / "out"
+    found = es.validate(model, on=EXACT, samples=3, workload=Workload(batch=4), output=out)
+    assert found.passes
+    (side,) = found.sides
+    (output,) = side.diff.outputs
+    assert (output.name, output.samples, output.figures.elements) == ("y", 3, 36)
+    assert len(found.samples) == 3
+    with pytest.raises(AttributeError):
+        found.sides = ()
+    written = json.loads((out / "output_diff.json").read_text())
+    assert written["sides"][0]["outputs"][0]["rmse"] == output.figures.rmse
+    assert (out / "validate.html").is_file()
+    assert len(list((out / "samples" / "inputs").iterdir())) == 3
+
+
+@pytest.mark.slow
+def test_data_and_limits_are_those_given(tmp_path) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    generator = np.random.default_rng(0)
+    inputs, answers = tmp_path / "inputs", tmp_path / "answers"
+    for folder in (inputs, answers):
+        folder.mkdir()
+    first = es.validate(
+        model, on=EXACT, samples=2, workload=Workload(batch=2), output=tmp_path / "o"
+    )
+    assert first.passes
+    for number in range(2):
+        x = generator.standard_normal((2, 4)).astype(np.float32)
+        np.savez(inputs / f"{number}.npz", x=x)
+        np.savez(answers / f"{number}.npz", y=np.zeros((2, 3), np.float32))
+    wrong = es.validate(model, data=inputs, reference=answers)
+    assert not wrong.passes
+    assert es.validate(model, data=[inputs], reference=answers, atol={"y": 1e3}).passes
+    assert es.validate(model, data=inputs, reference=answers, percent_mismatch=100).passes is False
+    shapes = tuple(InputShape(name="x", dims=(n, 4)) for n in (1, 2, 5))
+    several = es.validate(model, on=EXACT, samples=1, workload=Workload(shapes=shapes))
+    assert several.sides[0].diff.outputs[0].shapes == ((1, 3), (2, 3), (5, 3))
+
+
+def test_mistakes_are_told(tmp_path) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    with pytest.raises(es.EnginescopeError, match="nothing to validate"):
+        es.validate()
+    with pytest.raises(es.EnginescopeError, match="nothing to compare"):
+        es.validate(model)
+    with pytest.raises(es.EnginescopeError, match="models or data lie in it"):
+        es.validate(model, on=EXACT, output=tmp_path)
+    with pytest.raises(es.EnginescopeError, match="no tolerance is called"):
+        es.validate(model, on=EXACT, tolerance="fp17")
+
+
+def test_it_can_be_encoded(tmp_path) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    found = es.validate(model, on=EXACT, samples=1)
+    assert json.loads(msgspec.json.encode(found))["reference"] == found.reference
