@@ -10,6 +10,7 @@ import msgspec
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import command_for
+from enginescope.backends.trtexec.gpu_beside import GpuBeside
 from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.backends.trtexec.specification import check_options
@@ -62,14 +63,31 @@ class TrtexecBackend:
         with tempfile.TemporaryDirectory(prefix="enginescope-trtexec-") as made:
             folder = Path(made)
             command = command_for(binary, version, job, feeds, folder)
-            ended = run(
-                command.arguments, command.expected_ms, progress, profiles=job.layer_profile
-            )
+            with GpuBeside(job.telemetry, _device(command.arguments)) as gpu:
+                ended = run(
+                    command.arguments,
+                    command.expected_ms,
+                    progress,
+                    profiles=job.layer_profile,
+                    beside=gpu,
+                )
             try:
                 measured = measured_from(ended, command, job, version, folder)
             except BackendError as error:
                 raise _with_range_hint(error, command.fed.random_integers) from error
-        return msgspec.structs.replace(measured, peak_memory_bytes=peak_of_children_bytes())
+        seen = gpu.result()
+        return msgspec.structs.replace(
+            measured,
+            peak_memory_bytes=peak_of_children_bytes(),
+            gpu=seen,
+            notices=(*measured.notices, *gpu.notices),
+        )
+
+
+def _device(arguments: tuple[str, ...]) -> str:
+    """Return the number of the GPU that trtexec uses, in CUDA's count."""
+    given = [one.partition("=")[2] for one in arguments if one.startswith("--device=")]
+    return given[-1] if given else "0"
 
 
 def _with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> BackendError:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from enginescope.backends.base import Progress, ProgressSink
 from enginescope.core.errors import UnsupportedError
@@ -34,8 +34,23 @@ class Ended(NamedTuple):
     log: str
 
 
+class Beside(Protocol):
+    """Who follows what trtexec does, while it does it."""
+
+    def started(self, pid: int) -> None:
+        """Take the number of its process."""
+
+    def take(self, line: str) -> None:
+        """Take a line that it says."""
+
+
 def run(
-    arguments: Sequence[str], expected_ms: float, progress: ProgressSink, *, profiles: bool
+    arguments: Sequence[str],
+    expected_ms: float,
+    progress: ProgressSink,
+    *,
+    profiles: bool,
+    beside: Beside | None = None,
 ) -> Ended:
     """Run trtexec to its end; what it says goes to standard error too, as it comes.
 
@@ -45,6 +60,8 @@ def run(
         How long warm-up and measurement last, for the display.
     profiles : bool
         Whether a pass that times the layers follows.
+    beside : Beside, optional
+        Hears of its start, and of each line as it comes.
 
     Raises
     ------
@@ -69,7 +86,11 @@ def run(
     with process:
         try:
             assert process.stdout is not None
+            if beside is not None:
+                beside.started(process.pid)
             for line in process.stdout:
+                if beside is not None:
+                    beside.take(line)
                 sys.stderr.write(line)  # the worker's log has it even if we are killed here
                 log.take(line)
                 report.take(line)

@@ -1,0 +1,174 @@
+"""The GPU while trtexec works: read from beside it, placed by what it says.
+
+trtexec measures in one go and repeats nothing, so what is sampled is the timed loop itself. The
+readings are taken in the worker, which is another process and has nothing else to do meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from types import TracebackType
+
+from enginescope.core.errors import EnginescopeError
+from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span
+from enginescope.model.notice import Notice
+from enginescope.model.telemetry import Telemetry
+from enginescope.model.telemetry_rule import TelemetryRule
+from enginescope.probe.nvml import computing_pids
+from enginescope.probe.processes import own_pids
+from enginescope.probe.telemetry.sampler import Sample, Sampler, open_sampler
+from enginescope.probe.telemetry.sampling import now_ms, series_of
+
+#: Between two looks at the clock alone.
+_LOOK_MS = 100.0
+#: Readings are kept from so long before the timed loop until so long after it.
+_AROUND_MS = 500.0
+_BEGINS = "Starting inference"
+_BUILT = ("Engine built in", "Engine loaded in", "Engine deserialized in")
+_WARMED = "Warmup completed"
+_TRACE = re.compile(r"Timing trace has (\d+) queries over (\S+) s")
+
+
+class GpuBeside:
+    """Reads a GPU between ``with`` and its end.
+
+    Parameters
+    ----------
+    rule : TelemetryRule
+    address : str
+        The GPU's number in CUDA's count.
+
+    Attributes
+    ----------
+    notices : list of Notice
+        Why something that was asked for is not there, or is not as elsewhere.
+    """
+
+    def __init__(self, rule: TelemetryRule, address: str) -> None:
+        self.notices: list[Notice] = []
+        self._rule = rule
+        self._address = address
+        self._sampler: Sampler | None = None
+        self._before: frozenset[int] = frozenset()
+        self._others: dict[int, GpuProcess] = {}
+        self._pid = 0
+        self._times_ms: list[float] = []
+        self._readings: list[Sample] = []
+        self._begun_ms: float | None = None
+        self._ended_ms: float | None = None
+        self._timed: tuple[int, float] | None = None
+        self._is_built = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> GpuBeside:
+        """Find the GPU, and begin to read it."""
+        if self._rule.depth == "off":
+            return self
+        self._before = computing_pids()
+        try:
+            self._sampler = open_sampler(self._address)
+        except EnginescopeError as error:
+            self._missing(str(error))
+            return self
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop, and let go of the GPU."""
+        self._over.set()
+        if self._sampler is not None:
+            self._thread.join()
+            self._sampler.close()
+
+    def started(self, pid: int) -> None:
+        """Take the number of trtexec's process."""
+        self._pid = pid
+
+    def take(self, line: str) -> None:
+        """Learn from a line, as it comes, how far trtexec is."""
+        if any(words in line for words in _BUILT):
+            self._is_built.set()
+        elif _BEGINS in line:
+            self._is_built.set()
+            self._note_others()
+            self._begun_ms = now_ms()
+        elif _WARMED in line and self._ended_ms is None:
+            self._ended_ms = now_ms()
+            self._note_others()
+        elif found := _TRACE.search(line):
+            self._timed = int(found[1]), 1e3 * float(found[2])
+
+    def result(self) -> GpuTelemetry | None:
+        """Return what was seen of the timed loop; ``None`` without a GPU, or without the loop."""
+        if self._sampler is None:
+            return None
+        if self._begun_ms is None or self._ended_ms is None or self._timed is None:
+            self._missing("trtexec did not say when it measured")
+            return None
+        queries, lasted_ms = self._timed
+        begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
+        around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
+        is_full = self._rule.depth == "full"
+        if is_full:
+            self._say_beside()
+        kinds = ("timed", "load") if is_full else ("timed",)
+        return GpuTelemetry(
+            gpu=self._sampler.gpu,
+            timed=around if around.channels else None,
+            series=around if is_full and around.channels else None,
+            spans=tuple(Span(kind=one, from_ms=begun_ms, to_ms=self._ended_ms) for one in kinds),
+            requests=queries if is_full else None,
+            interval_ms=self._rule.interval_ms if is_full else None,
+            others=tuple(self._others.values()),
+        )
+
+    def _look(self) -> None:
+        """Read until it is over: all channels once the engine is built, so that no build is."""
+        sampler = self._sampler
+        assert sampler is not None
+        is_full = self._rule.depth == "full"
+        each_s = (self._rule.interval_ms if is_full else _LOOK_MS) / 1e3
+        while not self._over.is_set():
+            if self._is_built.is_set():
+                at = now_ms()
+                self._readings.append(sampler.sample(self._pid) if is_full else sampler.clock())
+                self._times_ms.append(at)
+            self._over.wait(each_s)
+
+    def _series(self) -> Telemetry:
+        return series_of(self._times_ms, [dict(one) for one in self._readings])
+
+    def _note_others(self) -> None:
+        """Keep the processes on the GPU that are not ours, as `GpuWatch` tells them."""
+        if self._sampler is None:
+            return
+        listed = self._sampler.processes()
+        own = own_pids()
+        is_seen = any(one.pid in own for one in listed)
+        for one in listed:
+            if one.pid not in own and (is_seen or one.pid in self._before):
+                self._others[one.pid] = one
+
+    def _say_beside(self) -> None:
+        self.notices.append(
+            Notice(
+                code="I-SAMPLED-BESIDE",
+                message="the GPU was sampled during the timed loop itself, since trtexec repeats "
+                "nothing; and its power at rest is not known",
+                evidence={"interval_ms": self._rule.interval_ms},
+                level="info",
+            )
+        )
+
+    def _missing(self, why: str) -> None:
+        if self._rule.depth == "full":
+            self.notices.append(
+                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
+            )

@@ -1,0 +1,94 @@
+"""The GPU while a trtexec works: stand-ins for it and for NVML."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import msgspec
+import pytest
+
+from enginescope.analysis.energy import energy_of
+from enginescope.backends.trtexec.gpu_beside import GpuBeside
+from enginescope.model.job import StopRule
+from enginescope.model.telemetry_rule import TelemetryRule
+from enginescope.probe import nvml
+from enginescope.probe.nvml import probe_devices
+from enginescope.stats.clock_around import clock_around
+from tests.backends.trtexec.jobs import codes, job, measured, workload
+from tests.fakes import nvml_scenarios
+
+FULL = TelemetryRule(depth="full", interval_ms=20)
+
+
+@pytest.fixture
+def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_TRTEXEC_TAKES_TIME", "1")
+    nvml_scenarios.use(monkeypatch, "h200")
+    place = nvml_scenarios.FOLDER / "pynvml.py"
+    spec = importlib.util.spec_from_file_location("pynvml", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(nvml, "probe_devices", probe_devices)
+
+
+def timed(engine, rule: TelemetryRule, **options: str):
+    one = job(engine, options=options, workload=workload(stop=StopRule(duration_ms=500)))
+    return measured(msgspec.structs.replace(one, telemetry=rule))
+
+
+def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
+    found = timed(engine, FULL)
+    gpu = found.gpu
+    assert gpu is not None
+    span = gpu.span("load")
+    assert span == msgspec.structs.replace(gpu.span("timed"), kind="load")
+    assert gpu.requests == len(found.samples[0])
+    assert span.duration_ms == pytest.approx(found.wall_ms, rel=0.01)
+    assert gpu.series is not None
+    inside = gpu.series.between(span.from_ms, span.to_ms)
+    assert inside.time_ms.size >= 5
+    assert {"sm_clock_mhz", "power_w"} <= {one.name for one in inside.channels}
+    energy = energy_of(gpu)
+    assert energy is not None
+    assert energy.joules > 0
+    assert energy.idle_w is None
+    assert "I-SAMPLED-BESIDE" in codes(found)
+    assert "W-NO-TELEMETRY" not in codes(found)
+
+
+def test_usually_only_the_clock_is_read(tool, engine, nvml_stand_in) -> None:
+    found = timed(engine, TelemetryRule())
+    assert found.gpu is not None
+    assert found.gpu.series is None
+    assert clock_around(found.gpu.timed) is not None
+    assert "power_w" not in {one.name for one in found.gpu.timed.channels}
+    assert "I-SAMPLED-BESIDE" not in codes(found)
+    assert timed(engine, TelemetryRule(depth="off")).gpu is None
+
+
+def test_the_device_is_that_of_trtexec(tool, engine, nvml_stand_in) -> None:
+    found = timed(engine, FULL, device="7")
+    assert found.gpu is None
+    assert "W-NO-TELEMETRY" in codes(found)
+
+
+def test_a_machine_without_a_gpu_to_ask(tool, engine) -> None:
+    found = timed(engine, FULL)
+    assert found.gpu is None
+    assert "W-NO-TELEMETRY" in codes(found)
+    assert "W-NO-TELEMETRY" not in codes(timed(engine, TelemetryRule()))
+
+
+def test_nothing_is_read_before_the_engine_is_there(nvml_stand_in) -> None:
+    with GpuBeside(FULL, "0") as beside:
+        beside.started(1)
+        beside.take("[I] Start parsing network model.\n")
+        assert not beside._is_built.wait(0.1)
+        assert beside._readings == []
+        beside.take("[I] Engine built in 2.25 sec.\n")
+    assert beside.result() is None
+    assert [one.code for one in beside.notices] == ["W-NO-TELEMETRY"]
