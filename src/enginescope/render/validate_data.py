@@ -11,6 +11,7 @@ from enginescope.analysis.error_histogram import HISTOGRAM_EDGES
 from enginescope.analysis.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.ulp_distance import ULP_EDGES
 from enginescope.analysis.validation import ValidatedSide, Validation
+from enginescope.render.bisect_data import bisect_data
 
 
 def output_diff_json(found: Validation) -> bytes:
@@ -58,6 +59,7 @@ def _side(one: ValidatedSide) -> dict[str, Any]:
         "failure": one.failure,
         "binding_differences": one.bindings,
         "worst": _sample(diff.worst) if diff and diff.worst else None,
+        **({"bisect": bisect_data(one.inside)} if one.inside else {}),
         "outputs": [_output(each) for each in diff.outputs] if diff else [],
     }
 

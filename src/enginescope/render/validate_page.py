@@ -12,6 +12,7 @@ from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 from enginescope.render.answer_panels import Panels, WorstAnswer, panels_of
+from enginescope.render.bisect_section import InsideSection, inside_section
 from enginescope.render.charts.answer_errors import (
     channel_errors,
     error_histogram,
@@ -58,6 +59,7 @@ class SideSection(Record, frozen=True, kw_only=True):
     panels: tuple[Panels, ...]
     notices: tuple[Notice, ...]
     undrawn: int
+    inside: InsideSection | None
 
 
 def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
@@ -74,6 +76,7 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
     if len(found.samples) <= _MOST_CARRIED:
         files["per_sample_diff.json"] = per_sample_json(found).decode()
     charts = [chart for one in sides for chart in one.charts]
+    charts += [chart for one in sides if one.inside for chart in one.inside.charts]
     parts = scripts()
     data = {
         "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
@@ -144,6 +147,7 @@ def _section(
         panels=tuple(one for one in panels if one is not None),
         notices=tuple(notice for one in outputs for notice in one.notices),
         undrawn=len(outputs) - len(drawn),
+        inside=inside_section(side.inside, f"s{at}") if side.inside else None,
     )
 
 

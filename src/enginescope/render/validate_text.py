@@ -7,6 +7,7 @@ from rich.text import Text
 
 from enginescope.analysis.output_diff import OutputDiff
 from enginescope.analysis.validation import ValidatedSide, Validation
+from enginescope.render.bisect_text import bisect_lines
 from enginescope.render.phrases import shorten
 from enginescope.render.text import label_row, notice_lines, table
 from enginescope.render.validate_phrases import (
@@ -69,7 +70,10 @@ def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableTyp
     worst = worst_text(side.diff) if side.diff.samples and not alone_sample(side) else None
     lines += [label_row("worst", worst)] if worst else []
     notices = [notice for one in side.diff.outputs for notice in one.notices]
-    return [*lines, *notice_lines(notices)]
+    lines += notice_lines(notices)
+    if side.inside is None:
+        return lines
+    return [*lines, *([] if notices else [Text()]), *bisect_lines(side.inside, width=width)]
 
 
 def alone_sample(side: ValidatedSide) -> bool:

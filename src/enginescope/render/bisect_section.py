@@ -1,0 +1,64 @@
+"""Where an error starts, as a part of a side's section on the page."""
+
+from __future__ import annotations
+
+from enginescope.analysis.error_growth import Bisected
+from enginescope.analysis.growth_rows import telling_steps
+from enginescope.core.record import Record
+from enginescope.model.notice import Notice
+from enginescope.render.bisect_phrases import (
+    also_text,
+    growth_row,
+    not_finite_text,
+    scope_text,
+    start_text,
+    why_text,
+)
+from enginescope.render.charts.error_growth import error_growth
+from enginescope.render.charts.spec import Chart
+from enginescope.render.figures import Figures
+
+
+class InsideSection(Record, frozen=True, kw_only=True):
+    """What the page says of the inside of a side."""
+
+    start: str
+    facts: tuple[tuple[str, str], ...]
+    table: Figures
+    charts: tuple[Chart, ...]
+    notices: tuple[Notice, ...]
+
+
+def inside_section(found: Bisected, key: str) -> InsideSection:
+    """Return the section; `key` sets its charts' names apart from other sides'."""
+    told = (
+        ("Why", why_text(found)),
+        ("NaN and infinities", not_finite_text(found)),
+        ("Also over the limits", also_text(found)),
+        ("Looked at", scope_text(found)),
+        ("Samples", "; ".join(found.samples)),
+        ("Limits", f"those of {found.tolerance}, for every tensor"),
+    )
+    chart = error_growth(found, f"{key}-growth")
+    steps = telling_steps(found)
+    rows = tuple(growth_row(one, found) for one in steps)
+    return InsideSection(
+        start=start_text(found),
+        facts=tuple((name, text) for name, text in told if text),
+        table=Figures(
+            caption="The start, what leads to it and what follows, and the outputs",
+            headers=(
+                "Tensor",
+                "Operator",
+                "",
+                "RMSE ÷ spread",
+                "Its inputs'",
+                "Its own",
+                "Largest |reference|",
+            ),
+            rows=rows,
+            numbers=(3, 4, 5, 6),
+        ),
+        charts=(chart,) if chart else (),
+        notices=found.notices,
+    )
