@@ -21,7 +21,7 @@ $(VENV)/.run: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) --editable '.[plots,frames,xlsx,gpu,convert]' --group dev
+	$(PIP) --editable '.[plots,frames,xlsx,gpu,postgres,storage,serve,convert]' --group dev
 	@touch $@
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report
@@ -66,6 +66,9 @@ bench-explore: $(VENV)/.run ## Show what large plans cost, beside the limits and
 
 bench-validate: $(VENV)/.dev ## Show what comparing the answers to 5,000 pictures takes
 	$(BIN)/python benchmarks/validate.py $(VALIDATE_ARGS)
+
+bench-store: $(VENV)/.run ## Show how long listing 10,000 stored runs takes
+	$(BIN)/python benchmarks/store.py $(STORE_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

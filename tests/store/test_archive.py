@@ -12,7 +12,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
-from enginescope.store import archive
+from enginescope.store import run_folder
 from enginescope.store.archive import Store, load_path
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
@@ -142,7 +142,7 @@ def test_a_half_written_run_is_not_seen(store, monkeypatch) -> None:
     def die(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(archive, "write_run", die)
+    monkeypatch.setattr(run_folder, "write_run", die)
     with pytest.raises(StoreError, match="disk full"):
         store.save(a_run())
     assert list(store.runs_folder.iterdir()) == []
@@ -229,9 +229,9 @@ def test_a_newer_schema_names_both_versions(store) -> None:
 
 
 def test_a_run_deleted_while_it_is_read(store, monkeypatch) -> None:
-    folder = store.save(a_run(id="abc"))
+    store.save(a_run(id="abc"))
     Store(store.path).delete("abc")
-    monkeypatch.setattr(store, "folder_of", lambda _: folder)
+    monkeypatch.setattr(store._shelf, "has", lambda _: True)
     with pytest.raises(StoreError, match="run abc: it was deleted while it was read"):
         store.load("abc")
 
@@ -301,10 +301,10 @@ def test_a_writer_that_is_killed_leaves_no_run(store) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from enginescope.store import archive\n"
+        "from enginescope.store import archive, folder_shelf\n"
         "from tests.store.stored_runs import a_run\n"
         "def die(*_, **__): os._exit(9)\n"
-        "archive.Store._place = die\n"
+        "folder_shelf.FolderShelf.place = die\n"
         "archive.Store(Path(sys.argv[1])).save(a_run(id='def'))\n"
     )
     killed = subprocess.run(

@@ -10,11 +10,14 @@ import sqlalchemy as sa
 
 import enginescope.store
 from enginescope.core.errors import StoreError
+from enginescope.store import database as database_module
 from enginescope.store import index as module
-from enginescope.store.index import FILE, HEAD, Index
+from enginescope.store.index import Index
 from enginescope.store.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.migrations import HEAD
 from enginescope.store.row import Filter, row_of
 from enginescope.store.schema import METADATA, RUNS
+from enginescope.store.sqlite_file import FILE
 from tests.store.stored_runs import a_run
 
 
@@ -34,7 +37,7 @@ def change(folder: Path, *statements: str) -> None:
 
 
 def test_the_migrations_make_the_tables_of_the_schema(index) -> None:
-    inspector = sa.inspect(index._engine)
+    inspector = sa.inspect(index._database._engine)
     for table in METADATA.sorted_tables:
         made = {
             column["name"]: (str(column["type"]), column["nullable"], column["primary_key"] > 0)
@@ -61,7 +64,7 @@ def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
     index.put([row_of(a_run())])
-    with index._write() as connection:
+    with index._database.write() as connection:
         connection.execute(RUNS.delete())
         assert len(index.rows()) == 1
     assert index.rows() == ()
@@ -69,7 +72,7 @@ def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
 
 def test_preparing_twice_changes_nothing(index, monkeypatch) -> None:
     index.put([row_of(a_run())])
-    monkeypatch.setattr(module, "upgrade", None)  # and does not ask Alembic
+    monkeypatch.setattr(database_module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
 
@@ -199,7 +202,8 @@ def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     assert index.rows() == ()
     # the same again, as a later version will find the one of today
     index.put([row_of(a_run())])
-    monkeypatch.setattr(module, "HEAD", "0002")
+    monkeypatch.setattr(module, "HEAD", "0003")
+    monkeypatch.setattr(database_module, "HEAD", "0003")
     index.prepare()
     assert index.rows() == ()
 
@@ -214,9 +218,9 @@ def test_set_aside(index, tmp_path) -> None:
 
 
 def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(module, "_BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
     other = Index.in_folder(tmp_path)
-    with index._write(), pytest.raises(StoreError, match="locked") as caught:
+    with index._database.write(), pytest.raises(StoreError, match="locked") as caught:
         other.put([row_of(a_run())])
     assert not isinstance(caught.value, DamagedIndexError)
 
@@ -237,7 +241,7 @@ def test_where_no_file_can_be(tmp_path) -> None:
 
 def test_another_database_by_url(tmp_path, monkeypatch) -> None:
     index = Index(f"sqlite:///{tmp_path / 'other.db'}")
-    index._file = None  # as for a server: no file to lock, make aside or move
+    index._database.file = None  # as for a server: no file to lock, make aside or move
     index.prepare()
     index.prepare()
     index.put([row_of(a_run(tags=("a",)))])

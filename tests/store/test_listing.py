@@ -6,18 +6,21 @@ import sqlite3
 import pytest
 
 from enginescope.core.errors import StoreError
+from enginescope.store import database as database_module
 from enginescope.store import index as index_module
-from enginescope.store import listing as listing_module
+from enginescope.store import quick_rows as quick_module
+from enginescope.store import scan as scan_module
 from enginescope.store.archive import Store
-from enginescope.store.index import FILE
 from enginescope.store.listing import Listing
 from enginescope.store.row import Filter
+from enginescope.store.sqlite_file import FILE
 from tests.store.stored_runs import DAMAGE, a_run
 
 
 @pytest.fixture
 def impatient(monkeypatch) -> None:
-    monkeypatch.setattr(index_module, "_BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(quick_module, "_BUSY_TIMEOUT_S", 0.05)
 
 
 @pytest.fixture
@@ -91,14 +94,14 @@ def test_a_broken_run_is_named_once(store) -> None:
 def test_a_tag_given_while_the_run_is_taken_up_stays(store, monkeypatch) -> None:
     store.save(a_run(id="aaa"))
     (store.path / FILE).unlink()
-    scan = listing_module.scan
+    scan = scan_module.scan
 
     def scan_then_tag(*arguments):
         found = scan(*arguments)
         Store(store.path).tag("aaa", "new")
         return found
 
-    monkeypatch.setattr(listing_module, "scan", scan_then_tag)
+    monkeypatch.setattr(scan_module, "scan", scan_then_tag)
     store.rows()
     monkeypatch.undo()
     assert ids(store, tag="new") == ["aaa"]

@@ -6,7 +6,8 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.store import scan as module
-from enginescope.store.scan import PART, read_named, run_names, scan
+from enginescope.store.run_names import PART, run_names
+from enginescope.store.scan import read_named, scan
 from tests.store.stored_runs import DAMAGE, a_run
 
 

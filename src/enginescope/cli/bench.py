@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +32,9 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.telemetry_options import telemetry_options, with_telemetry
-from enginescope.core.errors import StoreError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.model.job import StopRule, WarmUp, Workload
+from enginescope.store.location import without_password
 
 if TYPE_CHECKING:
     from enginescope.model.job import Job
@@ -250,7 +250,7 @@ def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
 
 
 def command_line() -> str:
-    """Return the command line as it was typed, for repeating it.
+    """Return the command line as it was typed, for repeating it; without passwords.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def command_line() -> str:
     except UnicodeEncodeError as error:
         what = f"the command line {typed!a}"
         raise UsageError(what, why="it is not UTF-8", hint="rename the file") from error
-    return typed
+    return without_password(typed)
 
 
 def writable(store: Store) -> Store:
@@ -274,16 +274,8 @@ def writable(store: Store) -> Store:
     StoreError
         Its folder cannot be made or written.
     """
-    try:
-        store.runs_folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=store.runs_folder):
-            return store
-    except OSError as error:
-        raise StoreError(
-            f"cannot write to the store {store.path}",
-            why=error.strerror or str(error),
-            hint="--store DIR, or set ENGINESCOPE_HOME",
-        ) from error
+    store.check_writable()
+    return store
 
 
 def usual_backend(model: Path) -> str:

@@ -131,13 +131,31 @@ SIZE = Parsed("SIZE", parse_memory)
 NAME = Parsed("TEXT", parse_name)
 
 
+class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
+    """A folder, or the URL of a database."""
+
+    name = "DIR|URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path, or a `DatabaseUrl`, which shows no password."""
+        from enginescope.store.location import DatabaseUrl, parse_place
+
+        try:
+            place = parse_place(value) if isinstance(value, str) else value
+        except UsageError as error:
+            return self.fail(f"{error}; {error.hint}", param, ctx)
+        if isinstance(place, DatabaseUrl):
+            return place
+        return click.Path(file_okay=False, path_type=Path).convert(place, param, ctx)
+
+
 def store_option(function: F) -> F:
     """Add ``--store``."""
     return click.option(
         "--store",
         "store_folder",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Folder of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
+        type=PlaceOfStore(),
+        help="Folder or database of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
     )(function)
 
 

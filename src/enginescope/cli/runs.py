@@ -197,12 +197,14 @@ def _say_notices(store: Store) -> None:
 
 
 def _check_outcome(outcome: str | None) -> None:
+    if outcome is None:
+        return
     from enginescope.core.errors import UsageError
     from enginescope.core.suggest import did_you_mean
     from enginescope.model.run import OutcomeKind
 
     known = [one.value for one in OutcomeKind]
-    if outcome is not None and outcome not in known:
+    if outcome not in known:
         raise UsageError(f"there is no outcome {outcome!r}", hint=did_you_mean(outcome, known))
 
 
@@ -214,12 +216,12 @@ def _tell_tags(run: Run, *, as_json: bool) -> None:
 
 
 def _print_table(rows: tuple[RunRow, ...]) -> None:
-    from enginescope.render.text import show, table
+    from enginescope.render.text_table import shown_text, table
 
     headers = ("run", "made", "model", "backend", "outcome", "median ms", "tags")
     model_width, backend_width = _name_widths(rows, shutil.get_terminal_size().columns)
     cells = [_cells(row, model_width, backend_width) for row in rows]
-    show(table(headers, cells, right=("median ms",)))
+    print(shown_text(table(headers, cells, right=("median ms",))), end="")
 
 
 def _name_widths(rows: tuple[RunRow, ...], columns: int) -> tuple[int, int]:
@@ -234,7 +236,7 @@ def _name_widths(rows: tuple[RunRow, ...], columns: int) -> tuple[int, int]:
 
 def _cells(row: RunRow, model_width: int, backend_width: int) -> tuple[str, ...]:
     from enginescope.core.units import format_significant
-    from enginescope.render.phrases import shorten
+    from enginescope.render.shortened import shorten
 
     return (
         row.id[:_SHORT_ID],

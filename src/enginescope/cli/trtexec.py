@@ -201,9 +201,10 @@ def _installed(arguments: tuple[str, ...]) -> Version | None:
 
 def _store(settings: Settings) -> Store:
     from enginescope.store.archive import Store
+    from enginescope.store.location import parse_place
 
     given = settings.arguments.store
-    return writable(Store(Path(given) if given else None))
+    return writable(Store(parse_place(given) if given else None))
 
 
 def _job(settings: Settings) -> Job:

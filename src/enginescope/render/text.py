@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import shlex
 from collections.abc import Sequence
-from io import StringIO
 from typing import TextIO
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -33,6 +30,9 @@ from enginescope.render.phrases import (
     shorten,
     support_text,
 )
+from enginescope.render.text_table import as_text as as_text
+from enginescope.render.text_table import shown_text
+from enginescope.render.text_table import table as table
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_COLUMNS = 32
@@ -86,63 +86,14 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
 
 
-def table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()
-) -> RenderableType:
-    """Return a table without vertical lines.
-
-    Parameters
-    ----------
-    headers : sequence of str
-    rows : sequence of sequence of str
-        As many cells each as there are headers.
-    right : sequence of str
-        Headers whose columns are set flush right: numbers.
-    """
-    made = Table(
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        header_style="bold",
-        show_edge=False,
-    )
-    for header in headers:
-        flush = header in right
-        made.add_column(
-            header, justify="right" if flush else "left", no_wrap=flush, overflow="fold"
-        )
-    for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
-
-
 def sentence(text: str) -> RenderableType:
     """Return a line of words that breaks between them."""
     return Text(text)
 
 
-def as_text(renderable: RenderableType, *, width: int = 80, color: bool = False) -> str:
-    """Return a renderable as text, lines without trailing blanks."""
-    stream = StringIO()
-    console = Console(
-        file=stream,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
-    console.print(renderable)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
-
-
 def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
     """Print a renderable; colour only on a terminal, and not with ``NO_COLOR``."""
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)
-    color = console.is_terminal and not os.environ.get("NO_COLOR")
-    print(as_text(renderable, width=console.width, color=color), end="", file=stream)
+    print(shown_text(renderable, stream), end="", file=stream)
 
 
 def _title(run: Run, width: int) -> Text:

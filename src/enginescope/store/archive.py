@@ -2,59 +2,81 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from enginescope.core.errors import StoreError
 from enginescope.core.suggest import closest
 from enginescope.model.notice import Notice
-from enginescope.model.run import Run
-from enginescope.store.listing import Listing, ReindexReport
-from enginescope.store.location import store_folder
-from enginescope.store.lock import locked
+from enginescope.store.folder_shelf import FolderShelf
+from enginescope.store.location import DatabaseUrl, StorePlace, store_folder, store_place
 from enginescope.store.row import Filter, RunRow
-from enginescope.store.run_folder import DOCUMENT, artifact_paths, read_run, rewrite, write_run
 from enginescope.store.run_name import check_id, check_tag, is_id, is_tag, steps_back
-from enginescope.store.scan import DELETED, PART, read_named, run_names
-from enginescope.store.zip_file import pack, unpack
 
+if TYPE_CHECKING:
+    from enginescope.model.run import Run
+    from enginescope.store.scan import ReindexReport
+    from enginescope.store.shelf import Shelf
+
+#: A run's own file.
+_DOCUMENT = "run.json"
 _SHOWN = 8
 
 
+class _Found(NamedTuple):
+    """What a name means: a run of the store, or a run's folder elsewhere."""
+
+    run_id: str | None
+    folder: Path | None
+
+
 class Store:
-    """Runs in ``<path>/runs/<id>/``.
+    """Runs in ``<path>/runs/<id>/``, or in a database.
 
     Parameters
     ----------
-    path : Path, optional
+    place : Path or DatabaseUrl, optional
         Else ``$ENGINESCOPE_HOME``, else the platform's data folder. Made when first written to.
     index_url : str, optional
-        SQLAlchemy's URL of the index; else a SQLite file in the store.
+        SQLAlchemy's URL of a folder's index; else a SQLite file in the folder.
     """
 
-    def __init__(self, path: Path | None = None, *, index_url: str | None = None) -> None:
-        self.path = store_folder(path)
-        self._listing = Listing(self.path, index_url)
+    def __init__(self, place: StorePlace | None = None, *, index_url: str | None = None) -> None:
+        self.place = store_place(place)
+        #: Of this machine: engines, samples, noise floors; the runs too, unless in a database.
+        self.path = store_folder(self.place)
+        self._shelf: Shelf
+        if isinstance(self.place, DatabaseUrl):
+            from enginescope.store.database_shelf import DatabaseShelf
+
+            self._shelf = DatabaseShelf(self.place, self.path)
+        else:
+            self._shelf = FolderShelf(self.path, index_url)
 
     @property
     def runs_folder(self) -> Path:
-        """Where the runs are."""
+        """Where the runs of a folder are."""
         return self.path / "runs"
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What was wrong with the index and with runs so far: skipped, mended, set aside."""
-        return self._listing.notices
+        return self._shelf.notices
 
-    def save(self, run: Run, *, tags: Iterable[str] = (), files_from: Path | None = None) -> Path:
-        """Write `run` and copies of its artefacts, and return its folder.
+    def check_writable(self) -> None:
+        """Raise `StoreError` unless a run can be kept: better known before measuring than after."""
+        self._shelf.check_writable()
 
-        A reader sees the whole run or none: it is written beside its place and renamed. Neither a
-        tag that cannot be one nor a broken index loses the run: notices say so.
+    def save(
+        self, run: Run, *, tags: Iterable[str] = (), files_from: Path | None = None
+    ) -> Path | None:
+        """Write `run` and copies of its artefacts, and return its folder, if it has one.
+
+        A reader sees the whole run or none. Neither a tag that cannot be one nor a broken index
+        loses the run: notices say so.
 
         Parameters
         ----------
@@ -66,16 +88,17 @@ class Store:
         StoreError
             The store cannot be written, has a run of that id, or the id cannot be one.
         """
+        from enginescope.store.run_folder import write_run
+
         check_id(run.id)
         run = _tagged(run, tags)
-        part = self._new_folder(PART)
-        try:
-            stored = write_run(run, part, files_from=files_from)
-            return self._place(stored, part)
-        except OSError as error:
-            raise StoreError(f"cannot store run {run.id} in {self.path}", why=str(error)) from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+        with self._shelf.new_part() as part:
+            try:
+                stored = write_run(run, part, files_from=files_from)
+            except OSError as error:
+                what = f"cannot store run {run.id} in {self._shelf}"
+                raise StoreError(what, why=str(error)) from error
+            return self._shelf.place(stored, part)
 
     def load(self, name: str) -> Run:
         """Return a run by the beginning of its id, a tag, ``latest``, ``latest~2``, or a folder.
@@ -90,20 +113,19 @@ class Store:
         FormatError
             It is damaged.
         """
-        folder = self.folder_of(name)
-        return read_named(folder) if folder.parent == self.runs_folder else read_run(folder)
+        found = self._find(name)
+        if found.run_id is not None:
+            return self._shelf.read(found.run_id)
+        from enginescope.store.run_folder import read_run
+
+        return read_run(self._folder(found))
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder of the run that `name` means, damaged or not; see `load`."""
-        back = steps_back(name)
-        if back is not None:
-            return self._latest(name, back)
-        if is_id(name) and (self.runs_folder / name).is_dir():
-            return self.runs_folder / name
-        tagged = self.rows(tag=name, limit=1) if is_tag(name) else ()
-        if tagged:
-            return self.runs_folder / tagged[0].id
-        return self._by_prefix(name) or self._by_path(name)
+        """Return a folder with all files of the run that `name` means, damaged or not; see `load`.
+
+        Of a run in a database it is a copy.
+        """
+        return self._folder(self._find(name))
 
     def id_of(self, name: str) -> str:
         """Return the id of the run of this store that `name` means; see `load`.
@@ -113,13 +135,15 @@ class Store:
         StoreError
             There is none, or it lies elsewhere.
         """
-        folder = self.folder_of(name)
-        if folder.parent != self.runs_folder:
-            raise StoreError(f"run {name}", why=f"it is not in the store {self.path}")
-        return folder.name
+        run_id = self._find(name).run_id
+        if run_id is None:
+            raise StoreError(f"run {name}", why=f"it is not in the store {self._shelf}")
+        return run_id
 
     def artifact_paths(self, name: str) -> tuple[Path, ...]:
         """Return where the files stored with a run are."""
+        from enginescope.store.run_folder import artifact_paths
+
         folder = self.folder_of(name)
         return artifact_paths(self.load(name), folder)
 
@@ -136,8 +160,13 @@ class Store:
 
         Broken runs are skipped and named in `notices`.
         """
-        wanted = Filter(tag=tag, model=model, backend=backend, outcome=outcome, limit=limit)
-        return self._listing.rows(wanted)
+        return self.select(
+            Filter(tag=tag, model=model, backend=backend, outcome=outcome, limit=limit)
+        )
+
+    def select(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the runs that fit, the newest first, as `rows` does."""
+        return self._shelf.rows(wanted)
 
     def tag(self, name: str, *tags: str) -> Run:
         """Add tags to a run.
@@ -149,31 +178,26 @@ class Store:
         """
         for one in tags:
             check_tag(one)
-        return self._retag(self.id_of(name), add=tags)
+        return self._shelf.retag(self.id_of(name), add=tags)
 
     def untag(self, name: str, *tags: str) -> Run:
         """Take tags off a run; one it does not have is no error."""
-        return self._retag(self.id_of(name), drop=tags)
+        return self._shelf.retag(self.id_of(name), drop=tags)
 
     def id_to_delete(self, name: str) -> str:
         """Return what `delete` would delete: a run, damaged or not, or an unfinished save."""
-        return name if name in run_names(self.runs_folder, PART) else self.id_of(name)
+        return name if name in self._shelf.unfinished() else self.id_of(name)
 
     def delete(self, name: str) -> str:
         """Delete a run, damaged or unfinished too, and return its id."""
         run_id = self.id_to_delete(name)
-        # renamed first, so that nobody reads half a run
-        doomed = self.runs_folder / f"{DELETED}{secrets.token_hex(4)}"
-        try:
-            (self.runs_folder / run_id).rename(doomed)
-        except OSError as error:
-            raise StoreError(f"cannot delete run {run_id}", why=error.strerror) from error
-        shutil.rmtree(doomed, ignore_errors=True)
-        self._listing.remove(run_id)
+        self._shelf.delete(run_id)
         return run_id
 
     def export(self, name: str, destination: Path) -> Path:
         """Write a run's folder as a zip file and return its path, which ends in ``.zip``."""
+        from enginescope.store.zip_file import pack
+
         return pack(self.folder_of(name), destination)
 
     def import_zip(self, file: Path) -> Run:
@@ -186,53 +210,49 @@ class Store:
         StoreError
             The store has a run of that id, or cannot be written.
         """
-        part = self._new_folder(PART)
-        try:
+        from enginescope.store.run_folder import read_run
+        from enginescope.store.zip_file import unpack
+
+        with self._shelf.new_part() as part:
             unpack(file, part)
             run = read_run(part, source=str(file))
             check_id(run.id)
-            self._place(run, part)
+            self._shelf.place(run, part)
             return run
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
 
     def reindex(self) -> ReindexReport:
-        """Make the index again from the folders; damaged runs are named and left out."""
-        for name in run_names(self.runs_folder, DELETED):  # left by a delete that was cut off
-            shutil.rmtree(self.runs_folder / name, ignore_errors=True)
-        with locked(self.path, "runs"):
-            return self._listing.rebuild()
+        """Make the index again from the runs; damaged runs are named and left out."""
+        return self._shelf.reindex()
 
-    def _new_folder(self, prefix: str) -> Path:
-        folder = self.runs_folder / f"{prefix}{secrets.token_hex(6)}"
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise StoreError(f"cannot write to the store {self.path}", why=str(error)) from error
-        return folder
+    def _folder(self, found: _Found) -> Path:
+        if found.folder is not None:
+            return found.folder
+        return self._shelf.folder(found.run_id or "")
 
-    def _place(self, run: Run, part: Path) -> Path:
-        folder = self.runs_folder / run.id
-        try:
-            part.rename(folder)
-        except OSError as error:
-            reason = "there is a run of that id" if folder.exists() else str(error)
-            raise StoreError(f"cannot store run {run.id} in {self.path}", why=reason) from error
-        self._listing.add(run)
-        return folder
+    def _find(self, name: str) -> _Found:
+        back = steps_back(name)
+        if back is not None:
+            return _Found(self._latest(name, back), None)
+        if is_id(name) and self._shelf.has(name):
+            return _Found(name, None)
+        tagged = self.rows(tag=name, limit=1) if is_tag(name) else ()
+        if tagged:
+            return _Found(tagged[0].id, None)
+        by_prefix = self._by_prefix(name)
+        return _Found(by_prefix, None) if by_prefix else self._by_path(name)
 
-    def _latest(self, name: str, back: int) -> Path:
+    def _latest(self, name: str, back: int) -> str:
         rows = self.rows(limit=back + 1)
         if len(rows) <= back:
             raise StoreError(
                 f"run {name!r}",
-                why=f"the store {self.path} has {len(rows)} runs",
+                why=f"the store {self._shelf} has {len(rows)} runs",
                 hint="enginescope bench MODEL.onnx, or enginescope import PATH",
             )
-        return self.runs_folder / rows[back].id
+        return rows[back].id
 
-    def _by_prefix(self, name: str) -> Path | None:
-        fitting = [one for one in run_names(self.runs_folder) if name and one.startswith(name)]
+    def _by_prefix(self, name: str) -> str | None:
+        fitting = [one for one in self._shelf.names() if name and one.startswith(name)]
         if len(fitting) > 1:
             more = ", …" if len(fitting) > _SHOWN else ""
             raise StoreError(
@@ -240,29 +260,20 @@ class Store:
                 why=f"{len(fitting)} runs begin so: {', '.join(fitting[:_SHOWN])}{more}",
                 hint="give more of the id",
             )
-        return self.runs_folder / fitting[0] if fitting else None
+        return fitting[0] if fitting else None
 
-    def _by_path(self, name: str) -> Path:
+    def _by_path(self, name: str) -> _Found:
         folder = _folder_in(Path(name))
-        if not name or not (folder / DOCUMENT).is_file():
+        if not name or not (folder / _DOCUMENT).is_file():
             raise self._unknown(name)
-        return folder.resolve()
-
-    def _retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
-        folder = self.runs_folder / run_id
-        dropped = set(drop)
-        with locked(self.path, "runs"):  # two that read before either writes would lose a tag
-            old = read_named(folder).tags
-            tags = tuple(one for one in dict.fromkeys((*old, *add)) if one not in dropped)
-            run = rewrite(folder, tags=tags)
-            self._listing.put(run)
-        return run
+        resolved = folder.resolve()
+        return _Found(self._shelf.id_at(resolved), resolved)
 
     def _unknown(self, name: str) -> StoreError:
         tags = {tag for row in self.rows() for tag in row.tags}
-        near = closest(name, {one[: len(name)] for one in run_names(self.runs_folder)} | tags)
+        near = closest(name, {one[: len(name)] for one in self._shelf.names()} | tags)
         hint = f"did you mean {near}?" if near else "enginescope runs lists them"
-        return StoreError(f"run {name!r}", why=f"there is none in {self.path}", hint=hint)
+        return StoreError(f"run {name!r}", why=f"there is none in {self._shelf}", hint=hint)
 
 
 def load_path(path: Path) -> Run:
@@ -275,11 +286,13 @@ def load_path(path: Path) -> Run:
     StoreError
         It was written by a newer enginescope.
     """
+    from enginescope.store.run_folder import read_run
+
     return read_run(_folder_in(path))
 
 
 def _folder_in(path: Path) -> Path:
-    return path.parent if path.name == DOCUMENT else path
+    return path.parent if path.name == _DOCUMENT else path
 
 
 def _tagged(run: Run, tags: Iterable[str]) -> Run:

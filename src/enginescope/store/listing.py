@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from enginescope.core.errors import StoreError
-from enginescope.core.record import Record
 from enginescope.model.notice import Notice
-from enginescope.model.run import Run
 from enginescope.store.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.quick_rows import quick_rows
 from enginescope.store.row import Filter, RunRow, row_of, select
-from enginescope.store.run_folder import size_of
-from enginescope.store.scan import PART, Broken, run_names, scan
+from enginescope.store.run_names import PART, run_names
+from enginescope.store.sqlite_file import FILE
 
 if TYPE_CHECKING:
+    from enginescope.model.run import Run
     from enginescope.store.index import Index
+    from enginescope.store.scan import Broken, ReindexReport, Scan
 
 T = TypeVar("T")
 
 #: Its presence says that a change did not reach the index.
 _STALE = "index.stale"
-
-
-class ReindexReport(Record, frozen=True, kw_only=True):
-    """What making the index again has found."""
-
-    indexed: int
-    broken: tuple[Broken, ...] = ()
 
 
 class Listing:
@@ -77,11 +71,15 @@ class Listing:
         names = run_names(self._runs)
         if not names:
             return ()
+        if self._url is None and not (self._store / _STALE).exists():
+            rows = quick_rows(self._store / FILE, names, wanted)
+            if rows is not None:
+                return rows
         try:
             return self._with_index(lambda index: self._mended(index, names).rows(wanted))
         except StoreError as error:
             self._say("W-INDEX", f"The index cannot be used ({error}); the folders were read.")
-            found = scan(self._runs, names)
+            found = self._scan(names)
             self._name_broken(found.broken)
             return select(list(found.rows), wanted)
 
@@ -95,7 +93,9 @@ class Listing:
         StoreError
             The index cannot be written.
         """
-        found = scan(self._runs, run_names(self._runs))
+        from enginescope.store.scan import Broken, ReindexReport
+
+        found = self._scan(run_names(self._runs))
         unfinished = tuple(
             Broken(name=name, reason="a save that was cut off, or is still going on")
             for name in run_names(self._runs, PART)
@@ -114,7 +114,14 @@ class Listing:
 
         return Index(self._url) if self._url else Index.in_folder(self._store)
 
+    def _scan(self, names: Iterable[str]) -> Scan:
+        from enginescope.store import scan
+
+        return scan.scan(self._runs, names)
+
     def _row(self, run: Run) -> RunRow:
+        from enginescope.store.run_folder import size_of
+
         return row_of(run, size_bytes=size_of(self._runs / run.id))
 
     def _with_index(self, action: Callable[[Index], T]) -> T:
@@ -136,7 +143,7 @@ class Listing:
         gone = known.difference(names)
         if gone:
             index.remove(gone)
-        found = scan(self._runs, [name for name in names if name not in known])
+        found = self._scan([name for name in names if name not in known])
         if found.rows:
             index.add(found.rows)
         self._name_broken(found.broken)

@@ -3,19 +3,102 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import TypeAlias
 
 from enginescope.core.errors import UsageError
 
 VARIABLE = "ENGINESCOPE_HOME"
+_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.]*)://")
+#: user:password@ and what names a password among the options
+_PASSWORD = re.compile(r"(?<=://)([^:/?#@\s]*):\S*@|((?:password|passfile|sslpassword)=)[^&#\s]*")
+_SCHEMES = ("postgresql+psycopg", "sqlite")
 
 
-def store_folder(explicit: Path | None = None) -> Path:
+class DatabaseUrl:
+    """SQLAlchemy's URL of a store that is a database. Its text and `repr` hide the password.
+
+    Parameters
+    ----------
+    url : str
+        ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``.
+
+    Raises
+    ------
+    UsageError
+        It is of another kind of database.
+    """
+
+    __slots__ = ("secret_url",)
+
+    def __init__(self, url: str) -> None:
+        match = _URL.match(url)
+        scheme = match["scheme"] if match else ""
+        if scheme in ("postgresql", "postgres"):
+            url, scheme = f"{_SCHEMES[0]}{url[len(scheme) :]}", _SCHEMES[0]
+        if scheme not in _SCHEMES:
+            raise UsageError(
+                f"store {without_password(url)}",
+                why="it is no folder and no database that can be a store",
+                hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
+            )
+        self.secret_url = url
+
+    def __str__(self) -> str:
+        """Return the URL without its password."""
+        return without_password(self.secret_url)
+
+    def __repr__(self) -> str:
+        """Return the URL without its password."""
+        return f"DatabaseUrl({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same database, by its URL."""
+        return isinstance(other, DatabaseUrl) and other.secret_url == self.secret_url
+
+    def __hash__(self) -> int:
+        """Return the hash of the URL."""
+        return hash(self.secret_url)
+
+
+#: What can be given as a store.
+StorePlace: TypeAlias = Path | DatabaseUrl
+
+
+def parse_place(text: str) -> StorePlace:
+    """Return a folder's path, or the URL of a database.
+
+    Raises
+    ------
+    UsageError
+        A URL of something that cannot be a store.
+    """
+    return DatabaseUrl(text) if _URL.match(text) else Path(text)
+
+
+def without_password(text: str) -> str:
+    """Return a text, a command line for one, with ``***`` for the passwords in its URLs."""
+    return _PASSWORD.sub(lambda found: f"{found[2]}***" if found[2] else f"{found[1]}:***@", text)
+
+
+def store_place(explicit: StorePlace | None = None) -> StorePlace:
     """Return `explicit`, else ``$ENGINESCOPE_HOME``, else the platform's data folder."""
-    if explicit is not None:
-        return _resolved(explicit)
-    if os.environ.get(VARIABLE):
-        return _resolved(Path(os.environ[VARIABLE]))
+    place = explicit
+    if place is None and os.environ.get(VARIABLE):
+        place = parse_place(os.environ[VARIABLE])
+    if place is None:
+        return _default()
+    return place if isinstance(place, DatabaseUrl) else _resolved(place)
+
+
+def store_folder(explicit: StorePlace | None = None) -> Path:
+    """Return the store's folder; of a database the platform's: for what is of this machine."""
+    place = store_place(explicit)
+    return _default() if isinstance(place, DatabaseUrl) else place
+
+
+def _default() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("enginescope", appauthor=False)).resolve()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import TYPE_CHECKING, overload
 
 from enginescope.core.record import Record
-from enginescope.model.run import Run
+
+if TYPE_CHECKING:
+    from enginescope.model.run import Run
 
 
 class RunRow(Record, frozen=True, kw_only=True):
@@ -58,6 +59,8 @@ class Filter(Record, frozen=True, kw_only=True):
         How the backend's specification begins.
     limit : int or None
         At most so many, the newest.
+    offset : int
+        Without the newest so many.
     """
 
     tag: str | None = None
@@ -65,10 +68,13 @@ class Filter(Record, frozen=True, kw_only=True):
     backend: str | None = None
     outcome: str | None = None
     limit: int | None = None
+    offset: int = 0
 
 
 def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
     """Return the line of a run."""
+    import numpy as np  # listings read rows and never make one
+
     headline = run.headline
     host = run.environment.host
     median_ms = float(np.median(headline.values_ms)) if headline else math.nan
@@ -97,13 +103,25 @@ def select(rows: list[RunRow], wanted: Filter) -> tuple[RunRow, ...]:
     """Return the rows that fit, the newest first, as the index would."""
     fitting = sorted((row for row in rows if _fits(row, wanted)), key=lambda row: row.id)
     fitting.sort(key=lambda row: row.created, reverse=True)
-    return tuple(fitting[: wanted.limit])
+    end = None if wanted.limit is None else wanted.offset + wanted.limit
+    return tuple(fitting[wanted.offset : end])
+
+
+@overload
+def search_key(text: str) -> str: ...
+@overload
+def search_key(text: None) -> None: ...
+def search_key(text: str | None) -> str | None:
+    """Return a name as it is looked for: no database agrees with another on letters' cases."""
+    return None if text is None else text.lower()
 
 
 def _fits(row: RunRow, wanted: Filter) -> bool:
     return (
         (wanted.tag is None or wanted.tag in row.tags)
-        and (wanted.model is None or wanted.model.lower() in row.model.lower())
-        and (wanted.backend is None or row.backend.lower().startswith(wanted.backend.lower()))
+        and (wanted.model is None or search_key(wanted.model) in search_key(row.model))
+        and (
+            wanted.backend is None or search_key(row.backend).startswith(search_key(wanted.backend))
+        )
         and (wanted.outcome is None or wanted.outcome == row.outcome)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,12 @@ def rewrite(folder: Path, **changes: Any) -> Run:
     except OSError as error:
         raise StoreError(f"cannot write {path}", why=error.strerror) from error
     return read_run(folder)
+
+
+def changed_tags(tags: Iterable[str], add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
+    """Return tags with some added at the end and some dropped, each once."""
+    dropped = set(drop)
+    return tuple(one for one in dict.fromkeys((*tags, *add)) if one not in dropped)
 
 
 def size_of(folder: Path) -> int | None:

@@ -11,11 +11,6 @@ from enginescope.model.run import Run
 from enginescope.store.row import RunRow, row_of
 from enginescope.store.run_folder import DOCUMENT, read_run, size_of
 
-#: How a folder is called while a run is written into it.
-PART = ".part-"
-#: How a run's folder is called while it is deleted.
-DELETED = ".deleted-"
-
 
 class Broken(Record, frozen=True, kw_only=True):
     """A run folder that cannot be read, and why."""
@@ -31,27 +26,11 @@ class Scan(Record, frozen=True, kw_only=True):
     broken: tuple[Broken, ...] = ()
 
 
-def run_names(runs: Path, prefix: str | None = None) -> tuple[str, ...]:
-    """Return the names of the folders in `runs`, sorted; hidden ones only by their `prefix`.
+class ReindexReport(Record, frozen=True, kw_only=True):
+    """What making the index again has found."""
 
-    Raises
-    ------
-    StoreError
-        The folder cannot be read.
-    """
-    try:
-        return tuple(
-            sorted(
-                one.name
-                for one in runs.iterdir()
-                if (one.name.startswith(prefix) if prefix else not one.name.startswith("."))
-                and one.is_dir()
-            )
-        )
-    except FileNotFoundError:  # nothing has been saved yet
-        return ()
-    except OSError as error:
-        raise StoreError(f"cannot read {runs}", why=error.strerror) from error
+    indexed: int
+    broken: tuple[Broken, ...] = ()
 
 
 def read_named(folder: Path) -> Run:

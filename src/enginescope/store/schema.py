@@ -1,8 +1,12 @@
-"""Tables of the index. A cache over the folders: everything in it can be made again from them."""
+"""Tables of a store's database.
+
+Beside a folder of runs only `RUNS` and `TAGS` are filled: a cache over the folders. Where the
+database is the store, `FILES` holds what the folders would.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table
 
 METADATA = MetaData()
 
@@ -20,12 +24,15 @@ RUNS = Table(
     Column("batch", BigInteger),
     Column("metric", String),
     Column("samples", Integer),
-    # numpy.median of the headline's samples, for listings; the samples in the folder are the truth
+    # numpy.median of the headline's samples, for listings; the samples are the truth
     Column("median_ms", Float),
     Column("host", String),
     Column("cpu", String),
     Column("gpu", String),
     Column("size_bytes", BigInteger),
+    # names as they are looked for, see `search_key`
+    Column("model_key", String),
+    Column("backend_key", String),
 )
 
 TAGS = Table(
@@ -33,4 +40,22 @@ TAGS = Table(
     METADATA,
     Column("run_id", String(64), primary_key=True),
     Column("tag", String, primary_key=True, index=True),
+)
+
+#: A run's folder, file by file; without `data` where artefacts are kept elsewhere.
+FILES = Table(
+    "files",
+    METADATA,
+    Column("run_id", String(64), primary_key=True),
+    Column("path", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("data", LargeBinary),
+)
+
+#: What everybody who uses the database must agree on.
+SETTINGS = Table(
+    "settings",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("value", String, nullable=False),
 )

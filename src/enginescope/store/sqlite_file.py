@@ -7,6 +7,9 @@ from pathlib import Path
 
 from enginescope.core.errors import StoreError
 
+#: The index of a store that is a folder.
+FILE = "index.sqlite"
+
 
 def is_there(file: Path) -> bool:
     """Whether there is a database, or something in its place; an empty file is none."""

@@ -10,6 +10,9 @@ from enginescope.store.index_error import DamagedIndexError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+#: The newest migration under ``versions``; a test holds the two together.
+HEAD = "0002"
+
 
 def upgrade(connection: Connection) -> None:
     """Bring the tables to the newest migration, within the caller's transaction.

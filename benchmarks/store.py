@@ -1,0 +1,127 @@
+"""How long `enginescope runs` takes as a whole process, over many stored runs.
+
+Byte code is written, as in a normal installation. Wall and CPU time: under other load the CPU
+time is what to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.run import Run
+from enginescope.model.samples import Samples, frozen
+from enginescope.store.archive import Store
+
+LIMIT_S = 0.3
+MODELS = 50
+BACKENDS = ("ort-cpu", "ort-cpu:fp16", "ort-cuda", "trt:fp16")
+COMMANDS = (
+    (),
+    ("list", "--model", "model-7", "--on", "ort-cpu"),
+    ("list", "--limit", "200", "--json"),
+)
+
+
+class Took(NamedTuple):
+    """One process."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def make(store: Path, count: int) -> None:
+    """Write `count` runs: one by the store, the others as copies with names of their own."""
+    values = frozen(np.linspace(1.0, 2.0, 300))
+    first = Run(
+        id="0" * 12,
+        created="2026-01-01T00:00:00+00:00",
+        origin="measured",
+        job=Job(subject=Subject(name="model-0.onnx"), backend=BackendSpec(name="ort-cpu")),
+        samples=(Samples(metric="latency", values_ms=values),),
+    )
+    pattern = Store(store).save(first)
+    document: dict[str, Any] = json.loads((pattern / "run.json").read_text())
+    for number in range(1, count):
+        run_id = f"{number:012x}"
+        folder = store / "runs" / run_id
+        shutil.copytree(pattern / "arrays", folder / "arrays")
+        minutes, hours = number % 60, number // 60
+        document["id"] = run_id
+        document["created"] = (
+            f"2026-{1 + hours // 672:02}-{1 + hours // 24 % 28:02}"
+            f"T{hours % 24:02}:{minutes:02}:00+00:00"
+        )
+        document["job"]["subject"]["name"] = f"model-{number % MODELS}.onnx"
+        document["job"]["backend"] = _backend(BACKENDS[number // MODELS % len(BACKENDS)])
+        (folder / "run.json").write_text(json.dumps(document))
+
+
+def _backend(name: str) -> dict[str, Any]:
+    base, _, precision = name.partition(":")
+    return {"name": base, "precision": precision} if precision else {"name": base}
+
+
+def once(arguments: list[str], environment: dict[str, str]) -> Took:
+    """Run the command line once."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "enginescope", *arguments],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    wall_s = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Took(wall_s, cpu_s)
+
+
+def main() -> int:
+    """Print a line for each command; 1 if the first is over its limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--store", type=Path, help="made there and kept; one that is there is used")
+    chosen = parser.parse_args()
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory() as scratch:
+        store = chosen.store or Path(scratch) / "store"
+        if not (store / "runs").is_dir():
+            make(store, chosen.runs)
+        begin = time.perf_counter()
+        found = len(Store(store).rows())
+        print(f"{found:,} runs taken up by the index in {time.perf_counter() - begin:.1f} s")
+        worst_s = 0.0
+        for number, command in enumerate(COMMANDS):
+            arguments = ["runs", "--store", str(store), *command]
+            once(arguments, environment)  # writes the byte code
+            took = [once(arguments, environment) for _ in range(chosen.rounds)]
+            walls, cpus = zip(*took, strict=True)
+            name = " ".join(("enginescope runs", *command))
+            print(
+                f"{name:58} wall min {min(walls):.3f} median {statistics.median(walls):.3f} s"
+                f"   cpu min {min(cpus):.3f} s"
+            )
+            worst_s = worst_s or (min(walls) if number == 0 else 0.0)
+    print(f"limit for the first: {LIMIT_S} s")
+    return 0 if worst_s <= LIMIT_S else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""A PostgreSQL server of one's own: a fresh cluster on loopback, gone in the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.conftest import missing
+
+USER = "engineer"
+#: Looked for in everything that is printed or stored.
+PASSWORD = "s3cr3t-of-the-team"
+
+
+class Server:
+    """A running server that asks for a password."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def url(self, database: str, password: str = PASSWORD) -> str:
+        return f"postgresql+psycopg://{USER}:{password}@127.0.0.1:{self.port}/{database}"
+
+    def fresh_url(self) -> str:
+        """Make an empty database."""
+        import psycopg
+
+        name = f"t{secrets.token_hex(4)}"
+        with psycopg.connect(self.url("postgres").replace("+psycopg", ""), autocommit=True) as one:
+            one.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        missing("psycopg is not installed")
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="enginescope-pg-"))
+    # the server refuses to run as root
+    account = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
+    if account:
+        shutil.chown(folder, "nobody", "nogroup")
+    word = folder / "password"
+    word.write_text(PASSWORD)
+    word.chmod(0o644)
+    options = {"check": True, "capture_output": True, "cwd": folder, **account}
+    data = str(folder / "data")
+    port = _free_port()
+    try:
+        # in the order of a language, as servers often are: listings must not follow it
+        locale = ("--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US")
+        access = ("-U", USER, "--auth=scram-sha-256", f"--pwfile={word}")
+        command = [programs / "initdb", "-D", data, "--no-sync", *access, *locale]
+        subprocess.run(command, **options)
+        settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings]
+        subprocess.run(
+            [*start, "start"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            **account,
+        )
+        try:
+            yield Server(port)
+        finally:
+            subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **options)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path:
+    found = shutil.which("initdb")
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if found:
+        folders.insert(0, Path(found).resolve().parent)
+    for folder in folders:
+        if (folder / "initdb").is_file():
+            return folder
+    missing("no PostgreSQL server is installed")
+    raise AssertionError
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

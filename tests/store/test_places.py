@@ -1,0 +1,210 @@
+"""A folder, SQLite and PostgreSQL give the same answers."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enginescope.core.errors import StoreError
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.run import Artifact, Outcome, OutcomeKind
+from enginescope.store.archive import Store
+from enginescope.store.location import DatabaseUrl
+from enginescope.store.row import Filter
+from enginescope.store.row import select as select_rows
+from tests.store.stored_runs import a_run, plain
+
+MODELS = ("resnet18.onnx", "ResNet50.onnx", "100%_a.onnx", "b_c.onnx", "ÄÖ.onnx", "a\\b.onnx")
+BACKENDS = (("ort-cpu", None), ("ort-cuda", "fp16"), ("trt", "fp16"))
+
+
+def many() -> list:
+    chosen = random.Random(7)
+    runs = []
+    for number in range(60):
+        backend, precision = chosen.choice(BACKENDS)
+        runs.append(
+            a_run(
+                id=f"{number:06x}-{chosen.choice('aA_-')}",
+                # offsets and parts of seconds, which a language's order of texts would mix up
+                created=f"2026-01-01T00:00:{number % 7:02}{chosen.choice(('', '.5'))}+00:00",
+                job=Job(
+                    subject=Subject(name=chosen.choice(MODELS)),
+                    backend=BackendSpec(name=backend, precision=precision),
+                ),
+                outcome=Outcome(kind=chosen.choice(tuple(OutcomeKind))),
+                tags=tuple(chosen.sample(("a", "B", "b", "ä", "c.d"), chosen.randint(0, 3))),
+            )
+        )
+    return runs
+
+
+FILTERS = (
+    Filter(),
+    Filter(limit=7),
+    Filter(limit=7, offset=5),
+    Filter(offset=55),
+    Filter(limit=5, offset=100),
+    *(Filter(tag=one) for one in ("a", "B", "ä", "", "none")),
+    *(Filter(model=one) for one in ("RESNET", "%", "_", "", "äö", "\\", "18.")),
+    *(Filter(backend=one) for one in ("ort", "ORT-CUDA:", "trt:fp16", "%", "")),
+    *(Filter(outcome=one) for one in ("ok", "timed_out", "")),
+    Filter(tag="b", model="res", backend="ort", outcome="ok", limit=3),
+)
+
+
+def test_listings(place) -> None:
+    store = Store(place)
+    rows = []
+    for run in many():
+        store.save(run)
+    rows = list(store.rows())
+    assert len(rows) == 60
+    assert sorted(rows, key=lambda row: row.id) == sorted(
+        select_rows(rows, Filter()), key=lambda row: row.id
+    )
+    for wanted in FILTERS:
+        expected = select_rows(rows, wanted)
+        assert store.select(wanted) == expected, wanted
+        assert Store(place).select(wanted) == expected, wanted
+    assert store.notices == ()
+
+
+def test_a_run_comes_back_whole(place, tmp_path) -> None:
+    (tmp_path / "build.log").write_text("log")
+    artifact = Artifact(path="build.log", kind="log")
+    run = a_run(artifacts=(artifact,), tags=("one",))
+    store = Store(place)
+    store.save(run, tags=["two"], files_from=tmp_path)
+    again = Store(place)
+    loaded = again.load("latest")
+    np.testing.assert_array_equal(loaded.samples[0].values_ms, run.samples[0].values_ms)
+    assert plain(loaded)["job"] == plain(run)["job"]
+    assert loaded.tags == ("one", "two")
+    (path,) = again.artifact_paths(run.id)
+    assert path.read_text() == "log"
+    assert path.parent.parent == again.folder_of(run.id)
+    assert again.load(str(again.folder_of(run.id))).id == run.id
+    assert again.id_of(str(again.folder_of(run.id))) == run.id
+
+
+def test_names(place) -> None:
+    store = Store(place)
+    with pytest.raises(StoreError, match="has 0 runs"):
+        store.load("latest")
+    for number, run_id in enumerate(("abc1", "abc2", "def")):
+        store.save(a_run(id=run_id, at=number), tags=["t"])
+    assert [store.id_of(one) for one in ("latest", "latest~2", "d", "t")] == [
+        "def",
+        "abc1",
+        "def",
+        "def",
+    ]
+    with pytest.raises(StoreError, match="2 runs begin so: abc1, abc2"):
+        store.load("abc")
+    with pytest.raises(StoreError, match="there is none in") as caught:
+        store.load("xyz")
+    assert caught.value.hint
+    with pytest.raises(StoreError, match="there is a run of that id"):
+        store.save(a_run(id="def"))
+    with pytest.raises(StoreError, match="there is a run of that id"):
+        Store(place).save(a_run(id="def"))
+    assert store.load("def").created.endswith("02+00:00")
+
+
+def test_tags(place) -> None:
+    store = Store(place)
+    store.save(a_run(id="abc"), tags=["a"])
+    before = store.folder_of("abc")
+    assert store.tag("abc", "b", "a").tags == ("a", "b")
+    assert store.untag("abc", "a", "none").tags == ("b",)
+    again = Store(place)
+    assert again.load("abc").tags == ("b",)
+    assert [row.tags for row in again.rows()] == [("b",)]
+    folder = again.folder_of("abc")
+    assert folder == before
+    assert json.loads((folder / "run.json").read_text())["tags"] == ["b"]
+    with pytest.raises(StoreError, match="there is none in"):
+        store.tag("gone", "b")
+
+
+def test_tags_given_at_once(place) -> None:
+    Store(place).save(a_run(id="abc"))
+    names = [f"t{number}" for number in range(6)]
+    writers = [
+        threading.Thread(target=lambda name=name: Store(place).tag("abc", name)) for name in names
+    ]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert sorted(Store(place).load("abc").tags) == names
+
+
+def test_many_save_at_once_into_a_new_store(place) -> None:
+    failures = []
+
+    def save(number: int) -> None:
+        try:
+            Store(place).save(a_run(id=f"run{number}"))
+            Store(place).save(a_run(id="same"))
+        except StoreError as error:
+            failures.append(str(error.why))
+
+    writers = [threading.Thread(target=save, args=(number,)) for number in range(6)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert failures == ["there is a run of that id"] * 5
+    assert len(Store(place).rows()) == 7
+
+
+def test_delete(place) -> None:
+    store = Store(place)
+    store.save(a_run(id="abc"))
+    folder = store.folder_of("abc")
+    assert store.delete("abc") == "abc"
+    assert store.rows() == ()
+    assert not folder.exists()
+    store.save(a_run("other.onnx", id="abc"))  # the id is free again
+    assert store.load("abc").job.subject.name == "other.onnx"
+    assert json.loads((store.folder_of("abc") / "run.json").read_text())["id"] == "abc"
+
+
+def test_export_and_import(place, tmp_path) -> None:
+    store = Store(place)
+    store.save(a_run(id="abc"), tags=["a"])
+    file = store.export("abc", tmp_path / "one.zip")
+    assert plain(Store(tmp_path / "other").import_zip(file)) == plain(store.load("abc"))
+    store.delete("abc")
+    store.import_zip(file)
+    assert store.load("a").id == "abc"
+
+
+def test_reindex(place) -> None:
+    store = Store(place)
+    for run in many():
+        store.save(run)
+    before = store.rows()
+    report = store.reindex()
+    assert (report.indexed, report.broken) == (60, ())
+    assert Store(place).rows() == before
+
+
+def test_check_writable(place) -> None:
+    store = Store(place)
+    store.check_writable()
+    assert store.rows() == ()
+
+
+def test_what_is_of_this_machine_stays_on_it(place, tmp_path) -> None:
+    store = Store(place)
+    is_folder = not isinstance(place, DatabaseUrl)
+    assert store.path == (place if is_folder else tmp_path / "home" / "enginescope")
+    assert isinstance(store.path, Path)
