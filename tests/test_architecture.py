@@ -71,6 +71,7 @@ HEAVY = {
         "render/verdict_text.py",
         "render/noise_text.py",
         "render/validate_text.py",
+        "render/depth_text.py",
         "cli",
     },
     "click": {"cli"},
@@ -78,7 +79,7 @@ HEAVY = {
     "psutil": {"probe", "runner/isolate.py"},
     "pynvml": {"probe/nvml.py"},
     "tensorrt": {"backends/tensorrt"},
-    "PIL": {"runner/images.py"},
+    "PIL": {"runner/images.py", "formats/target_maps.py"},
     "scipy": set(),
     "matplotlib": set(),
 }

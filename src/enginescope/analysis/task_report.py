@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
@@ -94,7 +95,7 @@ def broken_limits(
     return tuple(one for one in limits if not _keeps(scores.values[one.metric], one, better))
 
 
-def _keeps(value: float | None, limit: TaskLimit, better: dict[str, str]) -> bool:
+def _keeps(value: float | None, limit: TaskLimit, better: Mapping[str, str]) -> bool:
     if value is None:
         return False
     return value <= limit.value if better[limit.metric] == "lower" else value >= limit.value

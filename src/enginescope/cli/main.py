@@ -31,6 +31,7 @@ VERBS = {
     "noise": ("enginescope.cli.noise", "Say what differences this machine can decide."),
     "validate": ("enginescope.cli.validate", "Compare the answers of models with a reference."),
     "suite": ("enginescope.cli.suite", "Many models on many backends, resumed where it was."),
+    "depth": ("enginescope.cli.depth", "Compare models of depth: speed, GPU, maps, known depth."),
     "history": ("enginescope.cli.history", "A figure over stored runs, where its level changed."),
     "archive": ("enginescope.cli.archive", "Keep an engine and all about it in one file."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),

@@ -55,6 +55,19 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
     return np.ascontiguousarray(laid[None], dtype=kind)
 
 
+def rgb_pixels(path: Path) -> Any:
+    """Return a picture as bytes, height × width × 3, upright.
+
+    Raises
+    ------
+    FormatError
+        The file is no picture that Pillow reads.
+    MissingDependencyError
+        Pillow is not installed.
+    """
+    return np.asarray(_opened(path, "RGB"))
+
+
 def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, int] | None]:
     """Return whether channels come first, how many there are, and height × width."""
     shape = spec.default_shape or spec.shape

@@ -48,7 +48,8 @@ def sample_feeds(
     if not pictures:
         return make_feeds(specs, own)
     others = tuple(one for one in specs if one.name not in pictures)
-    fed = make_feeds(others, own)
+    unseen = tuple(one for one in own.shapes if one.name not in pictures)
+    fed = make_feeds(others, msgspec.structs.replace(own, shapes=unseen))
     arrays = {
         one.name: image_input(pictures[one.name], one, how) for one in specs if one.name in pictures
     }

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,7 +38,7 @@ from enginescope.formats.target_maps import MAP_SUFFIXES, load_map
 from enginescope.model.notice import Notice
 from enginescope.model.tensor_values import TensorValues
 
-METRICS = (
+METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="abs_rel", title="AbsRel", better="lower"),
     TaskMetric(name="sq_rel", title="SqRel", better="lower"),
     TaskMetric(name="rmse", title="RMSE", better="lower"),
@@ -101,7 +100,11 @@ class DepthTask:
 
     def targets(self, path: Path) -> Targets:
         """Return the maps in a folder."""
-        return FolderTargets(path, MAP_SUFFIXES, partial(_scaled, scale=self._options.scale))
+        return FolderTargets(path, MAP_SUFFIXES, self.load)
+
+    def load(self, path: Path) -> Any:
+        """Return the known depth in one file, in float64, scaled."""
+        return load_map(path).astype(np.float64) * self._options.scale
 
     def against_targets(self) -> Scorer:
         """Return the seven figures' scorer."""
@@ -110,10 +113,6 @@ class DepthTask:
     def against_reference(self) -> Scorer:
         """Return the scorer of maps brought to 0…1."""
         return DepthAgreement(self._options.output)
-
-
-def _scaled(path: Path, scale: float) -> Any:
-    return load_map(path).astype(np.float64) * scale
 
 
 class DepthErrors:

@@ -15,10 +15,11 @@ import numpy as np
 
 from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
 from enginescope.analysis.tasks.map_outputs import first_maps
+from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.model.notice import Notice
 from enginescope.model.tensor_values import TensorValues
 
-AGREEMENT = (
+AGREEMENT: tuple[TaskMetric, ...] = (
     TaskMetric(name="mae", title="MAE", better="lower"),
     TaskMetric(name="rmse", title="RMSE", better="lower"),
     TaskMetric(name="max_error", title="max", better="lower"),
@@ -34,14 +35,17 @@ class DepthAgreement:
         self._output = output
         self._mae = self._rmse = self._most = 0.0
         self._absolute = self._squares = 0.0
-        self._maps = self._pixels = self._flat = self._not_finite = 0
+        self._maps = self._pixels = self._flat = self._not_finite = self._resized = 0
         self._ratios: list[float] = []
 
     def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
         """Add a sample's maps; `target` is the other side's answers."""
         ours, theirs = (first_maps(one, self._output, "depth") for one in (answers, target))
+        if len(ours) != len(theirs):
+            return SampleScore(left_out=f"{len(ours)} maps, {len(theirs)} in the reference")
         if ours.shape != theirs.shape:
-            return SampleScore(left_out=f"{_dims(ours)}, {_dims(theirs)} in the reference")
+            self._resized += 1
+            ours = bilinear(ours, theirs.shape[-2:])
         found = [self._pair(a, b) for a, b in zip(ours, theirs, strict=True)]
         stated = [one for one in found if one is not None]
         if len(stated) < len(found) or not stated:
@@ -98,6 +102,9 @@ class DepthAgreement:
         if self._flat:
             text = f"{self._flat:,} maps are of one value alone, which becomes 0"
             made.append(Notice(code="W-DEPTH-FLAT", message=text))
+        if self._resized:
+            text = f"{self._resized:,} maps were brought to the size of the reference's"
+            made.append(Notice(code="I-DEPTH-RESIZED", message=text, level="info"))
         ratio = float(np.median(self._ratios)) if self._ratios else 1.0
         if abs(ratio - 1) > _SAME_RANGE_PCT / 100:
             text = (
@@ -112,7 +119,3 @@ def unit_map(values: Any) -> Any:
     """Return a map from 0 at its least to 1 at its greatest value; zeros of one value alone."""
     low, span = float(values.min()), float(np.ptp(values))
     return (values - low) / span if span else np.zeros_like(values)
-
-
-def _dims(maps: Any) -> str:
-    return "×".join(map(str, maps.shape))

@@ -114,9 +114,11 @@ def telemetry_charts(views: Sequence[RunView], *, prefix: str = "") -> tuple[Cha
     return tuple(one for one in found if one is not None)
 
 
-def telemetry_picture(views: Sequence[RunView]) -> Chart | None:
-    """Return all quantities stacked over one time axis, as one picture; ``None`` without any."""
-    panels = [(panel, lines) for panel in PANELS if (lines := _lines(panel, views))]
+def telemetry_picture(
+    views: Sequence[RunView], quantities: Sequence[Panel] = PANELS
+) -> Chart | None:
+    """Return quantities stacked over one time axis, as one picture; ``None`` without any."""
+    panels = [(panel, lines) for panel in quantities if (lines := _lines(panel, views))]
     if not panels:
         return None
     return Chart(

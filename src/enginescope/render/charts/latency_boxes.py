@@ -1,0 +1,111 @@
+"""Latency of several runs as boxes on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_significant
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
+_ROW = 46
+#: Ends of the whiskers.
+_LOW, _HIGH = 5.0, 95.0
+
+
+def latency_boxes(labelled: Sequence[tuple[str, RunView]]) -> Chart | None:
+    """Quartiles, median with its interval, p5 and p95 of each run; ``None`` without samples."""
+    rows = [row for label, view in labelled if (row := _row(label, view)) is not None]
+    if not rows:
+        return None
+    return Chart(
+        key="latency_boxes",
+        title="Latency of single pictures",
+        subtitle=(
+            "Box: quartiles; line: median, dark band: its 95 % interval; whiskers: p5 … p95",
+            "Samples beyond the whiskers are counted at their right",
+        ),
+        spec=_spec(rows),
+        table=ChartTable(
+            headers=("Model", "p5, ms", "p25, ms", "Median, ms", "p75, ms", "p95, ms", "n"),
+            rows=tuple(
+                (
+                    row["run"],
+                    *(format_significant(row[key], 5) for key in ("p5", "q1", "m", "q3", "p95")),
+                    f"{row['n']:,}",
+                )
+                for row in rows
+            ),
+        ),
+        height=_ROW * len(rows) + 20,
+    )
+
+
+def _row(label: str, view: RunView) -> Spec | None:
+    samples, latency = view.run.headline, view.latency
+    if samples is None or latency is None:
+        return None
+    values = samples.values_ms
+    p5, q1, q3, p95 = np.percentile(values, (_LOW, 25, 75, _HIGH), method="inverted_cdf")
+    interval = latency.median_interval
+    return {
+        "run": label,
+        "p5": float(p5),
+        "q1": float(q1),
+        "m": latency.median_ms,
+        "q3": float(q3),
+        "p95": float(p95),
+        "low": interval.low if interval else latency.median_ms,
+        "high": interval.high if interval else latency.median_ms,
+        "n": int(values.size),
+        "beyond": f"{int((values > p95).sum()):,} beyond, to {format_significant(values.max())} ms",
+    }
+
+
+def _spec(rows: list[Spec]) -> Spec:
+    low, high = min(one["p5"] for one in rows), max(one["p95"] for one in rows)
+    margin = 0.06 * (high - low) or 0.01 * high
+    domain = [max(0.0, low - margin), high + 5 * margin]  # room for what is said at the right
+    names = [one["run"] for one in rows]
+    colors = [_COLORS[at % len(_COLORS)] for at in range(len(rows))]
+    y = {
+        "field": "run",
+        "type": "nominal",
+        "title": None,
+        "sort": None,
+        "axis": {"labelLimit": 260, "ticks": False, "domain": False, "labelPadding": 8},
+    }
+    color = {
+        "field": "run",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": names, "range": colors},
+    }
+    scale = {"zero": False, "nice": False, "domain": domain}
+    tips = tooltip(run="run", m="median, ms#", q1="p25, ms#", q3="p75, ms#", p95="p95, ms#")
+
+    def layer(mark: Spec, x: str, x2: str | None = None, **more: Spec) -> Spec:
+        ends: Spec = {"x2": {"field": x2}} if x2 else {}
+        where = quantity(x, "latency, ms", scale=scale, axis={"tickCount": 8})
+        return {"mark": mark, "encoding": {"x": where, "y": y, **ends, "tooltip": tips, **more}}
+
+    return {
+        "data": {"values": rows},
+        "layer": [
+            layer({"type": "rule", "strokeWidth": 1.4}, "p5", "p95", color=color),
+            layer({"type": "tick", "size": 12, "thickness": 1.4}, "p5", color=color),
+            layer({"type": "tick", "size": 12, "thickness": 1.4}, "p95", color=color),
+            layer({"type": "bar", "size": 24, "opacity": 0.45}, "q1", "q3", color=color),
+            layer({"type": "bar", "size": 24}, "low", "high", color=color),
+            layer({"type": "tick", "size": 24, "thickness": 2}, "m"),
+            layer(
+                {"type": "text", "align": "left", "dx": 8, "fontSize": 11},
+                "p95",
+                text={"field": "beyond"},
+            ),
+        ],
+    }

@@ -1,0 +1,70 @@
+"""Memory of several workers over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enginescope.analysis.run_view import RunView
+from enginescope.core.units import format_significant
+from enginescope.render.charts.downsample import extremes
+from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+
+_MIB = 1 << 20
+_POINTS = 400
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+
+
+def worker_memory(
+    labelled: Sequence[tuple[str, RunView]], *, title: str, subtitle: tuple[str, ...] = ()
+) -> Chart:
+    """Resident memory of each worker, one line each; an empty plot says that there is none."""
+    rows: list[Spec] = []
+    peaks = []
+    for label, view in labelled:
+        telemetry = view.run.telemetry
+        values = telemetry.channel("rss_bytes") if telemetry else None
+        if telemetry is None or values is None or not np.isfinite(values).any():
+            continue
+        seen = np.isfinite(values)
+        points = extremes(telemetry.time_ms[seen], values[seen], _POINTS)
+        rows += [{"run": label, "x": one.x / 1e3, "y": one.high / _MIB} for one in points]
+        peaks.append((label, format_significant(float(values[seen].max()) / _MIB, 4)))
+    drawn = "Drawn instead: resident memory of each worker"
+    return Chart(
+        key="worker_memory",
+        title=title,
+        subtitle=(*subtitle, drawn if rows else "Memory of the workers is not known either"),
+        spec=_spec(rows, [label for label, _ in labelled]),
+        table=ChartTable(headers=("Model", "Greatest, MiB"), rows=tuple(peaks)),
+        height=260,
+    )
+
+
+def _spec(rows: list[Spec], names: list[str]) -> Spec:
+    colors = [_COLORS[at % len(_COLORS)] for at in range(len(names))]
+    dashes = [_DASHES[at % len(_DASHES)] for at in range(len(names))]
+    common: Spec = {
+        "field": "run",
+        "type": "nominal",
+        "legend": {"title": None, "columns": 1, "labelLimit": 600},
+    }
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "line", "strokeWidth": 1.6},
+        "encoding": {
+            "x": quantity(
+                "x",
+                "time since the worker was started, s",
+                scale={"nice": False},
+                axis={"tickCount": 10},
+            ),
+            "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
+            "color": {**common, "scale": {"domain": names, "range": colors}},
+            "strokeDash": {**common, "scale": {"domain": names, "range": dashes}},
+            "tooltip": tooltip(run="model", x="time, s#", y="MiB#"),
+        },
+    }

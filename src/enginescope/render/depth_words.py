@@ -1,0 +1,119 @@
+"""Models of depth compared, in words and cells."""
+
+from __future__ import annotations
+
+import math
+
+from enginescope.analysis.depth_benchmark import DepthBenchmark, DepthSide
+from enginescope.analysis.task_report import TaskReport
+from enginescope.core.units import format_ms, format_significant
+from enginescope.model.notice import Notice
+from enginescope.model.run import OutcomeKind
+from enginescope.render.figures import UNKNOWN, figure
+from enginescope.render.phrases import outcome_text, range_text, shorten_apart
+
+
+def short_labels(found: DepthBenchmark, limit: int) -> list[str]:
+    """Return the sides' labels, without a backend that all have in common."""
+    labels = [one.label for one in found.sides]
+    backends = {one.rpartition(" · ")[2] for one in labels}
+    names = [one.rpartition(" · ")[0] for one in labels]
+    plain = names if len(backends) == 1 and len(set(names)) == len(names) else labels
+    return shorten_apart(plain, limit)
+
+
+def speed_cells(side: DepthSide) -> tuple[str, ...]:
+    """Return median, interval, p95, p99, pictures a second and n; dashes where not measured."""
+    latency, throughput = side.view.latency, side.view.throughput
+    if latency is None:
+        return (outcome_text(side.view.run.outcome), *[UNKNOWN] * 5)
+    interval = latency.median_interval
+    return (
+        figure(latency.median_ms),
+        range_text(interval.low, interval.high) if interval else UNKNOWN,
+        percentile_cell(side, 95),
+        percentile_cell(side, 99),
+        figure(throughput.per_s if throughput else None),
+        f"{latency.n:,}",
+    )
+
+
+def percentile_cell(side: DepthSide, p: float) -> str:
+    """Return a percentile; with a star where the samples are too few to state it."""
+    latency = side.view.latency
+    one = latency.percentile(p) if latency else None
+    if one is None:
+        return UNKNOWN
+    return figure(one.value_ms) + ("" if one.is_supported else " *")
+
+
+def speed_line(side: DepthSide) -> str:
+    """Return median and rate of a side in a line."""
+    latency, throughput = side.view.latency, side.view.throughput
+    if latency is None:
+        return outcome_text(side.view.run.outcome)
+    rate = f" · {format_significant(throughput.per_s, 4)} /s" if throughput else ""
+    return f"{format_ms(latency.median_ms)}{rate}"
+
+
+def task_cells(report: TaskReport, label: str) -> tuple[str, ...]:
+    """Return a side's figures by metric."""
+    side = next((one for one in report.sides if one.label == label), None)
+    values = side.scores.values if side else {}
+    return tuple(task_figure(values.get(one.name), one.unit) for one in report.metrics)
+
+
+def task_figure(value: float | None, unit: str = "") -> str:
+    """Return a figure of a task to four digits, at most four decimals where it is not small."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value and abs(value) < 1e-3:
+        return f"{value:.2e}{unit}"
+    return f"{value:.4f}{unit}" if abs(value) < 10 else f"{format_significant(value, 4)}{unit}"
+
+
+def quality_title(report: TaskReport, image: str) -> str:
+    """Return over what the figures against known depth were taken."""
+    if report.counted == 1:
+        return f"Against known depth of {report.sides[0].samples[0].name or image}"
+    return f"Against known depth, means over {report.counted:,} pictures"
+
+
+def gpu_text(side: DepthSide) -> str:
+    """Return which GPU was sampled, or why none was."""
+    gpu = side.view.run.gpu
+    if gpu is not None and gpu.series is not None:
+        return gpu.gpu.name
+    said = [one.message for one in side.view.notices if one.code == "W-NO-TELEMETRY"]
+    return said[0] if said else "no telemetry of a GPU"
+
+
+def benchmark_notices(found: DepthBenchmark) -> list[Notice]:
+    """Return what weakens the figures, each notice once, with the sides it is of."""
+    held: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
+    for side, label in zip(found.sides, short_labels(found, 40), strict=True):
+        notices = list(side.view.notices)
+        for report in (found.agreement, found.quality):
+            scored = found.scored(report, side.label)
+            notices += scored.scores.notices if scored else ()
+        for one in notices:
+            if one.level == "warning":
+                held.setdefault((one.code, one.message), (one, []))[1].append(label)
+    return [
+        notice if len(labels) == len(found.sides) else _of(notice, labels)
+        for notice, labels in held.values()
+    ]
+
+
+def _of(notice: Notice, labels: list[str]) -> Notice:
+    return Notice(
+        code=notice.code,
+        message=f"{', '.join(dict.fromkeys(labels))}: {notice.message}",
+        evidence=notice.evidence,
+        level=notice.level,
+    )
+
+
+def all_measured(found: DepthBenchmark) -> bool:
+    """Whether every side was timed."""
+    return all(one.view.run.outcome.kind is OutcomeKind.OK for one in found.sides)
