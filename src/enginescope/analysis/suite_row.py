@@ -98,6 +98,8 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
             if value is not None
         ]
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
+    if run.inputs:
+        found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
     for one in GATED_FIGURES:
         value = one.of(view)
         if value is not None:

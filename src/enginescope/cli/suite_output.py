@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 from enginescope.analysis.frames import to_parquet
+from enginescope.analysis.suite_perf_tables import perf_tables
 from enginescope.analysis.suite_table import COLUMNS, NUMBERS, tidy_columns
 from enginescope.cli.options import note
-from enginescope.cli.suite_progress import counts_text
 from enginescope.core.errors import MissingDependencyError, StoreError
 from enginescope.core.jsonio import encode, write_atomic
-from enginescope.model.suite import CellStatus, SuiteResult
+from enginescope.model.suite import SuiteResult
 from enginescope.render.csv_text import csv_bytes
+
+#: Folder of the tables that ONNX Runtime's scripts wrote.
+PERF_FOLDER = "ort_perf"
 
 
 def write_outputs(result: SuiteResult, folder: Path, *, quiet: bool) -> None:
@@ -30,7 +34,11 @@ def write_outputs(result: SuiteResult, folder: Path, *, quiet: bool) -> None:
     except MissingDependencyError as error:
         if not quiet:
             note(f"no results.parquet: {error.what}; {error.hint}")
+    stamp = _stamp(result.plan.created)
+    for one in perf_tables(result):
+        files[f"{PERF_FOLDER}/benchmark_{one.name}_{stamp}.csv"] = csv_bytes(one.headers, one.rows)
     try:
+        (folder / PERF_FOLDER).mkdir(exist_ok=True)
         for name, data in files.items():
             write_atomic(folder / name, data)
     except OSError as error:
@@ -43,6 +51,25 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
         sys.stdout.buffer.write(encode(result))
         sys.stdout.flush()
         return
-    counts = {one: result.count(one) for one in CellStatus}
-    print(f"{len(result.plan.cells):,} cells: {counts_text(counts)}")
-    print(f"files: {folder}")
+    from enginescope.render.suite_phrases import baseline_sentence, counts_sentence
+    from enginescope.render.suite_text import suite_tables
+    from enginescope.render.text import sentence, show
+    from enginescope.render.text_table import table
+
+    print(f"{result.name} · {counts_sentence(result)}\n")
+    for one in suite_tables(result, width=shutil.get_terminal_size().columns):
+        show(sentence(one.title))
+        show(table(one.headers, one.rows, right=one.right))
+        if one.left_out:
+            show(sentence(f"{one.left_out:,} more in results.csv"))
+        print()
+    explained = baseline_sentence(result)
+    if explained:
+        show(sentence(explained))
+    show(sentence(f"files: {folder}"))
+    show(sentence(f"runs: enginescope runs list --tag {result.name}"))
+
+
+def _stamp(created: str) -> str:
+    """Return when the suite was begun as those scripts put it into file names."""
+    return "".join(one for one in created[:19] if one.isdigit() or one == "T").replace("T", "-")

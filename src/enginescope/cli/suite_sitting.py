@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from enginescope.cli.options import note
-from enginescope.cli.suite_cell import CellContext, do_cell
 from enginescope.cli.suite_progress import SuiteProgress
 from enginescope.cli.termination import ending_in_order
 from enginescope.model.run import Run
@@ -17,6 +16,7 @@ from enginescope.model.suite import Cell, SuitePlan
 from enginescope.runner.suite_run import Lanes, run_cells
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
+from enginescope.suite_cell import CellContext, do_cell
 
 
 class Sitting:

@@ -11,14 +11,12 @@ import msgspec
 from enginescope.analysis.output_tolerance import ToleranceOption, ToleranceRequest
 from enginescope.analysis.suite_row import CellChecked, answer_figures
 from enginescope.analysis.validation import ValidatedSide, Validation
-from enginescope.backends.base import Progress
-from enginescope.backends.registry import parse_backend
-from enginescope.cli.validation_run import Plan, ValidationRun
-from enginescope.cli.validation_sides import EXPECTED, REFERENCE, Side, Sides
+from enginescope.backends.base import Answering, Progress
+from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.formats.stored_answers import has_expected
 from enginescope.model.job import Job
-from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.model.run import Outcome, Run
 from enginescope.model.sample_set import Preprocessing, Sample
 from enginescope.model.suite import Cell, CellStatus
 from enginescope.runner.answering import EndedBadly
@@ -26,6 +24,8 @@ from enginescope.runner.jobs import subject_of
 from enginescope.runner.sample_sources import random_samples, samples_in
 from enginescope.runner.session import Watcher
 from enginescope.runner.suite_cell import refusal_of
+from enginescope.validation_run import Plan, ValidationRun
+from enginescope.validation_sides import EXPECTED, REFERENCE, Side, Sides
 
 
 def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
@@ -42,6 +42,11 @@ def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
     refused = refusal_of(cell)
     if refused is not None:
         return CellChecked(status=CellStatus.UNSUPPORTED, reason=refused.message, hint=refused.hint)
+    if not isinstance(load_backend(cell.job.backend.name), Answering):
+        # it can still be measured: a tool that times by itself, as those scripts' trtexec was
+        status = CellStatus.UNSUPPORTED if cell.mode == "validate" else CellStatus.OK
+        why = f"{cell.job.backend.name} does not hand over its answers: they were not compared"
+        return CellChecked(status=status, reason=why)
     samples, job = _samples(cell)
     folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
     try:
@@ -55,9 +60,14 @@ def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
             asked=_asked(cell),
         )
         doing = _CellAnswers(plan, lambda _job, progress: _tell(watcher, progress))
-        doing.bindings()
-        doing.answers()
-        found = doing.compared(lambda _number: None)
+        try:
+            doing.bindings()
+            doing.answers()
+            found = doing.compared(lambda _number: None)
+        except _ReferenceError:
+            if plan.sides.others[0].label not in doing.outcomes:
+                raise
+            return _outcome(doing, plan.sides.others[0].label)
         return _checked(found, doing)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -142,15 +152,22 @@ def _tell(watcher: Watcher, progress: Progress | None) -> None:
 def _checked(found: Validation, doing: _CellAnswers) -> CellChecked:
     (side,) = found.sides
     figures = answer_figures(found.sides)
-    outcome = doing.outcomes.get(side.label)
-    if outcome is not None and outcome.kind is not OutcomeKind.OK:
-        status = CellStatus(outcome.kind.value)
-        return CellChecked(status=status, reason=outcome.message or side.failure, hint=outcome.hint)
+    if side.label in doing.outcomes:
+        return _outcome(doing, side.label)
     if side.failure is not None:
         return CellChecked(status=CellStatus.FAILED, reason=side.failure)
     if side.passes:
         return CellChecked(status=CellStatus.OK, figures=figures)
     return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
+
+
+def _outcome(doing: _CellAnswers, label: str) -> CellChecked:
+    outcome = doing.outcomes[label]
+    return CellChecked(
+        status=CellStatus(outcome.kind.value),
+        reason=outcome.message or outcome.detail,
+        hint=outcome.hint,
+    )
 
 
 def _wrong(side: ValidatedSide) -> str:

@@ -47,7 +47,7 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
     attempts = 1
     try:
         if cell.mode != "benchmark":
-            from enginescope.cli.suite_answers import checked_cell
+            from enginescope.suite_answers import checked_cell
 
             checked = checked_cell(cell, context.watcher)
         if cell.mode == "benchmark" or (cell.mode == "both" and _is_right(checked)):

@@ -1,0 +1,140 @@
+"""A suite's cells in words: the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.suite_gains import baselines, speed_ups
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.model.suite import CellRow, CellStatus, SuiteResult
+
+#: What stands for a cell that is not done yet.
+PENDING = "not done"
+
+
+class MatrixCell(Record, frozen=True, kw_only=True):
+    """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for."""
+
+    spec: str
+    row: CellRow | None
+    is_asked: bool
+    speed_up: float | None
+    is_baseline: bool
+
+
+class MatrixLine(Record, frozen=True, kw_only=True):
+    """One model in one batch and shape, on every backend of the suite."""
+
+    model: str
+    case: str
+    cells: tuple[MatrixCell, ...]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.model} · {self.case}" if self.case else self.model
+
+
+def specs_of(result: SuiteResult) -> tuple[str, ...]:
+    """Return the backends in the order of the suite."""
+    return tuple(dict.fromkeys(one.spec for one in result.plan.cells))
+
+
+def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
+    """Return models by backends."""
+    specs, faster, counted_from = specs_of(result), speed_ups(result), baselines(result)
+    rows = {one.cell.key: one for one in result.rows}
+    keys: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in result.plan.cells:
+        keys.setdefault((cell.model, cell.case), {})[cell.spec] = cell.key
+    return tuple(
+        MatrixLine(
+            model=case[0],
+            case=case[1],
+            cells=tuple(
+                MatrixCell(
+                    spec=spec,
+                    row=rows.get(own.get(spec, "")),
+                    is_asked=spec in own,
+                    speed_up=faster.get(own.get(spec, "")),
+                    is_baseline=counted_from[case] == spec,
+                )
+                for spec in specs
+            ),
+        )
+        for case, own in keys.items()
+    )
+
+
+def cell_text(cell: MatrixCell) -> str:
+    """Return ``7.05 ms  1.35 ×``, or how the cell ended."""
+    if not cell.is_asked:
+        return ""
+    if cell.row is None:
+        return PENDING
+    if cell.row.status is not CellStatus.OK:
+        return status_text(cell.row.status)
+    latency, error = cell.row.figure("latency"), cell.row.figure("max_abs_error")
+    parts = [f"{format_significant(latency)} ms"] if latency is not None else []
+    if cell.speed_up is not None and not cell.is_baseline:
+        parts.append(f"{format_significant(cell.speed_up)} ×")
+    if latency is None:
+        parts.append("ok" if error is None else f"ok, error {format_significant(error, 2)}")
+    return "  ".join(parts)
+
+
+def status_text(status: CellStatus) -> str:
+    """Return a status for people."""
+    return status.value.replace("_", " ")
+
+
+def reason_text(row: CellRow) -> str:
+    """Return why a cell is not ``ok``, with the next step."""
+    hint = f" (try: {row.hint})" if row.hint else ""
+    return f"{row.reason or 'no reason is known'}{hint}"
+
+
+def counts_sentence(result: SuiteResult) -> str:
+    """Return ``39 cells: 30 ok, 9 unsupported``."""
+    parts = [f"{count:,} {status_text(one)}" for one in CellStatus if (count := result.count(one))]
+    parts += [f"{result.pending:,} {PENDING}"] if result.pending else []
+    return f"{len(result.plan.cells):,} cells: {', '.join(parts) or 'none'}"
+
+
+def baseline_sentence(result: SuiteResult) -> str | None:
+    """Return what speed-up is counted from; ``None`` where there is nothing to count."""
+    if not any(one is not None for one in speed_ups(result).values()) or len(specs_of(result)) < 2:
+        return None
+    named = set(baselines(result).values())
+    base = named.pop() if len(named) == 1 else "each model's first backend"
+    return (
+        f"×: how many times as fast as {base}, medians of one process a side; "
+        "enginescope gate and bench --compare say which differences are more than noise"
+    )
+
+
+def coverage_text(row: CellRow) -> str | None:
+    """Return ``TensorRT 947 of 948 nodes, 99.8 % of time; CPU …``; ``None`` where not known."""
+    if not row.providers:
+        return None
+    nodes = sum(one.nodes for one in row.providers)
+    times = [one.time_ms for one in row.providers if one.time_ms is not None]
+    whole = sum(times)
+    parts = []
+    for one in row.providers:
+        name = one.provider.removesuffix("ExecutionProvider")
+        share = (
+            f", {format_significant(100 * one.time_ms / whole)} % of layer time"
+            if one.time_ms is not None and whole
+            else ""
+        )
+        parts.append(f"{name} {one.nodes:,} of {nodes:,} nodes{share}")
+    return "; ".join(parts)
+
+
+def shown_rows(
+    rows: Sequence[tuple[str, ...]], most: int
+) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """Return the first rows, and how many are left out."""
+    return tuple(rows[:most]), max(0, len(rows) - most)
