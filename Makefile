@@ -9,7 +9,7 @@ DEMO := .cache/demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate clean
+.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

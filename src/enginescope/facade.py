@@ -61,8 +61,8 @@ def bench(
     commit : str, optional
         What the run is of, where that is not the commit of the working directory.
     store : path, optional
-        Folder of runs to keep the run in; by default it is not stored. Engines that are built are
-        kept there too, by default in the store that the command line uses.
+        Folder or database of runs to keep the run in; by default it is not stored. Engines that are
+        built are kept there too, by default in the store that the command line uses.
 
     Returns
     -------
@@ -95,8 +95,9 @@ def bench(
     def keep(run: Run) -> None:
         if store is not None:
             from enginescope.store.archive import Store
+            from enginescope.store.location import parse_place
 
-            Store(Path(store)).save(run.of_commit(commit))
+            Store(parse_place(str(store))).save(run.of_commit(commit))
 
     # the program's own command line: what repeats a call from Python
     (run,) = run_jobs(watched(jobs, rule), keep, command=shlex.join(sys.orig_argv))
@@ -275,8 +276,9 @@ def planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
 
 def _engines(store: str | PathLike[str] | None) -> Path:
     from enginescope.store.archive import Store
+    from enginescope.store.location import parse_place
 
-    return Store(Path(store) if store is not None else None).path / "engines"
+    return Store(parse_place(str(store)) if store is not None else None).path / "engines"
 
 
 def _raise_unless_ok(run: Run) -> None:

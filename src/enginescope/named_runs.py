@@ -88,7 +88,7 @@ def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
     if not rows:
         raise UsageError(
             "no current runs",
-            why=f"the store {store.path} has none that is newer than the baseline's",
+            why=f"the store {store.place} has none that is newer than the baseline's",
             hint="enginescope bench MODEL…, or name the runs after the options",
         )
     return tuple(store.load(one.id) for one in rows)

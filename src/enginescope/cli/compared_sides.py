@@ -133,14 +133,14 @@ def _side(what: str, store: Store) -> ComparedSide:
             return _of_tag(what, tagged)
     elif _holds_times(Path(what)):
         return _of_times(what)
-    found = sources(what, store_folder=store.path)
+    found = sources(what, store_folder=store.place)
     sampled = [one for one in found if one.run is not None and one.run.headline is not None]
     if len(sampled) > 1 and not any(one.plan for one in found):
         raise UsageError(
             f"{what} holds {len(sampled)} runs",
             hint="name the files one by one, or enginescope import --tag NAME and compare NAME",
         )
-    source = plan_source(what, store_folder=store.path)
+    source = plan_source(what, store_folder=store.place)
     return ComparedSide(what=what, source=source, runs=(source.as_run(),))
 
 

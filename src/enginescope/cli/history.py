@@ -107,7 +107,7 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
     known = {row.model for row in store.rows()}
     raise UsageError(
         f"no runs of {model}",
-        why=f"in {store.path}, with what was asked for",
+        why=f"in {store.place}, with what was asked for",
         hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from enginescope.cli.plan_source import NOTHING_BESIDE, Beside, PlanSource, source_of_run
 from enginescope.core.errors import UsageError
+from enginescope.store.location import StorePlace
 
 #: A stored run's own file.
 _RUN_DOCUMENT = "run.json"
@@ -18,7 +19,7 @@ _FILES = frozenset({".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
 
 
 def plan_source(
-    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: Path | None = None
+    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: StorePlace | None = None
 ) -> PlanSource:
     """Return the one engine that `what` stands for; see `plan_sources`.
 
@@ -38,7 +39,7 @@ def plan_source(
 
 
 def plan_sources(
-    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: Path | None = None
+    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: StorePlace | None = None
 ) -> tuple[PlanSource, ...]:
     """Return the engines with a plan that `what` stands for; see `sources`.
 
@@ -59,7 +60,7 @@ def plan_sources(
 
 
 def sources(
-    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: Path | None = None
+    what: str, beside: Beside = NOTHING_BESIDE, *, store_folder: StorePlace | None = None
 ) -> tuple[PlanSource, ...]:
     """Return all that `what` stands for; a path goes before a run of the same name.
 
@@ -71,7 +72,7 @@ def sources(
         folder, its ``run.json``, the beginning of its id, a tag, ``latest``, ``latest~2``.
     beside : Beside
         Files to read in place of those found beside a plan file.
-    store_folder : Path, optional
+    store_folder : Path or DatabaseUrl, optional
         Where runs are looked for.
 
     Raises
