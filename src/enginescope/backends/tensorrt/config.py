@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
+from enginescope.backends.tensorrt.kept_fp32 import keep_in_fp32
 from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
@@ -79,7 +80,8 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
     """
     if "profiling_verbosity" not in values:
         values = {**values, "profiling_verbosity": "detailed"}
-    for key, value in values.items():
+    # layers kept in FP32 come behind what is said of all layers
+    for key, value in sorted(values.items(), key=lambda one: one[0] == "keep_fp32"):
         if key in FLAGS:
             _set_flag(target, key, FLAGS[key], on=value)
         elif key in ATTRIBUTES:
@@ -198,6 +200,11 @@ def _layer_output_types(target: Target, pairs: tuple[tuple[str, str], ...]) -> N
             layer.set_output_type(index, types[min(index, len(types) - 1)])
 
 
+def _keep_fp32(target: Target, names: tuple[str, ...]) -> None:
+    if names:
+        keep_in_fp32(target.trt, target.network, target.config, names)
+
+
 def _layer_devices(target: Target, pairs: tuple[tuple[str, str], ...]) -> None:
     for layer, word in _matching(target, pairs, "layer_device_types"):
         kind = member(target.trt.DeviceType, word.upper(), f"layer_device_types={word}")
@@ -266,6 +273,7 @@ _SETTERS: dict[str, Callable[[Target, Any], None]] = {
     "precision_constraints": _constraints,
     "layer_precisions": _layer_precisions,
     "layer_output_types": _layer_output_types,
+    "keep_fp32": _keep_fp32,
     "layer_device_types": _layer_devices,
     "dla_core": _dla,
     "max_threads": _threads,

@@ -179,6 +179,7 @@ OPTIONS: dict[str, Option] = {
     "precision_constraints": Option(read=_one_of("none", "obey", "prefer")),
     "layer_precisions": Option(read=_pairs),
     "layer_output_types": Option(read=_pairs),
+    "keep_fp32": Option(read=_list),
     "layer_device_types": Option(read=_pairs),
     "input_formats": Option(read=_list),
     "output_formats": Option(read=_list),
