@@ -30,6 +30,19 @@ def attribute(plan: Plan, profile: Profile) -> Attribution:
     Attribution
         What has no partner stays, on either side.
     """
+    timings, left = joined_times(plan, profile)
+    return Attribution(
+        layers=tuple(
+            [AttributedLayer(layer=one, timing=timings.get(one.index)) for one in plan.layers]
+        ),
+        unmatched=left,
+    )
+
+
+def joined_times(
+    plan: Plan, profile: Profile
+) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
+    """Return times by the index of their layer, as `attribute` joins them, and those left over."""
     timings = _in_step(plan, profile)
     left = [] if timings else list(profile.layers)
     for key in (_as_is, _loosely):
@@ -37,12 +50,7 @@ def attribute(plan: Plan, profile: Profile) -> Attribution:
             break
         open_layers = [layer for layer in plan.layers if layer.index not in timings]
         left = _join(open_layers, left, key, timings)
-    return Attribution(
-        layers=tuple(
-            AttributedLayer(layer=layer, timing=timings.get(layer.index)) for layer in plan.layers
-        ),
-        unmatched=tuple(left),
-    )
+    return timings, tuple(left)
 
 
 def _in_step(plan: Plan, profile: Profile) -> dict[int, LayerTiming]:

@@ -14,6 +14,7 @@ from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
 from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.model.tensor_values import TensorValues
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
 
@@ -32,6 +33,8 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
     notices : tuple of Notice
     artifacts : tuple of Artifact
         The files where they lie.
+    answers : tuple of TensorValues
+        Values of the outputs.
     """
 
     name: str
@@ -41,6 +44,7 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
     report: ToolReport | None = None
     notices: tuple[Notice, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    answers: tuple[TensorValues, ...] = ()
 
 
 def run_of_engine(facts: EngineFacts) -> Run:
@@ -68,6 +72,7 @@ def run_of_engine(facts: EngineFacts) -> Run:
         tool=report,
         notices=facts.notices,
         artifacts=facts.artifacts,
+        answers=facts.answers,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.engine_run import EngineFacts, new_identity, run_of_engine
+from enginescope.formats.exported_outputs import outputs_of
 from enginescope.formats.exported_profile import profile_of
 from enginescope.formats.exported_times import ExportedTimes, times_of
 from enginescope.formats.import_grouping import Group, Item
@@ -24,10 +25,12 @@ from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
 from enginescope.model.run import Artifact, Run
+from enginescope.model.tensor_values import TensorValues
 from enginescope.model.timing import Profile
 from enginescope.model.tool_report import ToolReport
 
 T = TypeVar("T")
+_LONELY = "a comparison of answers, and no engine's files beside it; report --answers takes it"
 _PROVIDERS = {
     "CPUExecutionProvider": "ort-cpu",
     "CUDAExecutionProvider": "ort-cuda",
@@ -50,6 +53,7 @@ class _Parts:
         self.plan: Plan | None = None
         self.profile: Profile | None = None
         self.times: ExportedTimes | None = None
+        self.answers: tuple[TensorValues, ...] | None = None
         self.notices: list[Notice] = []
         self.used: list[Item] = []
         self.damaged: list[Damaged] = []
@@ -79,8 +83,11 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     _read_reports(group.items, parts)
     report = merge_reports(parts.reports)
     _read_rest(group, parts, report)
+    differences = [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
     if not parts.used:
-        return None, tuple(parts.damaged)
+        lonely = (Damaged(path=one.path, reason=_LONELY) for one in differences)
+        return None, (*parts.damaged, *lonely)
+    parts.used += differences
     _check_summary(parts, report)
     facts = EngineFacts(
         name=group.name,
@@ -90,6 +97,7 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
         report=report,
         notices=tuple(parts.notices),
         artifacts=_artifacts(parts.used),
+        answers=parts.answers or (),
     )
     return run_of_engine(facts), tuple(parts.damaged)
 
@@ -116,6 +124,7 @@ def _read_rest(group: Group, parts: _Parts, report: ToolReport | None) -> None:
     parts.plan = read(ArtifactKind.PLAN, lambda document: plan_of(document, name=group.name))
     parts.times = read(ArtifactKind.TIMES, lambda document: times_of(document, warmup_ms=warmup))
     parts.profile = read(ArtifactKind.PROFILE, profile_of)
+    parts.answers = read(ArtifactKind.OUTPUTS, outputs_of)
     if parts.profile is None:
         _take_printed_profile(group, parts)
 
@@ -140,6 +149,7 @@ def _ort_run(group: Group, parts: _Parts) -> Run | None:
     profile = parts.read(item, partial(ort_profile_of, document))
     if profile is None:
         return None
+    parts.used += [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
     providers = _by_time(profile)
     name = _PROVIDERS.get(providers[0], providers[0]) if providers else "onnxruntime"
     return Run(

@@ -19,6 +19,7 @@ _ROLES = frozenset(
         *("graph", "plan", "layers", "layer", "layerinfo", "engineinfo", "info", "engine"),
         *("profile", "profiling", "timing", "timings", "times", "time", "metadata", "perf"),
         *("build", "run", "bench", "inference", "export", "log", "stdout", "stderr", "output"),
+        "outputs",
         *("trtexec", "json", "txt", "out", "err", "onnx"),
     }
 )
@@ -27,10 +28,15 @@ _EXPORTS = {
     "exportTimes": ArtifactKind.TIMES,
     "exportProfile": ArtifactKind.PROFILE,
     "exportLayerInfo": ArtifactKind.PLAN,
+    "exportOutput": ArtifactKind.OUTPUTS,
 }
 _EXPORT = re.compile(rf"--({'|'.join(_EXPORTS)})=(\"[^\"]+\"|'[^']+'|\S+)")
 #: Of these a run has one at most; logs and metadata add up.
-_SINGLE = frozenset({ArtifactKind.PLAN, ArtifactKind.TIMES, ArtifactKind.PROFILE})
+_SINGLE = frozenset(
+    {ArtifactKind.PLAN, ArtifactKind.TIMES, ArtifactKind.PROFILE, ArtifactKind.OUTPUTS}
+)
+#: Of more than one engine, or of none: not grouped by name.
+_APART = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.OUTPUT_DIFF})
 
 
 class Item(Record, frozen=True, kw_only=True):
@@ -88,11 +94,12 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
 
     By folder and stem; then a file that a log's own command line exported joins that log. Profiles
     of ONNX Runtime stay on their own, and of two files of one kind in a group the second does too.
+    A comparison of answers joins every engine in its folder.
     """
     groups: dict[tuple[Path, str], list[Item]] = defaultdict(list)
     alone = [one for one in items if one.kind is ArtifactKind.ORT_PROFILE]
     for one in items:
-        if one.kind is not ArtifactKind.ORT_PROFILE:
+        if one.kind not in _APART:
             groups[(one.path.parent, stem_of(one.path))].append(one)
     _join_exports(groups)
     found = []
@@ -102,7 +109,19 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
             found.append(Group(name=stem, items=tuple(kept)))
         found += [Group(name=one.path.name, items=(one,)) for one in extra]
     found += [Group(name=stem_of(one.path), items=(one,)) for one in alone]
-    return tuple(found)
+    return _with_differences(found, [one for one in items if one.kind is ArtifactKind.OUTPUT_DIFF])
+
+
+def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> tuple[Group, ...]:
+    """Return the groups with the comparisons of answers in their folders; others stay alone."""
+    joined = []
+    for group in groups:
+        folders = {one.path.parent for one in group.items}
+        own = tuple(one for one in differences if one.path.parent in folders)
+        joined.append(Group(name=group.name, items=(*group.items, *own)))
+    folders = {one.path.parent for group in groups for one in group.items}
+    left = [one for one in differences if one.path.parent not in folders]
+    return (*joined, *(Group(name=one.path.name, items=(one,)) for one in left))
 
 
 def _join_exports(groups: dict[tuple[Path, str], list[Item]]) -> None:

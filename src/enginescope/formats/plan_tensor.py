@@ -11,15 +11,15 @@ from enginescope.model.tensor import DataType, Layout, Tensor
 
 #: How names of what steers the L2 cache for a layer begin; it is no data.
 CONTROL = "l2_cache_"
+_Form = tuple[DataType | None, Layout | None]
 Shape = tuple[int | None, ...] | None
-_Described = tuple[dict[str, Any], Tensor]
 
 
 class TensorReader:
     """Raw tensors into tensors, so that a tensor described twice is one object.
 
-    Its writer and each of its readers describe it, mostly word for word: that is half of a plan's
-    tensors, and those are not taken apart again.
+    Its writer and each of its readers describe it, mostly alike: that is half of a plan's tensors.
+    Nothing of the raw ones is kept: whoever walks the plan later would have to step over it.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class TensorReader:
         self.has_split_format = False
         self.has_controls = False
         self.has_profiles = False
-        self._latest: dict[str, _Described] = {}
+        self._latest: dict[str, Tensor] = {}
         self._shapes: dict[Shape, Shape] = {}
 
     def read(self, raw: Any) -> tuple[Tensor, ...]:
@@ -48,52 +48,46 @@ class TensorReader:
             name = item.get("Name") if type(item) is dict else None
             if type(name) is not str:
                 continue
-            described = self._latest.get(name)
-            if described is None or described[0] != item:
-                described = self._described(name, item, described)
-            found.append(described[1])
+            joined = item.get("Format/Datatype")
+            form = parse_joined(joined) if type(joined) is str and joined else self._split(item)
+            shape = parse_shape(item.get("Dimensions"))
+            # compared here, not in a function: a large plan has a hundred thousand
+            known = self._latest.get(name)
+            if (
+                known is None
+                or form[0] is None
+                or known.shape != shape
+                or known.dtype is not form[0]
+                or known.layout is not form[1]
+                or known.location != (item.get("Location") or None)
+            ):
+                known = self._new(known.name if known else name, shape, form, item)
+            found.append(known)
         return tuple(found)
 
-    def _described(self, name: str, raw: dict[str, Any], before: _Described | None) -> _Described:
-        dtype, layout = _format_of(raw)
-        if dtype is None:
-            self._note_unknown(raw)
+    def _split(self, raw: dict[str, Any]) -> _Form:
         if "Datatype" in raw or "DataType" in raw:
             self.has_split_format = True
-        shape = parse_shape(raw.get("Dimensions"))
-        location = text_of(raw.get("Location"))
-        if before is None:
-            self._note_name(name)
-        else:
-            known = before[1]
-            if (
-                known.shape == shape
-                and known.dtype is dtype
-                and known.layout is layout
-                and known.location == location
-            ):
-                return before
-            name = known.name
-        made = Tensor(
-            name=name,
-            shape=self._shapes.setdefault(shape, shape),
-            dtype=dtype,
-            layout=layout,
-            location=location,
-        )
-        self._latest[name] = described = (raw, made)
-        return described
+        return parse_split(text_of(raw.get("Format")), text_of(_datatype_text(raw)))
 
-    def _note_name(self, name: str) -> None:
+    def _new(self, name: str, shape: Shape, form: _Form, raw: dict[str, Any]) -> Tensor:
         if name.startswith(CONTROL):
             self.has_controls = True
         if "[profile " in name:
             self.has_profiles = True
-
-    def _note_unknown(self, raw: dict[str, Any]) -> None:
-        text = text_of(raw.get("Format/Datatype")) or text_of(_datatype_text(raw))
-        if text is not None:
-            self.unknown_formats.add(text)
+        if "Datatype" in raw or "DataType" in raw:
+            self.has_split_format = True
+        if form[0] is None:
+            text = text_of(raw.get("Format/Datatype")) or text_of(_datatype_text(raw))
+            self.unknown_formats.update([text] if text is not None else [])
+        made = self._latest[name] = Tensor(
+            name=name,
+            shape=self._shapes.setdefault(shape, shape),
+            dtype=form[0],
+            layout=form[1],
+            location=text_of(raw.get("Location")),
+        )
+        return made
 
 
 def parse_tensor(raw: Any) -> Tensor | None:
@@ -122,13 +116,6 @@ def _dynamic_shape(raw: list[Any]) -> Shape:
     if any(dim is None for dim in dims):
         return None
     return tuple(dim if dim is not None and dim >= 0 else None for dim in dims)
-
-
-def _format_of(raw: dict[str, Any]) -> tuple[DataType | None, Layout | None]:
-    joined = raw.get("Format/Datatype")
-    if type(joined) is str and joined:
-        return parse_joined(joined)
-    return parse_split(text_of(raw.get("Format")), text_of(_datatype_text(raw)))
 
 
 def _datatype_text(raw: dict[str, Any]) -> Any:

@@ -8,11 +8,13 @@ from typing import Any
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
+from enginescope.formats.exported_outputs import is_outputs
 from enginescope.formats.exported_profile import is_profile
 from enginescope.formats.foreign_text import decode_text
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.log_lines import IS_LOG
 from enginescope.formats.ort_profile import is_ort_profile
+from enginescope.formats.output_diff_file import is_output_diff
 from enginescope.formats.plan_json import is_plan
 from enginescope.formats.time_columns import is_times
 from enginescope.formats.trex_metadata import is_trex_metadata
@@ -30,6 +32,8 @@ class ArtifactKind(Enum):
     TRTEXEC_LOG = "trtexec_log"
     TREX_METADATA = "trex_metadata"
     ORT_PROFILE = "ort_profile"
+    OUTPUTS = "trtexec_outputs"
+    OUTPUT_DIFF = "output_diff"
     UNKNOWN = "unknown"
 
 
@@ -40,6 +44,8 @@ _JSON_KINDS: tuple[tuple[ArtifactKind, Callable[[Any], bool]], ...] = (
     (ArtifactKind.ORT_PROFILE, is_ort_profile),
     (ArtifactKind.PROFILE, is_profile),
     (ArtifactKind.TIMES, is_times),
+    (ArtifactKind.OUTPUTS, is_outputs),
+    (ArtifactKind.OUTPUT_DIFF, is_output_diff),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from enginescope.model.plan import Layer, Plan
 
@@ -24,30 +25,12 @@ class Flow:
 
     def __init__(self, plan: Plan) -> None:
         self._writers: dict[str, tuple[int, ...]] = {}
-        self._unread: set[str] = set()
+        self._read: set[str] = set()  # since they were written last
         self._given = {one.tensor.name for one in plan.inputs}
         self.before: dict[int, tuple[int, ...]] = {}
         self.after: dict[int, tuple[int, ...]] = {}
-        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
-        first: set[int] = set()
-        for layer in plan.layers:
-            if _is_no_op(layer):
-                self._pass_on(layer)
-                continue
-            producers = self._producers(layer)
-            if producers:
-                self.before[layer.index] = producers
-            here = (layer.index,)
-            for one in producers:
-                if self.after.setdefault(one, here) is not here:
-                    further[one].append(layer.index)
-            for tensor in layer.inputs:
-                if tensor.name in self._given:
-                    first.add(layer.index)
-            self._write(layer, here)
-        for index, readers in further.items():
-            self.after[index] = (*self.after[index], *readers)
-        self.reads_input = frozenset(first)
+        self.reads_input = frozenset(self._walk(plan.layers))
+        self._turn_round()
         self.writes_output = frozenset(
             index for one in plan.outputs for index in self._writers.get(one.tensor.name, ())
         )
@@ -62,22 +45,50 @@ class Flow:
         found = self.after.get(index, ())
         return found[0] if len(found) == 1 and index not in self.writes_output else None
 
-    def _producers(self, layer: Layer) -> tuple[int, ...]:
-        found: tuple[int, ...] = ()
-        for tensor in layer.inputs:
-            self._unread.discard(tensor.name)
-            writers = self._writers.get(tensor.name, ())
-            found = tuple(dict.fromkeys((*found, *writers))) if found else writers
-        if layer.index in found:
-            return tuple(one for one in found if one != layer.index)
-        return found
+    def _walk(self, layers: Iterable[Layer]) -> set[int]:
+        """Find who writes what each layer reads; return the layers that read the engine's inputs.
 
-    def _write(self, layer: Layer, here: tuple[int]) -> None:
-        for tensor in layer.outputs:
-            is_shared = tensor.name in self._unread
-            self._writers[tensor.name] = (*self._writers[tensor.name], *here) if is_shared else here
-            self._unread.add(tensor.name)
-            self._given.discard(tensor.name)
+        One loop, since a large plan has a hundred thousand tensors.
+        """
+        writers_of, read, given = self._writers, self._read, self._given
+        first: set[int] = set()
+        for layer in layers:
+            if layer.type == "NoOp" or layer.subtype == "NoOp":
+                self._pass_on(layer)
+                continue
+            index, found = layer.index, ()
+            for tensor in layer.inputs:
+                name = tensor.name
+                if name in given:
+                    first.add(index)
+                writers = writers_of.get(name)
+                if writers is not None:
+                    read.add(name)
+                    found = _joined(found, writers) if found else writers
+            here = (index,)
+            if found:
+                self.before[index] = found
+            for tensor in layer.outputs:
+                name = tensor.name
+                before = writers_of.setdefault(name, here)
+                if before is not here:
+                    writers_of[name] = here if name in read else (*before, *here)
+                    read.discard(name)
+                if name in given:
+                    given.discard(name)
+        return first
+
+    def _turn_round(self) -> None:
+        """From who writes what a layer reads to who reads what it writes."""
+        after = self.after
+        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
+        for index, producers in self.before.items():
+            here = (index,)
+            for one in producers:
+                if after.setdefault(one, here) is not here:
+                    further[one].append(index)
+        for index, readers in further.items():
+            after[index] = (*after[index], *readers)
 
     def _pass_on(self, layer: Layer) -> None:
         if not layer.inputs:
@@ -85,10 +96,10 @@ class Flow:
         source = layer.inputs[0].name
         for tensor in layer.outputs:
             self._writers[tensor.name] = self._writers.get(source, ())
-            self._unread.add(tensor.name)
+            self._read.discard(tensor.name)
             if source in self._given:
                 self._given.add(tensor.name)
 
 
-def _is_no_op(layer: Layer) -> bool:
-    return layer.type == "NoOp" or layer.subtype == "NoOp"
+def _joined(some: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*some, *more)))

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
-from enginescope.analysis.attribution import attribute
+from enginescope.analysis.attribution import joined_times
 from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline import layer_roof
 from enginescope.model.environment import Device
 from enginescope.model.plan import Layer, Plan
-from enginescope.model.tensor import Tensor
-from enginescope.model.timing import Attribution, Profile
+from enginescope.model.tensor import DataType, Tensor
+from enginescope.model.timing import LayerTiming, Profile
 from enginescope.rules.flow import Flow
+
+
+class Kind(NamedTuple):
+    """What many layers of a plan have in common.
+
+    Attributes
+    ----------
+    type : str
+    reads, writes : DataType or None
+        Types of the first input and of the first output.
+    """
+
+    type: str
+    reads: DataType | None
+    writes: DataType | None
 
 
 class LintView:
@@ -57,9 +72,38 @@ class LintView:
         return self.plan.active_layers
 
     @cached_property
-    def attribution(self) -> Attribution | None:
-        """The plan's layers with their times."""
-        return attribute(self.plan, self.profile) if self.profile else None
+    def kinds(self) -> dict[Kind, list[int]]:
+        """Positions among the active layers, by what rules tell them apart by.
+
+        A large plan has few kinds, and its layers lie far apart in memory: a rule that asks for a
+        kind need not look at the rest.
+        """
+        found: dict[tuple[str, int, int], tuple[Kind, list[int]]] = {}
+        for at, layer in enumerate(self.active):
+            reads, writes = layer.inputs, layer.outputs
+            before = reads[0].dtype if reads else None
+            after = writes[0].dtype if writes else None
+            key = (layer.type, id(before), id(after))  # hashing a member would call Python
+            known = found.get(key)
+            if known is None:
+                found[key] = (Kind(layer.type, before, after), [at])
+            else:
+                known[1].append(at)
+        return dict(found.values())
+
+    @cached_property
+    def _joined(self) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
+        return joined_times(self.plan, self.profile) if self.profile else ({}, ())
+
+    @property
+    def timings(self) -> dict[int, LayerTiming]:
+        """The profile's times by the index of their layer."""
+        return self._joined[0]
+
+    @property
+    def unmatched(self) -> tuple[LayerTiming, ...]:
+        """Times of the profile whose layer the plan does not have."""
+        return self._joined[1]
 
     @cached_property
     def flow(self) -> Flow:
@@ -92,25 +136,20 @@ class LintView:
     @cached_property
     def times_ms(self) -> dict[int, float]:
         """Mean time by layer index; layers without one are left out."""
-        if self.attribution is None:
-            return {}
-        return {
-            one.layer.index: one.timing.mean_ms
-            for one in self.attribution.layers
-            if one.timing is not None and one.timing.mean_ms is not None
-        }
+        times = ((index, one.mean_ms) for index, one in self.timings.items())
+        return {index: mean_ms for index, mean_ms in times if mean_ms is not None}
 
-    @cached_property
-    def _by_type(self) -> dict[str, list[Layer]]:
-        found: dict[str, list[Layer]] = defaultdict(list)
-        for layer in self.active:
-            found[layer.type].append(layer)
-        return found
+    def of_kinds(self, wanted: Callable[[Kind], bool]) -> list[Layer]:
+        """Return the active layers of the kinds that are `wanted`, in the plan's order."""
+        groups = [places for kind, places in self.kinds.items() if wanted(kind)]
+        active = self.active
+        places = groups[0] if len(groups) == 1 else sorted(at for one in groups for at in one)
+        return [active[at] for at in places]
 
     def of_types(self, types: Iterable[str]) -> list[Layer]:
         """Return the active layers of some types, in the plan's order."""
-        found = [layer for one in types for layer in self._by_type.get(one, ())]
-        return sorted(found, key=lambda layer: layer.index)
+        wanted = frozenset(types)
+        return self.of_kinds(lambda kind: kind.type in wanted)
 
     def excess_ms(self, layer: Layer, *, fewer_bytes: int = 0) -> float | None:
         """Return what a layer takes beyond its limit on the GPU: no more than that can be won.

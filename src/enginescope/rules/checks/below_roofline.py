@@ -31,9 +31,9 @@ _SHARE_PCT = 1.0
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    if view.gpu is None or view.attribution is None:
+    if view.gpu is None or view.profile is None:
         return
-    long = _long_enough(view, view.attribution)
+    long = _long_enough(view)
     if not long:
         return
     part = msgspec.structs.replace(view.plan, layers=tuple(one.layer for one in long))
@@ -57,14 +57,12 @@ def _check(view: LintView) -> Iterator[Found]:
         )
 
 
-def _long_enough(view: LintView, joined: Attribution) -> tuple[AttributedLayer, ...]:
+def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
     """Return the layers that can lose so much at all: of a large plan few, or none."""
     shortest_ms = max(_SHORTEST_MS, (view.total_ms or 0.0) * _SHARE_PCT / 100)
-    return tuple(
-        one
-        for one in joined.layers
-        if one.timing is not None and (one.timing.mean_ms or 0.0) >= shortest_ms
-    )
+    timings = view.timings
+    long = sorted(index for index, ms in view.times_ms.items() if ms >= shortest_ms)
+    return tuple(AttributedLayer(layer=view.layers[one], timing=timings[one]) for one in long)
 
 
 RULE = Rule(

@@ -33,9 +33,7 @@ _FEW_CHANNELS = 32
 def _check(view: LintView) -> Iterator[Found]:
     if lacks_tensor_cores(view.device):
         return
-    for layer in view.of_types(CONVOLUTIONS):
-        if layer.precision not in REDUCED:
-            continue
+    for layer in view.of_kinds(lambda one: one.type in CONVOLUTIONS and one.reads in REDUCED):
         depthwise = is_depthwise(layer)
         used = uses_tensor_cores(layer.tactic_name)
         if used or (used is None and not (depthwise and layer.tactic_name is None)):

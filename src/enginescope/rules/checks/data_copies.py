@@ -45,7 +45,7 @@ def moves_only(layer: Layer) -> bool:
 
 def _check(view: LintView) -> Iterator[Found]:
     times = view.times_ms
-    for layer in view.active:
+    for layer in view.of_types((*_MOVES, "kgen")):
         if moves_only(layer) and times.get(layer.index) != 0:
             size = layer.outputs[0].nbytes if layer.outputs else None
             yield Found(

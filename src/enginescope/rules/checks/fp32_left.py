@@ -25,22 +25,19 @@ from enginescope.rules.layer_kinds import (
     MATMULS,
     REDUCED,
     REFORMATS,
-    output_type,
 )
-from enginescope.rules.view import LintView
+from enginescope.rules.view import Kind, LintView
 
 _HEAVY = frozenset((*CONVOLUTIONS, *MATMULS))
 _COMPUTING = _HEAVY | {"kgen", "Myelin"}
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    if not any(one.type in _COMPUTING and one.precision in REDUCED for one in view.active):
+    if not any(one.type in _COMPUTING and one.reads in REDUCED for one in view.kinds):
         return
     times = view.times_ms
-    for layer in view.active:
-        if layer.precision is not DataType.FP32 or output_type(layer) is not DataType.FP32:
-            continue
-        if layer.type in REFORMATS or moves_only(layer) or times.get(layer.index) == 0:
+    for layer in view.of_kinds(_is_left):
+        if moves_only(layer) or times.get(layer.index) == 0:
             continue
         yield Found(
             layers=(layer.index,),
@@ -48,6 +45,11 @@ def _check(view: LintView) -> Iterator[Found]:
             evidence={"type": layer.type, "subtype": layer.subtype},
             severity=None if layer.type in _HEAVY else Severity.INFO,
         )
+
+
+def _is_left(kind: Kind) -> bool:
+    both = kind.reads is DataType.FP32 and kind.writes is DataType.FP32
+    return both and kind.type not in REFORMATS
 
 
 RULE = Rule(

@@ -30,8 +30,8 @@ from enginescope.rules.view import LintView
 def _check(view: LintView) -> Iterator[Found]:
     if lacks_tensor_cores(view.device):
         return
-    for layer in view.of_types(MATMULS):
-        if layer.precision not in REDUCED or uses_tensor_cores(layer.tactic_name) is not False:
+    for layer in view.of_kinds(lambda one: one.type in MATMULS and one.reads in REDUCED):
+        if uses_tensor_cores(layer.tactic_name) is not False:
             continue
         vector = is_matrix_vector(layer.tactic_name)
         yield Found(

@@ -24,16 +24,11 @@ _NAMED = 3
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    joined = view.attribution
-    if joined is None or not joined.layers:
+    if view.profile is None or not view.plan.layers:
         return
-    strange = [one for one in joined.unmatched if one.mean_ms != 0]
-    expected = [
-        one
-        for one in joined.layers
-        if not one.layer.is_inert and one.layer.profile_index in (None, view.profile_index)
-    ]
-    untimed = [one.layer for one in expected if one.timing is None]
+    strange = [one for one in view.unmatched if one.mean_ms != 0]
+    expected = [one for one in view.active if one.profile_index in (None, view.profile_index)]
+    untimed = [one for one in expected if one.index not in view.timings]
     mostly = len(untimed) > _ERROR_SHARE * len(expected)
     if strange:
         known = [one.mean_ms for one in strange if one.mean_ms is not None]

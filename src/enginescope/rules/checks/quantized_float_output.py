@@ -31,18 +31,16 @@ from enginescope.rules.layer_kinds import (
     QUANTISED,
     REFORMATS,
     converted,
-    output_type,
 )
-from enginescope.rules.view import LintView
+from enginescope.rules.view import Kind, LintView
 
+_PRODUCTS = frozenset((*CONVOLUTIONS, *MATMULS))
 #: INT8 multiplications ÷ bytes at the peaks of nearly every NVIDIA GPU with tensor cores exceed it.
 _MACS_PER_BYTE = 100
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.of_types((*CONVOLUTIONS, *MATMULS)):
-        if layer.precision not in QUANTISED or output_type(layer) not in FLOATS:
-            continue
+    for layer in view.of_kinds(_is_quantised_with_floats):
         if _ends_at_output(view, layer.index):
             continue
         source, target = converted(layer) or (None, None)
@@ -62,6 +60,10 @@ def _check(view: LintView) -> Iterator[Found]:
             severity=Severity.INFO if compute_bound else None,
             stake_ms=view.excess_ms(layer, fewer_bytes=_spared_bytes(layer, source)),
         )
+
+
+def _is_quantised_with_floats(kind: Kind) -> bool:
+    return kind.type in _PRODUCTS and kind.reads in QUANTISED and kind.writes in FLOATS
 
 
 def _spared_bytes(layer: Layer, dtype: DataType) -> int:

@@ -25,7 +25,7 @@ _AT_BORDER = "give the engine inputs and outputs of the type that its layers use
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.of_types(REFORMATS):
+    for layer in view.of_kinds(lambda one: one.type in REFORMATS and one.reads is not one.writes):
         pair = converted(layer)
         if pair is None or layer.attributes.get("Origin") == "QDQ":
             continue

@@ -19,7 +19,7 @@ from enginescope.rules.view import LintView
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.of_types(("Slice",)):
+    for layer in view.of_kinds(lambda one: one.type == "Slice" and one.reads is not one.writes):
         pair = converted(layer)
         if pair is not None:
             yield Found(

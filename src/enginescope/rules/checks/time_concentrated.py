@@ -26,9 +26,13 @@ _FEWEST = 4
 def _check(view: LintView) -> Iterator[Found]:
     if len(view.active) < _FEWEST:
         return
-    for layer in view.active:
-        share = view.share_pct(view.times_ms.get(layer.index))
+    least_ms = (view.total_ms or 0.0) * _SHARE_PCT / 100
+    long = [index for index, time_ms in view.times_ms.items() if time_ms >= least_ms]
+    for layer in map(view.layers.__getitem__, long):
+        share = view.share_pct(view.times_ms[layer.index])
         if share is None or share < _SHARE_PCT:
+            continue
+        if layer.is_inert:
             continue
         part = is_whole_part(layer)
         yield Found(

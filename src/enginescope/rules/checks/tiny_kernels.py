@@ -26,8 +26,9 @@ _SHARE_PCT = 20.0
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    times = view.times_ms
-    tiny = tuple(one.index for one in view.active if 0 < times.get(one.index, 0.0) < _TINY_MS)
+    times = view.times_ms.items()
+    short = sorted(index for index, time_ms in times if 0 < time_ms < _TINY_MS)
+    tiny = tuple(one for one in short if not view.layers[one].is_inert)
     time_ms = view.sum_ms(tiny)
     share = view.share_pct(time_ms)
     if len(tiny) >= _FEWEST and share is not None and share >= _SHARE_PCT:

@@ -30,7 +30,7 @@ _PASSED_BY = frozenset({"kgen", "Reformat", "MyelinReformat", "Shuffle", "PointW
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.active:
+    for layer in view.of_types(("SoftMax", "kgen")):
         if not _is_softmax(layer):
             continue
         before = _nearest(view, layer.index, view.flow.before)

@@ -23,10 +23,11 @@ from enginescope.rules.layer_kinds import QUANTISED, REFORMATS, converted
 from enginescope.rules.view import LintView
 
 _OWN_LAYERS = ("Scale", "Quantize", "Dequantize", "QuantizeLinear", "DequantizeLinear")
+_KINDS = frozenset((*_OWN_LAYERS, *REFORMATS))
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.of_types((*_OWN_LAYERS, *REFORMATS)):
+    for layer in view.of_kinds(lambda one: one.type in _KINDS and one.reads is not one.writes):
         pair = converted(layer)
         if pair is None or not _is_qdq(layer):
             continue
