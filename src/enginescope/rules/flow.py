@@ -56,7 +56,8 @@ class Flow:
             if layer.type == "NoOp" or layer.subtype == "NoOp":
                 self._pass_on(layer)
                 continue
-            index, found = layer.index, ()
+            index = layer.index
+            found: tuple[int, ...] = ()
             for tensor in layer.inputs:
                 name = tensor.name
                 if name in given:
