@@ -12,25 +12,32 @@ from enginescope.analysis.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.ulp_distance import ULP_EDGES
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.render.bisect_data import bisect_data
+from enginescope.render.task_data import task_data, task_samples_data
 
 
 def output_diff_json(found: Validation) -> bytes:
     """Return what every output of every side comes to, over all samples."""
-    return _encoded(
-        {
-            "enginescope": __version__,
-            "created": found.created,
-            "command": found.command,
-            "passes": found.passes,
-            "reference": found.reference,
-            "reference_note": found.reference_note,
-            "num_samples": len(found.samples),
-            "error_histogram_edges": HISTOGRAM_EDGES,
-            "ulp_histogram_edges": ULP_EDGES,
-            "sides": [_side(one) for one in found.sides],
-            "notices": found.notices,
-        }
-    )
+    return _encoded(output_diff_data(found))
+
+
+def output_diff_data(found: Validation) -> dict[str, Any]:
+    """Return the same before it is written."""
+    return {
+        "enginescope": __version__,
+        "created": found.created,
+        "command": found.command,
+        "passes": found.passes,
+        "reference": found.reference,
+        "reference_note": found.reference_note,
+        "num_samples": len(found.samples),
+        "samples": found.samples,
+        "inputs": found.inputs,
+        "error_histogram_edges": HISTOGRAM_EDGES,
+        "ulp_histogram_edges": ULP_EDGES,
+        "sides": [_side(one) for one in found.sides],
+        **({"task": task_data(found.task)} if found.task else {}),
+        "notices": found.notices,
+    }
 
 
 def per_sample_json(found: Validation) -> bytes:
@@ -45,6 +52,7 @@ def per_sample_json(found: Validation) -> bytes:
                 }
                 for one in found.sides
             ],
+            **({"task": task_samples_data(found.task)} if found.task else {}),
         }
     )
 
@@ -75,6 +83,7 @@ def _output(one: OutputDiff) -> dict[str, Any]:
         "shapes": one.shapes,
         "samples": one.samples,
         **_figures(one.figures),
+        "ranked_items": ranks.rows if ranks else None,
         "top1_agreement_pct": ranks.top1_pct if ranks else None,
         "top5_agreement_pct": ranks.top5_pct if ranks else None,
         "samples_nearer_to_another_reference": one.astray,
