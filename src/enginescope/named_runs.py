@@ -28,7 +28,8 @@ def runs_named(name: str, store: Store, say: Say) -> tuple[Run, ...]:
     Parameters
     ----------
     name : str
-        A folder of runs: a store, a folder of run folders or of their zip files, one run's folder;
+        A suite's folder or its name in the store; a folder of runs: a store, a folder of run
+        folders or of their zip files, one run's folder;
         a zip file that `runs export` wrote; a folder or file of another tool's artefacts; a tag,
         for all runs that have it; the beginning of an id, ``latest``, ``latest~2``.
     store : Store
@@ -43,6 +44,13 @@ def runs_named(name: str, store: Store, say: Say) -> tuple[Run, ...]:
     FormatError, StoreError
         A file cannot be used, or there is no such run.
     """
+    from enginescope.store.suite_folder import suite_named
+
+    suite = suite_named(name, store.path)
+    if suite is not None:
+        from enginescope.suite_runs import runs_of_suite
+
+        return runs_of_suite(suite, store, say)
     path = Path(name)
     if path.is_dir():
         return _of_folder(path, say)

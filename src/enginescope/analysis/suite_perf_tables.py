@@ -43,6 +43,7 @@ _GAIN_COLUMNS = {
     "TRT_CUDA_fp16_gain(%)": "TRT v CUDA EP fp16 \ngain (mean) (%)",
     "TRT_Standalone_fp16_gain(%)": "EP v Standalone TRT fp16 \ngain (mean) (%)",
 }
+_ENGINES = {"trt": "tensorrt", "trtexec": "tensorrt"}
 _TRT, _CUDA = "TensorrtExecutionProvider", "CUDAExecutionProvider"
 _SUCCESS = (
     "engine",
@@ -157,19 +158,19 @@ def _success_row(row: CellRow) -> tuple[Any, ...]:
     version = row.versions.get("onnxruntime-gpu") or row.versions.get("onnxruntime")
     trt = next((row.versions[one] for one in row.versions if one.startswith("tensorrt")), None)
     return (
-        "onnxruntime" if is_ours else "tensorrt",
-        version if is_ours else trt,
+        _ENGINES.get(backend.name, "onnxruntime" if is_ours else backend.name),
+        version if is_ours else trt if backend.name in _ENGINES else None,
         provider_label(row.cell),
         backend.precision == "fp16",
         backend.options.get("io_binding"),
         backend.options.get("graph_optimization_level"),
         backend.options.get("trt_engine_cache_enable"),
         case_name(row),
-        row.figure("inputs"),
+        _count(row.figure("inputs")),
         batch,
         None,
         row.ended,
-        row.figure("samples"),
+        _count(row.figure("samples")),
         1e3 * batch / mean if mean else None,
         mean,
         # of seconds, times 1,000: as they had it
@@ -178,6 +179,10 @@ def _success_row(row: CellRow) -> tuple[Any, ...]:
         row.figure("p95"),
         row.figure("p99"),
     )
+
+
+def _count(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _latency(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> PerfTable:

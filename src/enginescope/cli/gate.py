@@ -32,7 +32,7 @@ _MOST_PCT = 1_000
     "baselines",
     multiple=True,
     required=True,
-    metavar="RUN|TAG|FOLDER",
+    metavar="RUN|TAG|SUITE|FOLDER",
     help="What to hold against; repeat for several that together are it.",
 )
 @click.option(
@@ -82,16 +82,18 @@ def command(
 ) -> int:
     """Hold CURRENT runs against a baseline; exit with 1 if something got worse than is allowed.
 
-    Each is a run, a tag (all runs that have it), a folder or zip file of runs, or another tool's
-    files. Without CURRENT: the runs of the store that are newer than the baseline's, or, where that
-    was measured in turn (bench A B --compare), its other side. Jobs are
+    Each is a run, a tag (all runs that have it), a suite by name or folder, a folder or zip file of
+    runs, or another tool's files. Without CURRENT: the runs of the store that are newer than the
+    baseline's, or, where that was measured in turn (bench A B --compare), its other side. Jobs are
     paired by model, backend, shapes and mode; runs of one job are its processes. What fails now,
     or is not measured any more, counts as a regression.
     """
     from enginescope.analysis.gate import gate
+    from enginescope.analysis.suite_gate import with_cells
     from enginescope.cli.noise_floors import known_floors
     from enginescope.model.gate import GateTerms
     from enginescope.store.archive import Store
+    from enginescope.suite_runs import rows_of_suites
 
     check_outputs([options[name] for name in _WRITERS], (*baselines, *current))
     terms = GateTerms(
@@ -104,6 +106,7 @@ def command(
     base, now = _sides(baselines, current, store)
     floors = known_floors(store.path)
     report = gate(base, now, terms, name=", ".join(baselines), floors=floors)
+    report = with_cells(report, rows_of_suites(baselines, store), rows_of_suites(current, store))
     _check_compared(report)
     for name, write in _WRITERS.items():
         _write(options[name], write, report)
@@ -158,6 +161,7 @@ def _sides(
 ) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
     """Return the runs of both sides; a run of the baseline is not held against itself."""
     from enginescope.named_runs import distinct, runs_named, runs_since, sides_in_turn
+    from enginescope.suite_runs import rows_of_suites
 
     base = distinct(run for name in baselines for run in runs_named(name, store, note))
     if not current:
@@ -165,7 +169,7 @@ def _sides(
     of_base = {one.id for one in base}
     named = distinct(run for name in current for run in runs_named(name, store, note))
     now = tuple(one for one in named if one.id not in of_base)
-    if not now:
+    if not now and not rows_of_suites(current, store):
         raise UsageError(
             f"no current runs in {', '.join(current)}",
             why="all of them are the baseline's",

@@ -189,7 +189,7 @@ def _plan(suite: Suite, folder: SuiteFolder, store: Store) -> SuitePlan:
         cells=_cells(suite, store),
         created=created,
         command=command_line(),
-        store=str(store.path),
+        store=str(store.place),
     )
     folder.begin(plan)
     return plan

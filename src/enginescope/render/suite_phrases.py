@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from enginescope.analysis.suite_gains import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
@@ -104,7 +102,8 @@ def counts_sentence(result: SuiteResult) -> str:
 
 def baseline_sentence(result: SuiteResult) -> str | None:
     """Return what speed-up is counted from; ``None`` where there is nothing to count."""
-    if not any(one is not None for one in speed_ups(result).values()) or len(specs_of(result)) < 2:
+    others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]
+    if all(one.speed_up is None for one in others):
         return None
     named = set(baselines(result).values())
     base = named.pop() if len(named) == 1 else "each model's first backend"
@@ -131,10 +130,3 @@ def coverage_text(row: CellRow) -> str | None:
         )
         parts.append(f"{name} {one.nodes:,} of {nodes:,} nodes{share}")
     return "; ".join(parts)
-
-
-def shown_rows(
-    rows: Sequence[tuple[str, ...]], most: int
-) -> tuple[tuple[tuple[str, ...], ...], int]:
-    """Return the first rows, and how many are left out."""
-    return tuple(rows[:most]), max(0, len(rows) - most)

@@ -8,6 +8,7 @@ from enginescope.analysis.suite_perf_tables import case_name, printed_gains
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.model.suite import CellStatus, SuiteResult
+from enginescope.render.shortened import shorten_apart
 from enginescope.render.suite_phrases import (
     MatrixLine,
     cell_text,
@@ -20,8 +21,9 @@ from enginescope.render.suite_phrases import (
 
 #: Lines of each table; the rest is in the files.
 MOST_LINES = 40
-_CELL_WIDTH = 18
 _NAME_WIDTH = 28
+_GAP = 2
+_MOST_NAMES = 8
 
 
 class SuiteTable(Record, frozen=True, kw_only=True):
@@ -43,11 +45,15 @@ def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[SuiteTable, .
 def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
     """Yield the matrix, its backends in as many tables as the width asks for."""
     lines, specs = matrix(result), specs_of(result)
-    fitting = max(1, (width - _NAME_WIDTH) // _CELL_WIDTH)
-    for start in range(0, len(specs), fitting):
-        chosen = specs[start : start + fitting]
-        rows = [row for line in lines if (row := _line(line, chosen)) is not None]
-        title = "latency (median) and speed-up" if _has_latency(result) else "answers"
+    title = "latency (median) and speed-up" if _has_latency(result) else "answers"
+    names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
+    name_width = max(map(len, names), default=0)
+    for chosen in _fitting(lines, specs, width - name_width):
+        rows = [
+            row
+            for line, name in zip(lines, names, strict=True)
+            if (row := _line(line, name, chosen)) is not None
+        ]
         yield SuiteTable(
             title=title,
             headers=("model", *chosen),
@@ -56,11 +62,28 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
         )
 
 
-def _line(line: MatrixLine, specs: Sequence[str]) -> tuple[str, ...] | None:
+def _fitting(
+    lines: Sequence[MatrixLine], specs: Sequence[str], width: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield backends in groups whose columns fit into `width`, in order, at least one each."""
+    group: list[str] = []
+    used = 0
+    for at, spec in enumerate(specs):
+        needed = _GAP + max(len(spec), *(len(cell_text(one.cells[at])) for one in lines))
+        if group and used + needed > width:
+            yield tuple(group)
+            group, used = [], 0
+        group.append(spec)
+        used += needed
+    if group:
+        yield tuple(group)
+
+
+def _line(line: MatrixLine, name: str, specs: Sequence[str]) -> tuple[str, ...] | None:
     cells = {one.spec: one for one in line.cells if one.is_asked}
     if not any(one in cells for one in specs):
         return None
-    return (line.name, *(cell_text(cells[one]) if one in cells else "" for one in specs))
+    return (name, *(cell_text(cells[one]) if one in cells else "" for one in specs))
 
 
 def _has_latency(result: SuiteResult) -> bool:
@@ -68,19 +91,29 @@ def _has_latency(result: SuiteResult) -> bool:
 
 
 def _failures(result: SuiteResult) -> SuiteTable | None:
+    """Return what failed; models that fail alike on a backend together."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for one in result.rows:
+        if one.status is not CellStatus.OK:
+            key = (status_text(one.status), one.cell.spec, reason_text(one))
+            alike.setdefault(key, []).append(case_name(one))
     rows = [
-        (status_text(one.status), f"{one.cell.label}\n{reason_text(one)}")
-        for one in result.rows
-        if one.status is not CellStatus.OK
+        (status, f"{spec} · {', '.join(_few(names))}\n{reason}")
+        for (status, spec, reason), names in alike.items()
     ]
     if not rows:
         return None
     return SuiteTable(
         title="failing models and backends",
-        headers=("status", "cell, and why"),
+        headers=("status", "backend and models, and why"),
         rows=tuple(rows[:MOST_LINES]),
         left_out=max(0, len(rows) - MOST_LINES),
     )
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    more = len(names) - _MOST_NAMES
+    return [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
 
 
 def _coverage(result: SuiteResult) -> SuiteTable | None:

@@ -1,0 +1,78 @@
+"""What a gate says of cells whose answers were compared: a wrong answer is a failure too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from enginescope.model.gate import GateOutcome, GateReport, GateRow
+from enginescope.model.suite import CellRow, CellStatus
+
+_ORDER = {outcome: place for place, outcome in enumerate(GateOutcome)}
+#: Outcomes of runs that only say that a cell has none: the cell's own row says why.
+_OF_ABSENCE = frozenset({GateOutcome.LOST, GateOutcome.NEW, GateOutcome.NO_BASELINE})
+
+
+def with_cells(
+    report: GateReport, baseline: Iterable[CellRow], current: Iterable[CellRow]
+) -> GateReport:
+    """Return a gate's report with the cells that it cannot tell of by their runs alone.
+
+    Those were validated, and on one side at least not measured: because their answers were wrong or
+    could not be had, or because nothing but answers was asked for.
+    """
+    before, now = _validated(baseline), _validated(current)
+    made: list[GateRow] = []
+    said: set[str] = set()
+    for key in dict.fromkeys((*before, *now)):
+        a, b = before.get(key), now.get(key)
+        if a is not None and b is not None and a.run and b.run:
+            continue
+        made.append(_row(a, b))
+        said |= {one.run for one in (a, b) if one is not None and one.run}
+    kept = [one for one in report.rows if not _is_said(one, said)]
+    rows = sorted((*kept, *made), key=lambda one: _ORDER[one.outcome])
+    return replace(report, rows=tuple(rows), jobs=report.jobs + len(made) - _dropped(report, kept))
+
+
+def _dropped(report: GateReport, kept: list[GateRow]) -> int:
+    return len({one.job for one in report.rows} - {one.job for one in kept})
+
+
+def _validated(rows: Iterable[CellRow]) -> dict[tuple[str, str, str], CellRow]:
+    return {
+        (one.cell.model, one.cell.spec, one.cell.case): one
+        for one in rows
+        if one.cell.mode != "benchmark"
+    }
+
+
+def _row(a: CellRow | None, b: CellRow | None) -> GateRow:
+    one = b or a
+    assert one is not None
+    outcome, why = _outcome(a, b)
+    return GateRow(
+        job=f"{one.cell.label} · answers",
+        model=one.cell.model,
+        backend=one.cell.spec,
+        outcome=outcome,
+        why=why,
+        path=one.cell.job.subject.path,
+    )
+
+
+def _outcome(a: CellRow | None, b: CellRow | None) -> tuple[GateOutcome, str | None]:
+    if b is None:
+        return GateOutcome.LOST, None
+    is_good = b.status is CellStatus.OK
+    said = None if is_good else f"{b.status.value.replace('_', ' ')}: {b.reason}"
+    if a is None:
+        return (GateOutcome.NEW if is_good else GateOutcome.NEW_FAILURE), said
+    if a.status is CellStatus.OK:
+        return (GateOutcome.NO_REGRESSION if is_good else GateOutcome.NEW_FAILURE), said
+    return (GateOutcome.FIXED if is_good else GateOutcome.STILL_FAILING), said
+
+
+def _is_said(row: GateRow, said: set[str]) -> bool:
+    return row.outcome in _OF_ABSENCE and any(one in said for one in (*row.baseline, *row.current))
