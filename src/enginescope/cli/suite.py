@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.suite_fleet import fleet_of, fleet_options
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ EXIT_WRONG = 1
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the suite.  [default: suites/NAME in the store]",
 )
+@fleet_options
 @store_option
 @json_option
 def command(source: Path | None, **options: Any) -> int:
@@ -202,11 +204,18 @@ def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, 
     from enginescope.runner.suite_run import lanes_for
 
     writable(store)
+    fleet = fleet_of(options, folder.path)
     lanes = lanes_for(options["jobs"])
-    here = conditions_here(len(lanes[0]) or None)
+    here = conditions_here(len(lanes[0]) or None) if fleet is None else None
     standing = standing_of(plan.cells, folder.rows(), here, retry_failed=options["retry_failed"])
     if not options["as_json"]:
         _say_standing(plan, standing)
+    if fleet is not None:
+        from enginescope.cli.suite_fleet_sitting import FleetSitting
+
+        FleetSitting(plan, folder, store).run(standing.todo, fleet, quiet=options["as_json"])
+        return
+    assert here is not None
     sitting = Sitting(plan, folder, store, here)
     sitting.run(standing.todo, lanes, quiet=options["as_json"])
 

@@ -1,0 +1,82 @@
+"""One sitting of a suite on other machines: what comes back is kept as it comes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from enginescope.cli.options import note
+from enginescope.cli.suite_progress import SuiteProgress
+from enginescope.cli.termination import ending_in_order
+from enginescope.model.suite import Cell, CellRow, CellStatus, SuitePlan
+from enginescope.runner.fleet.errand import Fleet, FleetWatch, Lost, Returned
+from enginescope.store.archive import Store
+from enginescope.store.suite_folder import SuiteFolder
+
+
+class FleetSitting:
+    """Sends cells of a plan to machines, and keeps their rows and runs."""
+
+    def __init__(self, plan: SuitePlan, folder: SuiteFolder, store: Store) -> None:
+        self._plan, self._folder, self._store = plan, folder, store
+        self._started: dict[str, str] = {}
+
+    def run(self, todo: Sequence[Cell], fleet: Fleet, *, quiet: bool) -> None:
+        """Run cells; those that have come back stay done, however this ends."""
+        before, done = len(self._plan.cells) - len(todo), 0
+        lanes = {one.key: number for number, one in enumerate(todo)}
+        progress = SuiteProgress(len(todo), before, lanes=len(todo), quiet=quiet)
+
+        def started(cell: Cell, place: str) -> None:
+            self._started[cell.key] = _now()
+            progress.started(cell, lanes[cell.key])
+            if not quiet:
+                note(f"{cell.label}: on {place}")
+
+        def ended(row: CellRow) -> None:
+            nonlocal done
+            self._folder.keep(row)
+            done += 1
+            progress.ended(row, lanes[row.cell.key])
+
+        watch = FleetWatch(
+            started=started,
+            returned=lambda _, returned: ended(self.taken(returned)),
+            lost=lambda one: ended(self._row_of(one)),
+            again=lambda cell, why: note(f"{cell.label}: {why}; it is done once more"),
+        )
+        try:
+            with ending_in_order(), progress:
+                fleet.run(todo, self._plan.command, watch)
+        except (KeyboardInterrupt, SystemExit):
+            note(
+                f"enginescope: interrupted; {before + done} of {len(self._plan.cells)} cells are "
+                "done, and the same command goes on from there"
+            )
+            raise
+
+    def taken(self, returned: Returned) -> CellRow:
+        """Put what came back into the store, and return its row."""
+        with tempfile.TemporaryDirectory(prefix="enginescope-returned-") as made:
+            for number, data in enumerate(returned.runs):
+                file = Path(made) / f"{number}.zip"
+                file.write_bytes(data)
+                self._store.tag(self._store.import_zip(file).id, self._plan.suite.name)
+        return returned.row
+
+    def _row_of(self, lost: Lost) -> CellRow:
+        return CellRow(
+            cell=lost.cell,
+            status=CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED,
+            reason=lost.reason,
+            hint=lost.hint,
+            started=self._started.get(lost.cell.key, _now()),
+            ended=_now(),
+            attempts=lost.attempts,
+        )
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""Cells of a suite on other machines: Ray, Slurm, containers, Kubernetes."""

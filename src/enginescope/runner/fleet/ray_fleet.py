@@ -1,0 +1,222 @@
+"""Cells on a Ray cluster: each is a task, and in the task a process of its own, as everywhere.
+
+Which cell goes where is decided here and not by Ray, since it would put two cells on the processors
+of one machine. A task is bound to its machine and takes what the cell needs of it, so that Ray's
+other users are kept away as well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from enginescope.core.errors import BackendError
+from enginescope.core.record import Record
+from enginescope.model.suite import Cell
+from enginescope.runner.fleet.errand import (
+    Doing,
+    FleetWatch,
+    Lost,
+    packed_errand,
+    unpacked_returned,
+)
+from enginescope.runner.fleet.machines import Machine, Share, place_for, suits, uses_gpu
+from enginescope.runner.fleet.ray_session import ray_session
+
+#: A cell is given up when its machine was lost so often.
+LOSSES = 2
+#: Between two looks at the cluster.
+_LOOK_S = 1.0
+#: So long is waited for a machine when none is left.
+PATIENCE_S = 60.0
+_KIND = "accelerator_type:"
+#: Names of custom resources that tell a kind of GPU, as ``ray start --resources`` gives them.
+_CUSTOM = ("gpu_type:", "gpu:")
+
+
+class _Task(Record, frozen=True, kw_only=True, eq=False):
+    """A cell that is being done."""
+
+    cell: Cell
+    machine: Machine
+
+
+class RayFleet:
+    """The machines of a Ray cluster.
+
+    Parameters
+    ----------
+    address : str
+        As `ray_session` takes it.
+    doing : callable
+        What a task calls; importable on every machine.
+    """
+
+    def __init__(self, address: str, doing: Doing) -> None:
+        self._address = address
+        self._doing = doing
+
+    def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
+        """Do every cell; see `Fleet`."""
+        with ray_session(self._address) as ray:
+            _Sitting(ray, self._doing, cells, command, watch).run()
+
+
+class _Sitting:
+    """What waits, what runs where, what was lost."""
+
+    def __init__(
+        self,
+        ray: Any,
+        doing: Doing,
+        cells: Sequence[Cell],
+        command: str | None,
+        watch: FleetWatch,
+    ) -> None:
+        self._ray = ray
+        self._doing = doing
+        self._waiting = list(cells)
+        self._command = command
+        self._watch = watch
+        self._tasks: dict[Any, _Task] = {}
+        self._losses: dict[str, list[Machine]] = defaultdict(list)
+        self._seen_s = time.monotonic()
+
+    def run(self) -> None:
+        """Go on until every cell has come back or is given up."""
+        try:
+            while self._waiting or self._tasks:
+                machines = self._machines()
+                self._check(machines)
+                self._submit(machines)
+                if not self._tasks:
+                    time.sleep(_LOOK_S)
+                    continue
+                ready, _ = self._ray.wait(list(self._tasks), num_returns=1, timeout=_LOOK_S)
+                for one in ready:
+                    self._take(one, self._tasks.pop(one))
+        except BaseException:
+            for one in self._tasks:
+                self._ray.cancel(one, force=True)
+            raise
+
+    def _machines(self) -> tuple[Machine, ...]:
+        return tuple(machines_of(self._ray.nodes()))
+
+    def _check(self, machines: Sequence[Machine]) -> None:
+        """Give up what no machine can do; end where there has been none for long."""
+        if machines:
+            self._seen_s = time.monotonic()
+        elif time.monotonic() - self._seen_s > PATIENCE_S:
+            raise BackendError(
+                f"the Ray cluster {self._address_text()} has no machine left",
+                why=f"{len(self._waiting) + len(self._tasks)} cells are not done",
+                hint="the same command goes on from there",
+            )
+        else:
+            return
+        for cell in [one for one in self._waiting if not any(suits(one, m) for m in machines)]:
+            self._waiting.remove(cell)
+            self._watch.lost(Lost(cell=cell, reason=_why_nowhere(cell, machines), is_fault=False))
+
+    def _address_text(self) -> str:
+        return str(self._ray.get_runtime_context().gcs_address)
+
+    def _submit(self, machines: Sequence[Machine]) -> None:
+        for cell in list(self._waiting):
+            share = place_for(cell, self._by_need(cell, machines), self._running())
+            if share is not None:
+                self._waiting.remove(cell)
+                self._start(cell, share)
+
+    def _by_need(self, cell: Cell, machines: Sequence[Machine]) -> list[Machine]:
+        """Return machines in the order in which they are thought of.
+
+        One on which the cell was lost before comes last, and one with GPUs after those without,
+        where the cell needs none.
+        """
+        lost = [one.id for one in self._losses[cell.key]]
+        needs_none = not uses_gpu(cell)
+        return sorted(machines, key=lambda one: (one.id in lost, needs_none and one.gpus))
+
+    def _running(self) -> Mapping[str, list[Cell]]:
+        found: dict[str, list[Cell]] = defaultdict(list)
+        for one in self._tasks.values():
+            found[one.machine.id].append(one.cell)
+        return found
+
+    def _start(self, cell: Cell, share: Share) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        task = self._ray.remote(self._doing).options(
+            num_cpus=share.cpus,
+            num_gpus=share.gpus,
+            max_retries=0,  # what was lost is counted here
+            max_calls=1,  # a cell never inherits a process
+            scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
+            name=cell.label,
+        )
+        reference = task.remote(packed_errand(cell, self._command))
+        self._tasks[reference] = _Task(cell=cell, machine=share.machine)
+        self._watch.started(cell, share.machine.name)
+
+    def _take(self, reference: Any, task: _Task) -> None:
+        try:
+            data = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            cause = str(error.cause) if error.cause is not None else str(error)
+            reason = f"it could not be done on {task.machine.name}: {cause.splitlines()[0]}"
+            self._watch.lost(Lost(cell=task.cell, reason=reason))
+            return
+        except self._ray.exceptions.RayError as error:
+            self._was_lost(task, error)
+            return
+        self._watch.returned(task.cell, unpacked_returned(data))
+
+    def _was_lost(self, task: _Task, error: Exception) -> None:
+        losses = self._losses[task.cell.key]
+        losses.append(task.machine)
+        kind = type(error).__name__
+        if len(losses) < LOSSES:
+            self._waiting.insert(0, task.cell)
+            self._watch.again(task.cell, f"{task.machine.name} was lost ({kind})")
+            return
+        where = " and ".join(one.name for one in losses)
+        reason = f"the machine that did it was lost {LOSSES} times: {where} ({kind})"
+        self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=LOSSES))
+
+
+def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
+    """Yield the machines that live and have a processor to give, as ``ray.nodes()`` tells them."""
+    for node in nodes:
+        resources = node.get("Resources", {})
+        cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
+        if not node.get("Alive") or cpus < 1:
+            continue
+        yield Machine(
+            id=node["NodeID"],
+            name=node.get("NodeName") or node["NodeManagerAddress"],
+            cpus=cpus,
+            gpus=gpus,
+            kinds=tuple(sorted(_kinds(resources, node.get("Labels", {})))),
+        )
+
+
+def _kinds(resources: Mapping[str, float], labels: Mapping[str, str]) -> Iterator[str]:
+    for name in resources:
+        for prefix in (_KIND, *_CUSTOM):
+            if name.startswith(prefix):
+                yield name.removeprefix(prefix)
+    named = labels.get("ray.io/accelerator-type")
+    if named:
+        yield named
+
+
+def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
+    kinds = sorted({kind for one in machines for kind in one.kinds})
+    if cell.needs.gpu is not None:
+        there = f"there are {', '.join(kinds)}" if kinds else "no machine says which it has"
+        return f"no machine of the cluster has a GPU of kind {cell.needs.gpu}; {there}"
+    return "no machine of the cluster has a GPU"

@@ -1,0 +1,97 @@
+"""A Ray cluster to be connected to, or one that is started here for the time of a sitting.
+
+What Ray would decide by itself is decided here. A cluster that is started has a token of its own,
+in the environment of its processes alone, and a folder of its own that goes with it; nothing is
+written to the user's home, nothing is reported, no dashboard is opened. A cluster that is there
+keeps its rules: the token is taken from where its user has put it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from enginescope.core.errors import BackendError
+from enginescope.core.optional import require
+
+LOCAL = "local"
+_TOKEN, _TOKEN_FILE, _MODE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"
+#: What Ray reads when it is imported, unless the user has set it.
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DISABLE_IMPORT_WARNING": "1",
+}
+
+
+@contextmanager
+def ray_session(address: str) -> Iterator[Any]:
+    """Give the module ``ray``, connected; disconnect after it.
+
+    Parameters
+    ----------
+    address : str
+        ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from any other;
+        ``local``: a cluster of this machine alone.
+
+    Raises
+    ------
+    MissingDependencyError
+        Ray is not installed.
+    BackendError
+        The cluster cannot be reached, or lets nobody in without its token.
+    """
+    is_local = address == LOCAL
+    folder = tempfile.mkdtemp(prefix="es-ray-") if is_local else None  # sockets want short paths
+    before = dict(os.environ)
+    os.environ.update({name: os.environ.get(name, value) for name, value in _QUIET.items()})
+    _settle_token(is_local=is_local)
+    try:
+        ray = require("ray", purpose="--on-ray", install="enginescope[ray]")
+        _connect(ray, address, folder)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+    finally:
+        for name in (*_QUIET, _TOKEN, _MODE):
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _settle_token(*, is_local: bool) -> None:
+    """Decide on the token before Ray does, which would write one to the user's home."""
+    if is_local:
+        os.environ[_MODE] = "token"
+        os.environ[_TOKEN] = secrets.token_hex(32)
+    elif _MODE not in os.environ and (_TOKEN in os.environ or _TOKEN_FILE in os.environ):
+        os.environ[_MODE] = "token"  # the user has named one: it is meant to be used
+
+
+def _connect(ray: Any, address: str, folder: str | None) -> None:
+    own = {"_temp_dir": folder, "include_dashboard": False} if folder else {}
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            configure_logging=True,
+            logging_level=logging.ERROR,
+            namespace="enginescope",
+            **own,
+        )
+    except Exception as error:  # Ray's own kinds for it differ between versions
+        raise BackendError(
+            f"Ray cluster {address}",
+            why=str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__,
+            hint=f"ray status says whether it runs; a cluster with a token wants {_TOKEN_FILE}",
+        ) from error
