@@ -72,6 +72,7 @@ HEAVY = {
         "render/noise_text.py",
         "render/validate_text.py",
         "render/depth_text.py",
+        "render/task_text.py",
         "cli",
     },
     "click": {"cli"},

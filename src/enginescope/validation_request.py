@@ -28,6 +28,8 @@ class ValidationRequest(Record, frozen=True, kw_only=True):
         Optimisation profile of engines.
     rebuild : bool
         Build engines anew.
+    alone : bool
+        Whether one side is enough, since what is right is known otherwise.
     """
 
     models: tuple[str, ...]
@@ -38,3 +40,4 @@ class ValidationRequest(Record, frozen=True, kw_only=True):
     engine_cache: str
     profile_index: int | None = None
     rebuild: bool = False
+    alone: bool = False

@@ -149,6 +149,19 @@ class ValidationRun:
         first, second = (next(one for one in held if one.name == output) for held in both)
         return first, second
 
+    def has_answers(self, label: str) -> bool:
+        """Whether a side of this label has answered."""
+        sides = (self._plan.sides.reference, *self._plan.sides.others)
+        one = next(side for side in sides if side.label == label)
+        return one.job is not None and label not in self._failures and not self._blocked(one)
+
+    def answers_of(self, label: str, number: int) -> tuple[TensorValues, ...]:
+        """Return what a side, or the reference, gave for a sample, while the answers are kept."""
+        if label == self._plan.sides.reference.label:
+            sample = self._plan.samples[number]
+            return self._reference_answers(number, sample, self._outputs())
+        return read_answers(answer_file(self._folder(label), number))
+
     def _side(self, one: Side, comparison: SideComparison | None) -> ValidatedSide:
         name, why = tolerance_name(one, self._plan.sides.reference)
         if self._plan.tolerance is not None:

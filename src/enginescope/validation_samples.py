@@ -9,6 +9,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.job import InputShape
 from enginescope.model.sample_set import Sample
+from enginescope.runner.picture_samples import picture_samples
 from enginescope.runner.sample_sources import data_sets_beside, random_samples, samples_in
 
 RANDOM_SAMPLES = 8
@@ -21,6 +22,8 @@ class SampleRequest(Record, frozen=True, kw_only=True):
     ----------
     data : tuple of str
         Files and folders. Empty: the data sets beside the model, else random ones.
+    images : tuple of str
+        In place of data: pictures, and folders with pictures in them and below.
     is_random : bool
         Random ones, whatever lies beside the model.
     count : int or None
@@ -35,6 +38,7 @@ class SampleRequest(Record, frozen=True, kw_only=True):
     """
 
     data: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
     is_random: bool = False
     count: int | None = None
     seed: int = 0
@@ -63,8 +67,10 @@ def choose_samples(model: Path, request: SampleRequest) -> SampleChoice:
     """
     if request.is_random and request.data:
         raise UsageError("--random and --data", why="each alone says what the samples are")
-    paths: Sequence[Path] = [Path(one) for one in request.data]
     shapes = request.shapes
+    if request.images:
+        return _pictures(request)
+    paths: Sequence[Path] = [Path(one) for one in request.data]
     if not (paths or request.is_random or shapes or request.has_files):
         paths = data_sets_beside(model)
     if not paths:
@@ -77,3 +83,12 @@ def choose_samples(model: Path, request: SampleRequest) -> SampleChoice:
     return SampleChoice(
         samples=found.samples[: request.count], shapes=shapes, skipped=found.skipped
     )
+
+
+def _pictures(request: SampleRequest) -> SampleChoice:
+    if request.data or request.is_random:
+        other = "--data" if request.data else "--random"
+        raise UsageError(f"--images and {other}", why="each alone says what the samples are")
+    paths = [Path(one) for one in request.images]
+    found, skipped = picture_samples(paths, image_input=request.image_input)
+    return SampleChoice(samples=found[: request.count], shapes=request.shapes, skipped=skipped)

@@ -65,7 +65,7 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
         return Sides(reference=reference, others=_sides(jobs, samples), note=None)
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
-    if not others:
+    if not others and not request.alone:
         raise UsageError(
             "nothing to compare",
             why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enginescope.analysis.binding_check import BindingDifference
 from enginescope.analysis.error_growth import Bisected
 from enginescope.analysis.output_diff import SideDiff
+from enginescope.analysis.task_report import TaskReport
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 
@@ -58,6 +59,8 @@ class Validation(Record, frozen=True, kw_only=True):
         Their names, in order.
     inputs, outputs : tuple of str
         Of the reference.
+    task : TaskReport or None
+        What the answers are worth for a task.
     """
 
     reference: str
@@ -69,8 +72,12 @@ class Validation(Record, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     command: str | None = None
     created: str | None = None
+    task: TaskReport | None = None
 
     @property
     def passes(self) -> bool:
-        """Whether every side does."""
-        return bool(self.sides) and all(one.passes for one in self.sides)
+        """Whether every side does, and the task's limits are kept."""
+        if self.task is not None and not self.task.passes:
+            return False
+        known = bool(self.sides) or self.task is not None
+        return known and all(one.passes for one in self.sides)

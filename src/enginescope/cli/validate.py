@@ -28,6 +28,7 @@ from enginescope.cli.validate_options import (
     image_options,
     preprocessing_of,
 )
+from enginescope.cli.validate_task import asked_task, task_options
 from enginescope.core.errors import UsageError
 from enginescope.model.job import Limits, Workload
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.validation import Validation
     from enginescope.validation_run import Plan, ValidationRun
     from enginescope.validation_samples import SampleChoice
+    from enginescope.validation_task import AskedTask
 
 EXIT_WRONG = 1
 EXIT_RUN_FAILED = 3
@@ -104,27 +106,31 @@ EXIT_RUN_FAILED = 3
     help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
 )
 @click.option("--skip-output-save", is_flag=True, help="No samples/ in it.")
+@task_options
 @bisect_options
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
     """Compare the answers of MODELS with a reference, given the same inputs.
 
-    Every side answers in a fresh process. Exit code 1: an output is not within its limits.
+    Every side answers in a fresh process. Exit code 1: an output is not within its limits, or a
+    figure of the task is not.
     """
     from enginescope.cli.bench import command_line
     from enginescope.cli.termination import ending_in_order
     from enginescope.store.archive import Store
     from enginescope.validation_files import work_folder
 
+    asked = asked_task(options)
     options["store"] = Store(options["store_folder"])
     typed, output = command_line(), _output_folder(options, models)
     keeps = not options["skip_output_save"]
     # told to end, the folder goes too
     with ending_in_order(), work_folder(output, keeps_samples=keeps) as folder:
+        options["alone"] = asked is not None and asked.stands_alone
         plan = _plan(models, backends, options, folder, output)
         check_options(plan, options)
-        found, doing = _validated(plan, options)
+        found, doing = _validated(plan, options, asked)
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         found = msgspec.structs.replace(found, command=typed, created=created)
         if output is not None:
@@ -167,6 +173,7 @@ def _plan(
         engine_cache=str(options["store"].path / "engines"),
         profile_index=options["profile_index"],
         rebuild=options["rebuild"],
+        alone=options["alone"],
     )
     return Plan(
         sides=sides_of(request, chosen.samples),
@@ -191,6 +198,7 @@ def _samples(model: Path, options: dict[str, Any]) -> SampleChoice:
         model,
         SampleRequest(
             data=tuple(map(str, options["data"])),
+            images=tuple(map(str, options["images"])),
             is_random=options["is_random"],
             count=options["count"],
             seed=options["seed"],
@@ -205,7 +213,9 @@ def _samples(model: Path, options: dict[str, Any]) -> SampleChoice:
     return found
 
 
-def _validated(plan: Plan, options: dict[str, Any]) -> tuple[Validation, ValidationRun]:
+def _validated(
+    plan: Plan, options: dict[str, Any], asked: AskedTask | None
+) -> tuple[Validation, ValidationRun]:
     from enginescope.cli.validation_progress import ValidationProgress
     from enginescope.validation_run import ValidationRun
 
@@ -214,6 +224,10 @@ def _validated(plan: Plan, options: dict[str, Any]) -> tuple[Validation, Validat
         doing.bindings()
         doing.answers()
         found = doing.compared(progress.comparing)
+        if asked is not None:
+            from enginescope.validation_task import with_task
+
+            found = with_task(found, doing, asked, progress.comparing)
         return looked_into(found, plan, progress, options), doing
 
 
@@ -235,7 +249,9 @@ def _output_folder(options: dict[str, Any], models: tuple[Path, ...]) -> Path | 
     from enginescope.validation_files import output_folder
 
     if options["output"] is not None:
-        return output_folder(options["output"], models, options["data"], options["reference"])
+        targets = [options["targets"]] if options["targets"] else []
+        data = [*options["data"], *options["images"], *targets]
+        return output_folder(options["output"], models, data, options["reference"])
     if options["skip_output_save"]:
         raise UsageError("--skip-output-save", why="without --output nothing is kept")
     return None

@@ -14,9 +14,10 @@ from enginescope.analysis.task_report import TaskReport
 from enginescope.analysis.tasks.depth_agreement import unit_map
 from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.core.record import Record
-from enginescope.render.depth_words import quality_title, short_labels, speed_line, task_figure
+from enginescope.render.depth_words import quality_title, short_labels, speed_line
 from enginescope.render.pixels import heat_png, rgb_png
 from enginescope.render.svg_text import document, letters, picture, words
+from enginescope.render.task_words import task_figure
 
 _MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
 _MOST_COLUMNS = 4

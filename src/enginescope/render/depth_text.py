@@ -14,14 +14,14 @@ from enginescope.render.depth_words import (
     quality_title,
     short_labels,
     speed_cells,
-    task_cells,
 )
+from enginescope.render.task_words import left_out_lines, metric_columns, task_cells
 from enginescope.render.text import label_row, notice_lines, table
 
 _NARROW = 76
 _SPEED = ("median ms", "95 % CI ms", "p95 ms", "p99 ms", "/s", "n")
 _SPEED_COLUMNS = 56
-_LEAST_NAME, _MOST_LEFT_OUT = 10, 3
+_LEAST_NAME = 10
 
 
 def depth_text(
@@ -37,7 +37,9 @@ def depth_text(
     if found.quality is not None:
         title = quality_title(found.quality, found.image_name)
         lines += [Text(title), _scores(found, found.quality, width), Text()]
-        lines += _left_out(found.quality)
+        left_out = left_out_lines(found.quality)
+        lines += [label_row(label, text) for label, text in left_out]
+        lines += [Text()] if left_out else []
     lines += notice_lines(benchmark_notices(found))
     lines += [Text(f"  {one}") for one in files]
     runs = " ".join(one.view.id[:6] for one in found.sides)
@@ -69,24 +71,9 @@ def _scores(
     found: DepthBenchmark, report: TaskReport, width: int, *, skip: int = 0
 ) -> RenderableType:
     headers = ["", *(one.title for one in report.metrics)]
-    room = max(_LEAST_NAME, width - 9 * len(report.metrics))
+    room = metric_columns(report, width, _LEAST_NAME)
     rows = [
         [name, *task_cells(report, side.label)]
         for name, side in zip(short_labels(found, room), found.sides, strict=True)
     ][skip:]
     return table(headers, rows, right=tuple(headers[1:]))
-
-
-def _left_out(report: TaskReport) -> list[RenderableType]:
-    lines: list[RenderableType] = [
-        label_row("left out", f"{one.sample}: {one.why}")
-        for one in report.left_out[:_MOST_LEFT_OUT]
-    ]
-    more = len(report.left_out) - _MOST_LEFT_OUT
-    if more > 0:
-        lines.append(label_row("", f"{more:,} more, all in depth.json"))
-    if report.unused:
-        shown = ", ".join(report.unused[:_MOST_LEFT_OUT])
-        rest = " …" if len(report.unused) > _MOST_LEFT_OUT else ""
-        lines.append(label_row("no picture", f"for {len(report.unused):,}: {shown}{rest}"))
-    return [*lines, Text()] if lines else []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from enginescope.analysis.depth_benchmark import DepthBenchmark, DepthSide
 from enginescope.analysis.task_report import TaskReport
 from enginescope.core.units import format_ms, format_significant
@@ -54,22 +52,6 @@ def speed_line(side: DepthSide) -> str:
         return outcome_text(side.view.run.outcome)
     rate = f" · {format_significant(throughput.per_s, 4)} /s" if throughput else ""
     return f"{format_ms(latency.median_ms)}{rate}"
-
-
-def task_cells(report: TaskReport, label: str) -> tuple[str, ...]:
-    """Return a side's figures by metric."""
-    side = next((one for one in report.sides if one.label == label), None)
-    values = side.scores.values if side else {}
-    return tuple(task_figure(values.get(one.name), one.unit) for one in report.metrics)
-
-
-def task_figure(value: float | None, unit: str = "") -> str:
-    """Return a figure of a task to four digits, at most four decimals where it is not small."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    if value and abs(value) < 1e-3:
-        return f"{value:.2e}{unit}"
-    return f"{value:.4f}{unit}" if abs(value) < 10 else f"{format_significant(value, 4)}{unit}"
 
 
 def quality_title(report: TaskReport, image: str) -> str:

@@ -10,6 +10,7 @@ from enginescope._version import __version__
 from enginescope.analysis.validation import Validation
 from enginescope.render.answer_panels import WorstAnswer
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.task_section import task_section
 from enginescope.render.validate_data import output_diff_json, per_sample_json
 from enginescope.render.validate_phrases import answer, bindings_text
 from enginescope.render.validate_section import side_section
@@ -37,6 +38,8 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         files["per_sample_diff.json"] = per_sample_json(found).decode()
     charts = [chart for one in sides for chart in one.charts]
     charts += [chart for one in sides if one.inside for chart in one.inside.charts]
+    task = task_section(found.task) if found.task else None
+    charts += [task.chart] if task and task.chart else []
     parts = scripts()
     data = {
         "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
@@ -51,6 +54,7 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         passes=found.passes,
         facts=facts_of(found),
         sides=sides,
+        task=task,
         notices=found.notices,
         files={name: len(text) for name, text in files.items()},
         left_out=[]
@@ -71,7 +75,7 @@ def facts_of(found: Validation) -> tuple[tuple[str, str], ...]:
     names = found.samples
     shown = "; ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
     rows = [
-        ("Reference", found.reference),
+        ("Reference" if found.sides else "Model", found.reference),
         ("", found.reference_note or ""),
         ("Samples", f"{len(names):,}: {shown}"),
         ("Bindings", bindings_text(found)),

@@ -6,10 +6,18 @@ from enginescope.analysis.binding_check import BindingDifference
 from enginescope.analysis.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.render.figures import UNKNOWN, figure
+from enginescope.render.task_words import task_answer
 
 
 def answer(found: Validation) -> str:
     """Return the answer in one sentence."""
+    if found.task is not None and (found.task.limits or not found.sides):
+        said = task_answer(found.task)
+        return f"{said}; {_sides_answer(found)}" if found.sides else said
+    return _sides_answer(found)
+
+
+def _sides_answer(found: Validation) -> str:
     if len(found.sides) == 1:
         return side_answer(found.sides[0])
     passed = sum(one.passes for one in found.sides)

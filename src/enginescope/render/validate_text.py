@@ -9,6 +9,7 @@ from enginescope.analysis.output_diff import OutputDiff
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.render.bisect_text import bisect_lines
 from enginescope.render.phrases import shorten
+from enginescope.render.task_text import task_lines
 from enginescope.render.text import label_row, notice_lines, table
 from enginescope.render.validate_phrases import (
     answer,
@@ -35,13 +36,15 @@ def validate_text(
         Folder of the files that were written.
     """
     lines: list[RenderableType] = [Text(answer(found), style="bold"), Text()]
-    lines.append(label_row("reference", found.reference))
+    lines.append(label_row("reference" if found.sides else "model", found.reference))
     if found.reference_note:
         lines.append(label_row("", found.reference_note))
     lines.append(label_row("samples", _samples(found)))
     lines.append(label_row("bindings", bindings_text(found)))
     for side in found.sides:
         lines += [Text(), *_side(side, width, alone=len(found.sides) == 1)]
+    if found.task is not None:
+        lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)]
     where = f"files: {files}" if files else "files and a page: --output DIR"
     lines.append(Text(f"  {where}"))

@@ -1,0 +1,126 @@
+"""A task's figures in words and cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from enginescope.analysis.task_report import TaskReport, TaskSide
+from enginescope.core.units import format_significant
+from enginescope.model.notice import Notice
+from enginescope.render.figures import UNKNOWN, Figures
+
+#: Parts and names that the screen and the page list.
+MOST_PARTS, MOST_NAMES = 40, 3
+
+
+def task_cells(report: TaskReport, label: str) -> tuple[str, ...]:
+    """Return a side's figures by metric."""
+    side = next((one for one in report.sides if one.label == label), None)
+    values = side.scores.values if side else {}
+    return tuple(task_figure(values.get(one.name), one.unit) for one in report.metrics)
+
+
+def task_figure(value: float | None, unit: str = "") -> str:
+    """Return a figure of a task to four digits, at most four decimals where it is not small."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value and abs(value) < 1e-3:
+        return f"{value:.2e}{unit}"
+    return f"{value:.4f}{unit}" if abs(value) < 10 else f"{format_significant(value, 4)}{unit}"
+
+
+def task_title(report: TaskReport) -> str:
+    """Return against what the figures are, and of how many samples."""
+    counted = f"{report.counted:,} sample{'' if report.counted == 1 else 's'}"
+    if report.against == "targets":
+        return f"{report.title} against the targets in {report.source}, {counted}"
+    return f"{report.title} against {report.source}, {counted}"
+
+
+def task_answer(report: TaskReport) -> str:
+    """Return what came of the limits, or the first figures, in one sentence."""
+    if report.limits:
+        broken = [(side, one) for side in report.sides for one in side.broken]
+        if not broken:
+            return f"{report.title}: every limit is kept"
+        side, first = broken[0]
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        return f"{broken_text(report, side, first.metric)}{more}"
+    side = report.sides[0]
+    shown = ", ".join(
+        f"{one.title} {task_figure(side.scores.values.get(one.name), one.unit)}"
+        for one in report.metrics[:2]
+    )
+    return f"{side.label}: {shown}"
+
+
+def broken_text(report: TaskReport, side: TaskSide, metric: str) -> str:
+    """Return which limit a side breaks, and by what figure."""
+    known = next(one for one in report.metrics if one.name == metric)
+    limit = next(one.value for one in side.broken if one.metric == metric)
+    value = task_figure(side.scores.values.get(metric), known.unit)
+    which = "above" if known.better == "lower" else "below"
+    if value == UNKNOWN:
+        return f"{side.label}: {known.title} cannot be stated, its limit is {limit:g}"
+    return f"{side.label}: {known.title} {value} is {which} its limit of {limit:g}"
+
+
+def left_out_lines(report: TaskReport) -> list[tuple[str, str]]:
+    """Return what was not counted, as label and text; the rest of a long list by its number."""
+    lines = [("left out", f"{one.sample}: {one.why}") for one in report.left_out[:MOST_NAMES]]
+    more = len(report.left_out) - MOST_NAMES
+    if more > 0:
+        lines.append(("", f"{more:,} more, all of them in the JSON"))
+    if report.unused:
+        rest = " …" if len(report.unused) > MOST_NAMES else ""
+        shown = ", ".join(report.unused[:MOST_NAMES])
+        targets = f"{len(report.unused):,} target{'' if len(report.unused) == 1 else 's'}"
+        lines.append(("no sample", f"for {targets}: {shown}{rest}"))
+    return lines
+
+
+def task_notices(report: TaskReport) -> tuple[Notice, ...]:
+    """Return what weakens the figures, with the side it is of where there are several."""
+    return tuple(
+        Notice(
+            code=one.code,
+            message=f"{side.label}: {one.message}" if len(report.sides) > 1 else one.message,
+            evidence=one.evidence,
+            level=one.level,
+        )
+        for side in report.sides
+        for one in side.scores.notices
+    )
+
+
+def task_table(report: TaskReport) -> Figures:
+    """Return a row for each side."""
+    return Figures(
+        caption=f"{report.title}: {report.averaged}",
+        headers=("Side", *(one.title for one in report.metrics)),
+        rows=tuple((one.label, *task_cells(report, one.label)) for one in report.sides),
+        numbers=tuple(range(1, len(report.metrics) + 1)),
+    )
+
+
+def part_table(report: TaskReport) -> Figures | None:
+    """Return a row for each class and a column for each side; ``None`` without classes."""
+    names = dict.fromkeys(part.name for side in report.sides for part in side.scores.parts)
+    if not names:
+        return None
+    (metric,) = {key for side in report.sides for part in side.scores.parts for key in part.values}
+    held = [{part.name: part.values[metric] for part in one.scores.parts} for one in report.sides]
+    rows = [(name, *(task_figure(one.get(name)) for one in held)) for name in names]
+    return Figures(
+        caption=f"{metric} of each class",
+        headers=("Class", *(one.label for one in report.sides)),
+        rows=tuple(rows[:MOST_PARTS]),
+        numbers=tuple(range(1, len(report.sides) + 1)),
+    )
+
+
+def metric_columns(report: TaskReport, width: int, least: int = 10) -> int:
+    """Return how many letters the labels of sides have beside the figures."""
+    columns: Sequence[int] = [max(len(one.title), 6) + 2 for one in report.metrics]
+    return max(least, width - sum(columns))
