@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.analysis.whole_parts import is_whole_part
 from enginescope.core.record import Record
@@ -65,6 +67,10 @@ def layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> tuple[LayerByte
 
 def add_known(*parts: int | None) -> int | None:
     """Return the sum of `parts`, or ``None`` if any of them is not known."""
+    return _added(parts)
+
+
+def _added(parts: Sequence[int | None]) -> int | None:
     return None if None in parts else sum(parts)  # type: ignore[arg-type]
 
 
@@ -77,15 +83,16 @@ def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
         if one.name in constants:
             weights.append(one.nbytes)
         else:
-            activations.append(sources.get(one.name, one).nbytes)
+            source = sources.get(one.name, one) if sources else one
+            activations.append(source.nbytes)
     for carried in layer.weights:
         (biases if is_bias(carried.role) else weights).append(carried.nbytes)
     if not (layer.inputs or layer.outputs or layer.is_inert):
         activations = [None]  # it reads or writes something that the file leaves out
     return LayerBytes(
-        activation_bytes=add_known(*activations),
-        weights_bytes=add_known(*weights),
-        bias_bytes=add_known(*biases),
+        activation_bytes=_added(activations),
+        weights_bytes=_added(weights) if weights else 0,
+        bias_bytes=_added(biases) if biases else 0,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.core.record import Record
@@ -42,16 +42,20 @@ class Liveness(Record, frozen=True, kw_only=True):
         return self.live_bytes.index(self.peak_bytes)
 
 
-class _Use(NamedTuple):
-    step: int
-    is_write: bool
-    nbytes: int | None
+@dataclass(slots=True)
+class _Life:
+    """A tensor from its first writer to its last reader."""
 
-
-class _Life(NamedTuple):
     first: int
     last: int
     nbytes: int | None
+    was_read: bool = False
+
+    def go_on(self, step: int, nbytes: int | None, *, is_read: bool) -> None:
+        self.last = step
+        self.was_read = is_read
+        if nbytes is not None and (self.nbytes is None or nbytes > self.nbytes):
+            self.nbytes = nbytes
 
 
 def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
@@ -76,50 +80,42 @@ def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
     roles = roles or tensor_roles(plan)
     if not roles.active:
         return None
-    uses = tuple(_uses(plan, roles).values())
-    lives = [life for some in uses for life in _lives(some)]
-    count = len(roles.active)
+    lives, own = _lives(plan, roles)
     return Liveness(
-        live_bytes=_added_up(lives, count),
-        largest_bytes=_own(uses, count),
+        live_bytes=_added_up(lives, len(own)),
+        largest_bytes=own,
         unknown=sum(one.nbytes is None for one in lives),
     )
 
 
-def _uses(plan: Plan, roles: TensorRoles) -> dict[str, list[_Use]]:
-    """Uses of each tensor between layers, in order; reads of a layer before its writes."""
+def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]]:
+    """Return the lives of the tensors between layers, and what each layer reads and writes.
+
+    One life for each time that a name is written after it was read.
+    """
     sources = roles.sources
     outside = {*roles.constants, *(one.tensor.name for one in plan.io)}
     outside |= {sources[name].name for name in outside if name in sources}
-    found: dict[str, list[_Use]] = {}
+    lives: list[_Life] = []
+    latest: dict[str, _Life] = {}
+    own = []
     for step, layer in enumerate(roles.active):
-        for is_write, tensors in ((False, layer.inputs), (True, layer.outputs)):
+        here: dict[str, int] = {}
+        for is_read, tensors in ((True, layer.inputs), (False, layer.outputs)):
             for one in tensors:
                 name = sources[one.name].name if one.name in sources else one.name
-                if name not in outside:
-                    use = _Use(step, is_write, one.padded_nbytes)
-                    found.setdefault(name, []).append(use)
-    return found
-
-
-def _lives(uses: list[_Use]) -> Iterator[_Life]:
-    """One life for each time that the name is written after it was read."""
-    life: list[_Use] = []
-    was_read = False
-    for use in uses:
-        if use.is_write and was_read and life:
-            yield _life(life)
-            life = []
-        was_read = not use.is_write
-        if life or use.is_write:  # read before it was ever written: nothing holds it
-            life.append(use)
-    if life:
-        yield _life(life)
-
-
-def _life(uses: list[_Use]) -> _Life:
-    known = [one.nbytes for one in uses if one.nbytes is not None]
-    return _Life(uses[0].step, uses[-1].step, max(known) if known else None)
+                if name in outside:
+                    continue
+                nbytes = one.padded_nbytes
+                here[name] = max(here.get(name, 0), nbytes or 0)
+                life = latest.get(name)
+                if life is not None and (is_read or not life.was_read):
+                    life.go_on(step, nbytes, is_read=is_read)
+                elif not is_read:  # read before it was ever written: nothing holds it
+                    latest[name] = life = _Life(step, step, nbytes)
+                    lives.append(life)
+        own.append(sum(here.values()))
+    return lives, tuple(own)
 
 
 def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:
@@ -128,14 +124,3 @@ def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:
         changes[one.first] += one.nbytes or 0
         changes[one.last + 1] -= one.nbytes or 0
     return tuple(accumulate(changes[:count]))
-
-
-def _own(every: Iterable[list[_Use]], count: int) -> tuple[int, ...]:
-    own = [0] * count
-    for uses in every:
-        at_step: dict[int, int] = {}
-        for one in uses:
-            at_step[one.step] = max(at_step.get(one.step, 0), one.nbytes or 0)
-        for step, nbytes in at_step.items():
-            own[step] += nbytes
-    return tuple(own)

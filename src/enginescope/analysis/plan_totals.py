@@ -10,6 +10,7 @@ from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.analysis.whole_parts import is_whole_part
 from enginescope.core.record import Record
 from enginescope.model.plan import Layer, Plan
+from enginescope.model.tensor import Tensor
 
 
 class PlanTotals(Record, frozen=True, kw_only=True):
@@ -89,14 +90,20 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
         weights_bytes=_sum(kernels),
         bias_bytes=_sum(biases),
         activation_bytes=_sum(activations),
-        padded_activation_bytes=_sum([tensor.padded_nbytes for tensor in used]),
+        padded_activation_bytes=_sum(list(map(_padded, used, activations))),
         whole_parts=sum(map(is_whole_part, active)),
         unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
     )
 
 
+def _padded(tensor: Tensor, nbytes: int | None) -> int | None:
+    """Return bytes with padding: those without, unless the layout is vectorised."""
+    layout = tensor.layout
+    return nbytes if layout is None or layout.vector_width is None else tensor.padded_nbytes
+
+
 def _precision(layer: Layer) -> str:
-    return layer.precision.value if layer.precision else "unknown"
+    return layer.precision._name_ if layer.precision else "unknown"
 
 
 def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, int]:

@@ -138,11 +138,15 @@ class PlanView:
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
         """Work of each of `all_layers`; with a model also of those that do not tell theirs."""
-        works = layer_work(self.plan, self.sizes)
         links = self.onnx_map
         if self.onnx is None or links is None:
-            return works
-        return with_onnx_work(self.plan, works, self.onnx, links)
+            return self.own_works
+        return with_onnx_work(self.plan, self.own_works, self.onnx, links)
+
+    @cached_property
+    def own_works(self) -> tuple[LayerWork, ...]:
+        """Work of each of `all_layers`, as far as the plan alone tells."""
+        return layer_work(self.plan, self.sizes)
 
     def work_of(self, layer: Layer) -> LayerWork:
         """Return a layer's work."""
@@ -168,6 +172,7 @@ class PlanView:
         made = PlanView(self.plan, self.profile, gpu=gpu, onnx=onnx)
         made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
         made.totals, made.roles = self.totals, self.roles
+        made.own_works = self.own_works
         return made
 
     def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:

@@ -76,6 +76,7 @@ class PageSubject:
             device=self._device,
             fed=run.inputs,
             profile_index=int(index) if index.isdecimal() else None,
+            works=self.view.plan_view.own_works if self.view.plan_view else None,
         )
         return lint(given)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
+from enginescope.analysis.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.model.environment import Device
 from enginescope.model.plan import Plan
@@ -41,6 +42,8 @@ class LintInput(Record, frozen=True, kw_only=True):
         Inputs as they were fed, dynamic dimensions resolved.
     profile_index : int or None
         Optimisation profile in use; by default the first.
+    works : tuple of LayerWork or None
+        Of the plan's layers, as far as the plan tells, where they are known already.
     """
 
     plan: Plan
@@ -48,6 +51,7 @@ class LintInput(Record, frozen=True, kw_only=True):
     device: Device | None = None
     fed: tuple[Tensor, ...] = ()
     profile_index: int | None = None
+    works: tuple[LayerWork, ...] | None = None
 
     def view(self) -> LintView:
         """Return the same with its joins, for rules."""
@@ -57,6 +61,7 @@ class LintInput(Record, frozen=True, kw_only=True):
             device=self.device,
             fed=self.fed,
             profile_index=self.profile_index or 0,
+            works=self.works,
         )
 
 

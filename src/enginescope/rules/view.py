@@ -44,6 +44,8 @@ class LintView:
     device : Device or None
     fed : tuple of Tensor
     profile_index : int
+    works : tuple of LayerWork, optional
+        Of the plan's layers, where they are known already.
     """
 
     def __init__(
@@ -54,12 +56,14 @@ class LintView:
         device: Device | None = None,
         fed: tuple[Tensor, ...] = (),
         profile_index: int = 0,
+        works: tuple[LayerWork, ...] | None = None,
     ) -> None:
         self.plan = plan
         self.profile = profile
         self.device = device
         self.fed = fed
         self.profile_index = profile_index
+        self._known_works = works
 
     @cached_property
     def layers(self) -> dict[int, Layer]:
@@ -113,7 +117,7 @@ class LintView:
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
         """What each of the plan's layers computes and moves."""
-        return layer_work(self.plan)
+        return layer_work(self.plan) if self._known_works is None else self._known_works
 
     @cached_property
     def _work_of(self) -> dict[int, LayerWork]:
