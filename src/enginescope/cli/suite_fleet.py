@@ -83,11 +83,12 @@ def fleet_of(options: dict[str, Any], folder: Path) -> Fleet | None:
 
 def _ray(options: dict[str, Any], folder: Path) -> Fleet:
     from enginescope.cell_errand import do_errand
-    from enginescope.core.optional import require
+    from enginescope.core.optional import is_installed, require
     from enginescope.runner.fleet.ray_fleet import RayFleet
 
     del folder
-    require("ray", purpose="--on-ray", install="enginescope[ray]")
+    if not is_installed("ray"):  # imported when its environment is settled, and not before
+        require("ray", purpose="--on-ray", install="enginescope[ray]")
     return RayFleet(options["on_ray"], do_errand)
 
 

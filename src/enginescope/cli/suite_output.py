@@ -14,6 +14,7 @@ from enginescope.core.errors import MissingDependencyError, StoreError
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.model.suite import SuiteResult
 from enginescope.render.csv_text import csv_bytes
+from enginescope.render.suite_page import suite_page
 
 #: Folder of the tables that ONNX Runtime's scripts wrote.
 PERF_FOLDER = "ort_perf"
@@ -34,6 +35,7 @@ def write_outputs(result: SuiteResult, folder: Path, *, quiet: bool) -> None:
     except MissingDependencyError as error:
         if not quiet:
             note(f"no results.parquet: {error.what}; {error.hint}")
+    files["suite.html"] = suite_page(result, files["results.csv"])
     stamp = _stamp(result.plan.created)
     for one in perf_tables(result):
         files[f"{PERF_FOLDER}/benchmark_{one.name}_{stamp}.csv"] = csv_bytes(one.headers, one.rows)
@@ -66,6 +68,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
     explained = baseline_sentence(result)
     if explained:
         show(sentence(explained))
+    show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
     show(sentence(f"runs: enginescope runs list --tag {result.name}"))
 

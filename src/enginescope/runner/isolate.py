@@ -99,7 +99,9 @@ def run_isolated(
 
 
 def _limits_of(job: Job, task: Task) -> Limits:
-    seconds = job.limits.build_timeout_s if task == "build" else job.limits.timeout_s
+    seconds = (
+        job.limits.build_timeout_s if task in ("build", "make_ready") else job.limits.timeout_s
+    )
     return msgspec.structs.replace(job.limits, timeout_s=seconds)
 
 

@@ -1,0 +1,186 @@
+"""A suite as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from enginescope._version import __version__
+from enginescope.analysis.suite_perf_tables import printed_gains
+from enginescope.core.units import format_significant
+from enginescope.model.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.charts.suite import suite_charts
+from enginescope.render.data_table import DataTable, column, data_table
+from enginescope.render.figures import Figures
+from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.suite_phrases import (
+    baseline_sentence,
+    cell_text,
+    counts_sentence,
+    coverage_text,
+    matrix,
+    reason_text,
+    specs_of,
+    status_text,
+)
+from enginescope.render.vendored import licences, scripts, style
+
+#: A larger table is not carried by the page: it lies beside it.
+_CARRIED_BYTES = 2 << 20
+#: Failures listed above all cells.
+_FAILURES = 100
+_FIGURES = (
+    ("latency", "median, ms", 4),
+    ("p99", "p99, ms", 4),
+    ("throughput", "throughput, /s", 1),
+    ("load", "load, ms", 1),
+    ("first_inference", "first inference, ms", 2),
+    ("max_abs_error", "largest error", 6),
+)
+
+
+def suite_page(result: SuiteResult, table: bytes) -> bytes:
+    """Return the page over a suite, done or not yet.
+
+    Parameters
+    ----------
+    table : bytes
+        ``results.csv``, which the page carries where it is not too long.
+    """
+    charts = suite_charts(result)
+    cells = _cells(result)
+    files = {"results.csv": table.decode()} if len(table) <= _CARRIED_BYTES else {}
+    parts = scripts()
+    data: dict[str, Any] = {
+        "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
+        "tables": {f"table-{cells.key}": {**cells.packed(), "prefix": ""}} if cells else {},
+        "files": files,
+        "themes": chart_themes(),
+    }
+    return (
+        page_template("suite.html.j2")
+        .render(
+            title=result.name,
+            answer=f"{result.name} · {counts_sentence(result)}",
+            facts=_facts(result),
+            explained=baseline_sentence(result),
+            heat=charts[0],
+            charts=charts[1:],
+            matrix=_matrix(result),
+            failures=_failures(result),
+            gains=_gains(result),
+            cells=cells,
+            files={name: len(text) for name, text in files.items()},
+            left_out=[] if files else ["The table is long: results.csv lies beside this page."],
+            policy=content_policy([one.csp_source for one in parts]),
+            style=Markup(style()),  # noqa: S704 - ours
+            scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
+            data=script_json(data),
+            licences=licences(),
+            version=__version__,
+        )
+        .encode()
+    )
+
+
+def _facts(result: SuiteResult) -> list[tuple[str, str]]:
+    def several(values: Sequence[str | None]) -> str:
+        return ", ".join(dict.fromkeys(one for one in values if one))
+
+    rows = result.rows
+    ended = max((one.ended for one in rows), default="")
+    versions = several(
+        [
+            f"{name} {one.versions[name]}"
+            for one in rows
+            for name in one.versions
+            if name.startswith(("onnxruntime", "tensorrt", "enginescope"))
+        ]
+    )
+    facts = [
+        ("machine", several([one.host for one in rows])),
+        ("processor", several([one.cpu for one in rows])),
+        ("GPU", several([one.gpu for one in rows])),
+        ("versions", versions),
+        ("mode", result.plan.suite.mode),
+        ("inputs", several([one.input for one in result.plan.cells])),
+        ("last cell", ended.replace("T", " ").removesuffix("+00:00") + " UTC" if ended else ""),
+        ("command", result.plan.command or ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _matrix(result: SuiteResult) -> Figures:
+    return Figures(
+        caption="Median latency, speed-up over the baseline, or how the cell ended",
+        headers=("model", *specs_of(result)),
+        rows=tuple((one.name, *map(cell_text, one.cells)) for one in matrix(result)),
+    )
+
+
+def _failures(result: SuiteResult) -> Figures | None:
+    rows = tuple(
+        (one.cell.label, status_text(one.status), reason_text(one), one.ended[:10])
+        for one in result.rows
+        if one.status is not CellStatus.OK
+    )
+    if not rows:
+        return None
+    caption = "Cells that did not end well; enginescope suite --retry-failed runs them again"
+    if len(rows) > _FAILURES:
+        caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
+    return Figures(
+        caption=caption,
+        headers=("cell", "status", "why", "since"),
+        rows=rows[:_FAILURES],
+    )
+
+
+def _gains(result: SuiteResult) -> Figures | None:
+    rows = tuple(
+        (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
+    )
+    if not rows:
+        return None
+    return Figures(
+        caption="As ONNX Runtime's scripts counted them: (b − a) ÷ b of two means, no interval",
+        headers=("model", "gain", "percent"),
+        rows=rows,
+        numbers=(2,),
+    )
+
+
+def _cells(result: SuiteResult) -> DataTable | None:
+    rows = result.rows
+    if not rows:
+        return None
+    cells = [one.cell for one in rows]
+    columns = [
+        column("model", [one.model for one in cells]),
+        column("backend", [one.spec for one in cells], is_choice=True),
+        column("batch, shapes", [one.case or None for one in cells]),
+        column("status", [status_text(one.status) for one in rows], is_choice=True),
+        *(
+            column(title, [one.figure(name) for one in rows], places)
+            for name, title, places in _FIGURES
+        ),
+        column("peak host memory, MiB", [_mebibytes(one, "peak_memory") for one in rows], 0),
+        column("device memory, MiB", [_mebibytes(one, "device_memory") for one in rows], 0),
+        column("which provider took what", [_coverage(one) for one in rows]),
+        column("input", [one.input for one in cells]),
+        column("run", [one.run[:8] if one.run else None for one in rows]),
+        column("why", [one.reason for one in rows]),
+    ]
+    return data_table("cells", "All cells that have ended", ("cell", "cells"), columns)
+
+
+def _coverage(row: CellRow) -> str | None:
+    """Return who took what, but for the CPU's provider where there is no other."""
+    return coverage_text(row) if row.cell.job.backend.name != "ort-cpu" else None
+
+
+def _mebibytes(row: CellRow, metric: str) -> float | None:
+    value = row.figure(metric)
+    return value / 2**20 if value is not None else None
