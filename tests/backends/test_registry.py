@@ -31,7 +31,7 @@ def test_specification_round_trip() -> None:
     ("text", "message"),
     [
         ("ort-cpo", "no backend is called 'ort-cpo'"),
-        ("ort-cpu:fp16", "no precision 'fp16'"),
+        ("ort-cpu:int8", "no precision 'int8'"),
         ("ort-cpu:", "not NAME or NAME:PRECISION"),
         ("?a=b", "not NAME or NAME:PRECISION"),
         ("ort-cpu?threads", "'threads' is not an option"),

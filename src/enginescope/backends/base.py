@@ -15,8 +15,9 @@ from enginescope.model.gpu_telemetry import GpuTelemetry
 from enginescope.model.job import BackendSpec, Job, Mode
 from enginescope.model.notice import Notice
 from enginescope.model.plan import Plan
+from enginescope.model.preparation import Preparation
 from enginescope.model.query_trace import QueryTrace
-from enginescope.model.run import Phase, ProviderShare, StopReport, WarmUpReport
+from enginescope.model.run import ArenaUse, Phase, ProviderShare, StopReport, WarmUpReport
 from enginescope.model.samples import Samples
 from enginescope.model.tensor import DataType, Tensor
 from enginescope.model.tensor_values import TensorValues
@@ -117,7 +118,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         Of the process when the timed loop had ended; later passes need memory of their own.
     mode : Mode or None
         How requests were issued, where it can differ from what was asked for.
-    cpu_loss, wall_ms, trace, build, device_memory, tool, plan
+    cpu_loss, wall_ms, trace, build, preparation, arenas, device_memory, tool, plan
         As in `Run`.
     answers : tuple of TensorValues
         Outputs of the last request, if the job asks for them.
@@ -147,6 +148,8 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     wall_ms: float | None = None
     trace: QueryTrace | None = None
     build: BuildReport | None = None
+    preparation: Preparation | None = None
+    arenas: tuple[ArenaUse, ...] = ()
     device_memory: DeviceMemory | None = None
     tool: ToolReport | None = None
     plan: Plan | None = None
@@ -315,6 +318,32 @@ class Builder(Protocol):
         ------
         UnsupportedError
             This TensorRT, GPU or model cannot be built as asked.
+        BackendError
+            It failed.
+        """
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A backend that may have to make something of the model before it can measure: once.
+
+    It is done in a process of its own: memory and time of a conversion, or of a provider that
+    builds engines while it loads, are no part of the run.
+    """
+
+    def needs_preparation(self, job: Job) -> bool:
+        """Whether `job` has something to be made ready that is not."""
+
+    def prepared_for(self, job: Job) -> Preparation | None:
+        """Return what was made ready earlier, without touching the GPU."""
+
+    def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
+        """Make `job` ready in this process; `Measured.preparation` says what it is.
+
+        Raises
+        ------
+        UnsupportedError
+            This machine, build or model cannot do it.
         BackendError
             It failed.
         """

@@ -15,11 +15,15 @@ BUILT_IN = {
     "ort-cpu": "enginescope.backends.onnxruntime.backend:cpu",
     "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
     "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
+    "ort-trt-rtx": "enginescope.backends.onnxruntime.backend:tensorrt_rtx",
     "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
     "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
     "fake": "enginescope.backends.fake:FakeBackend",
 }
 ENTRY_POINTS = "enginescope.backends"
+
+#: Families: ``ort:NAME``, the factory is given the name.
+FAMILIES = {"ort": "enginescope.backends.onnxruntime.backend:any_provider"}
 
 #: Not offered in lists: they measure nothing real.
 HIDDEN = frozenset({"fake"})
@@ -44,6 +48,10 @@ def load_backend(name: str) -> Backend:
     if name in BUILT_IN:
         module, _, factory = BUILT_IN[name].partition(":")
         return cast("Backend", getattr(import_module(module), factory)())
+    family, colon, member = name.partition(":")
+    if family in FAMILIES and colon:
+        module, _, factory = FAMILIES[family].partition(":")
+        return cast("Backend", getattr(import_module(module), factory)(member))
     for point in metadata.entry_points(group=ENTRY_POINTS):
         if point.name == name:
             try:
@@ -56,6 +64,8 @@ def load_backend(name: str) -> Backend:
 def parse_backend(text: str) -> BackendSpec:
     """Return the specification in ``NAME[:PRECISION][?KEY=VALUE&KEY=VALUE]``.
 
+    A name may be of a family: ``ort:OpenVINOExecutionProvider:fp16``.
+
     Raises
     ------
     UsageError
@@ -63,6 +73,9 @@ def parse_backend(text: str) -> BackendSpec:
     """
     head, question, tail = text.partition("?")
     name, colon, precision = head.partition(":")
+    if name in FAMILIES and precision:
+        member, colon, precision = precision.partition(":")
+        name = f"{name}:{member}"
     options: dict[str, str] = {}
     for pair in tail.split("&") if question else ():
         key, equals, value = pair.partition("=")

@@ -70,6 +70,8 @@ class DeviceMemory(Record, frozen=True, kw_only=True):
         Inputs and outputs.
     process_bytes : int or None
         The whole process while it measured, by NVML: the CUDA context included.
+    process_peak_bytes : int or None
+        The most the process held until its first request was answered, sampled every 20 ms.
     streamable_weights_bytes : int or None
         Weights that may stay on the host (weight streaming).
     """
@@ -79,4 +81,5 @@ class DeviceMemory(Record, frozen=True, kw_only=True):
     activation_bytes: int | None = None
     buffer_bytes: int | None = None
     process_bytes: int | None = None
+    process_peak_bytes: int | None = None
     streamable_weights_bytes: int | None = None

@@ -32,6 +32,11 @@ METRICS: dict[str, Metric] = {
             meaning="One request from call to answer, inputs and outputs in host memory.",
         ),
         Metric(
+            tag="device_latency",
+            title="Latency, tensors on the device",
+            meaning="One request from call to answer, inputs and outputs in device memory.",
+        ),
+        Metric(
             tag="trtexec_latency",
             title="Latency (trtexec)",
             meaning="H2D + GPU compute + D2H durations, summed; queries may overlap.",

@@ -15,7 +15,9 @@ from enginescope.model.environment import Environment
 from enginescope.model.gpu_telemetry import GpuTelemetry
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
+from enginescope.model.phase import Phase as Phase
 from enginescope.model.plan import Plan
+from enginescope.model.preparation import Preparation
 from enginescope.model.query_trace import QueryTrace
 from enginescope.model.samples import Samples
 from enginescope.model.telemetry import Telemetry
@@ -64,17 +66,6 @@ class Outcome(Record, frozen=True, kw_only=True):
     detail: str | None = None
 
 
-class Phase(Record, frozen=True, kw_only=True):
-    """A named stretch of a job, measured on its own.
-
-    Names used: ``cooldown``, ``process_start``, ``imports``, ``parse``, ``build``, ``load``,
-    ``first_inference``, ``warm_up``, ``steady_state``, ``telemetry``, ``layer_profile``.
-    """
-
-    name: str
-    duration_ms: float
-
-
 class WarmUpReport(Record, frozen=True, kw_only=True):
     """How the warm-up went.
 
@@ -110,11 +101,40 @@ class StopReport(Record, frozen=True, kw_only=True):
 
 
 class ProviderShare(Record, frozen=True, kw_only=True):
-    """Nodes of a model that one execution provider took."""
+    """Nodes of a model that one execution provider took.
+
+    Attributes
+    ----------
+    provider : str
+    nodes, subgraphs : int
+    operators : dict of str to int
+        Nodes by operator.
+    reasons : dict of str to str
+        By operator, why the provider that was asked for did not take it, where that is known.
+    """
 
     provider: str
     nodes: int
     subgraphs: int
+    operators: dict[str, int] = {}
+    reasons: dict[str, str] = {}
+
+
+class ArenaUse(Record, frozen=True, kw_only=True):
+    """Memory that a provider's allocator handed out, by the runtime's own account.
+
+    Attributes
+    ----------
+    provider : str
+    in_use_peak_bytes : int
+        Most that was in use at once.
+    held_bytes : int or None
+        Most that the arena had taken from the system or the device.
+    """
+
+    provider: str
+    in_use_peak_bytes: int
+    held_bytes: int | None = None
 
 
 class Artifact(Record, frozen=True, kw_only=True):
@@ -171,6 +191,10 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     trace : QueryTrace or None
         Stamps of each query, where they were asked for.
     build : BuildReport or None
+    preparation : Preparation or None
+        What was done to the model before, once: conversions, engines of a provider.
+    arenas : tuple of ArenaUse
+        In the pass that profiles layers.
     device_memory : DeviceMemory or None
     answers : tuple of TensorValues
         Values of the outputs, where they were asked for.
@@ -207,6 +231,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     wall_ms: float | None = None
     trace: QueryTrace | None = None
     build: BuildReport | None = None
+    preparation: Preparation | None = None
+    arenas: tuple[ArenaUse, ...] = ()
     device_memory: DeviceMemory | None = None
     answers: tuple[TensorValues, ...] = ()
     notices: tuple[Notice, ...] = ()

@@ -110,16 +110,21 @@ def computing_pids() -> frozenset[int]:
 class PeakDeviceMemory:
     """Highest device memory of this process between ``with`` and its end, sampled.
 
+    Parameters
+    ----------
+    device : int
+        Its number in CUDA's count.
+    interval_s : float
+
     Attributes
     ----------
     bytes : int or None
         ``None`` where NVML does not see the process.
     """
 
-    INTERVAL_S = 0.1
-
-    def __init__(self, device: int) -> None:
+    def __init__(self, device: int, interval_s: float = 0.1) -> None:
         self.bytes: int | None = None
+        self._interval_s = interval_s
         known = probe_device(device)
         self._uuid = known.uuid if known else None
         self._stop = threading.Event()
@@ -141,13 +146,15 @@ class PeakDeviceMemory:
         self._thread.join()
 
     def _sample(self) -> None:
-        while True:
-            used = process_memory_bytes(self._uuid, os.getpid())
-            if used is None:
-                return
-            self.bytes = max(used, self.bytes or 0)
-            if self._stop.wait(self.INTERVAL_S):
-                return
+        with opened_nvml():  # held open: each look then costs a call, not a start of NVML
+            while True:
+                used = process_memory_bytes(self._uuid, os.getpid())
+                if used is not None:  # a process is not listed before it has a context
+                    self.bytes = max(used, self.bytes or 0)
+                elif self._uuid is None:
+                    return
+                if self._stop.wait(self._interval_s):
+                    return
 
 
 @contextmanager

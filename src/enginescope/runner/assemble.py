@@ -66,6 +66,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         wall_ms=measured.wall_ms,
         trace=measured.trace,
         build=measured.build,
+        preparation=measured.preparation,
+        arenas=measured.arenas,
         device_memory=measured.device_memory,
         answers=measured.answers,
         artifacts=_artifacts(folder),

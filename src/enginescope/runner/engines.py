@@ -1,4 +1,4 @@
-"""The engine a job needs: from the cache, or built in a process of its own."""
+"""What a job needs before it is measured: from the cache, or made in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.base import Builder, Progress
+from enginescope.backends.base import Builder, Preparing, Progress
 from enginescope.backends.registry import load_backend
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport
 from enginescope.model.job import Job
+from enginescope.model.preparation import Preparation
 from enginescope.model.run import OutcomeKind
 from enginescope.runner.isolate import Ended, run_isolated
 
@@ -25,12 +26,15 @@ class Engine(Record, frozen=True, kw_only=True, eq=False):
         With `Job.engine` set, if there is one.
     report : BuildReport or None
         ``None``: nothing had to be built, or the build failed.
+    preparation : Preparation or None
+        What was made of the model for a backend that builds no engines of its own.
     ended : Ended or None
         How the building process ended; ``None`` if none was needed.
     """
 
     job: Job
     report: BuildReport | None = None
+    preparation: Preparation | None = None
     ended: Ended | None = None
 
     @property
@@ -48,6 +52,8 @@ def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
         For the building process, and for the engine where the job names no cache.
     """
     backend = load_backend(job.backend.name)
+    if isinstance(backend, Preparing) and backend.needs_preparation(job):
+        return _made_ready(backend, job, folder, on_progress)
     if not isinstance(backend, Builder) or not backend.needs_build(job):
         return Engine(job=job)
     kept = None if job.rebuild else backend.engine_for(job)
@@ -58,6 +64,23 @@ def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
     ended = run_isolated(building, folder, on_progress, "build")
     report = ended.result.measured.build if ended.result else None
     return _with(job, report, ended) if report else Engine(job=job, ended=ended)
+
+
+def _made_ready(
+    backend: Preparing, job: Job, folder: Path, on_progress: Callable[[Progress], None]
+) -> Engine:
+    found = None if job.rebuild else backend.prepared_for(job)
+    ended = None
+    if found is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        cache = job.engine_cache or str(folder / "cache")
+        making = msgspec.structs.replace(job, engine_cache=cache)
+        ended = run_isolated(making, folder, on_progress, "make_ready")
+        found = ended.result.measured.preparation if ended.result else None
+    if found is None:
+        return Engine(job=job, ended=ended)
+    ready = msgspec.structs.replace(job, engine=found.record)
+    return Engine(job=ready, preparation=found, ended=ended)
 
 
 def _with(job: Job, report: BuildReport, ended: Ended | None) -> Engine:

@@ -16,6 +16,7 @@ from enginescope.backends.base import Progress
 from enginescope.core.record import Record
 from enginescope.model.build import BuildReport
 from enginescope.model.job import Job
+from enginescope.model.preparation import Preparation
 from enginescope.model.run import Phase, Run
 from enginescope.probe.commit import probe_commit
 from enginescope.probe.environment import probe_environment
@@ -112,6 +113,7 @@ def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
     cooled = cool_down(job, on_progress)  # after the build, which heats the GPU
     ended = run_isolated(engine.job, own, on_progress)
     run = _with_cooldown(assemble(engine.job, ended, own), cooled)
+    run = _with_preparation(run, engine.preparation)
     if engine.report is None:
         return run
     return _with_build(run, engine.report, with_plan=False)
@@ -139,6 +141,30 @@ def _with_cooldown(run: Run, cooled: Cooled | None) -> Run:
     return msgspec.structs.replace(
         run, phases=(cooled.phase, *run.phases), notices=(*cooled.notices, *run.notices)
     )
+
+
+def _with_preparation(run: Run, made: Preparation | None) -> Run:
+    """Return a run with what was made of its model; what was made now took its time now."""
+    if made is None:
+        return run
+    known = {(one.code, one.message) for one in run.notices}
+    said = [one for one in made.notices if (one.code, one.message) not in known]
+    return msgspec.structs.replace(
+        run,
+        preparation=made,
+        phases=(*_preparation_phases(made), *run.phases),
+        notices=(*said, *run.notices),
+    )
+
+
+def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
+    names = {"shapes": "infer_shapes"}
+    conversions = tuple(
+        Phase(name=names.get(one.kind, "convert"), duration_ms=one.made_ms)
+        for one in made.made
+        if one.made_ms is not None and not one.from_cache
+    )
+    return () if made.from_cache else (*conversions, *made.cold)
 
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:

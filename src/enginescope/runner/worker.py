@@ -1,7 +1,7 @@
 """The child process: reads a job, does it, writes a result folder.
 
 ``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
-``measure``, ``build``, ``inspect`` or ``answer``.
+``measure``, ``build``, ``make_ready``, ``inspect`` or ``answer``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from enginescope.backends.base import (
     Answering,
     Backend,
     Builder,
+    Feeds,
+    InputSpec,
     Inspecting,
     Measured,
+    Preparing,
     Progress,
     ProgressSink,
 )
@@ -46,7 +49,7 @@ RESULT = "result.json"
 PROGRESS = "progress.json"
 #: Texts that belong to the run lie in this folder.
 FILES = "files"
-Task = Literal["measure", "build", "inspect", "answer"]
+Task = Literal["measure", "build", "make_ready", "inspect", "answer"]
 
 
 class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
@@ -114,11 +117,17 @@ def execute(job: Job, folder: Path, task: Task = "measure") -> WorkerResult:
 def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
     if task == "build":
         return cast("Builder", backend).build(job, report)
+    if task == "make_ready":
+        return cast("Preparing", backend).make_ready(job, partial(_feeds, job), report)
     if task == "inspect":
         return cast("Inspecting", backend).inspect(job, report)
     if task == "answer":
         return answer_samples(cast("Answering", backend), job, report)
-    return backend.execute(job, lambda specs: make_feeds(specs, job.workload), report)
+    return backend.execute(job, partial(_feeds, job), report)
+
+
+def _feeds(job: Job, specs: tuple[InputSpec, ...]) -> Feeds:
+    return make_feeds(specs, job.workload)
 
 
 def _counted_from_start(result: WorkerResult, spawned_ns: int) -> WorkerResult:

@@ -12,6 +12,8 @@ import pytest
 
 from enginescope.backends.base import Measured, Progress
 from enginescope.backends.onnxruntime.backend import OrtBackend, cpu, cuda, tensorrt
+from enginescope.backends.onnxruntime.opening import setup_of
+from enginescope.backends.onnxruntime.providers import CPU, NAMED
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.model.conditions import Conditions
@@ -49,6 +51,10 @@ def measured(path: Path, workload: Workload = QUICK, backend: OrtBackend | None 
 
 def with_workload(**changes: Any) -> Workload:
     return Workload(warmup=QUICK.warmup, stop=QUICK.stop, **changes)
+
+
+def opened(job: Job) -> OrtSession:
+    return OrtSession(onnxruntime, job, setup_of(onnxruntime, job, CPU, None))
 
 
 def test_a_model_is_measured(convnet) -> None:
@@ -94,12 +100,12 @@ def test_layer_times_can_be_left_out(convnet) -> None:
 
 
 def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
-    session = OrtSession(onnxruntime, job_for(convnet), "CPUExecutionProvider")
+    session = opened(job_for(convnet))
     feeds = make_feeds(session.input_specs, with_workload(batch=3))
     session.bind(feeds)
     session.step()
     session.settle()
-    binding = session._request._binding
+    binding = session._host._binding
     buffer = binding.get_outputs()[0].data_ptr()
     session.step()
     value = binding.get_outputs()[0]
@@ -116,7 +122,7 @@ def test_session_options_reach_the_session(convnet) -> None:
         execution_mode="sequential",
         enable_mem_pattern="0",
     )
-    session = OrtSession(onnxruntime, job, "CPUExecutionProvider")
+    session = opened(job)
     options = session._session.get_session_options()
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
@@ -129,9 +135,9 @@ def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> N
     pinned = msgspec.structs.replace(
         job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1))
     )
-    session = OrtSession(onnxruntime, pinned, "CPUExecutionProvider")
+    session = opened(pinned)
     assert session._session.get_session_options().intra_op_num_threads == threads
-    free = OrtSession(onnxruntime, job_for(convnet), "CPUExecutionProvider")
+    free = opened(job_for(convnet))
     assert free._session.get_session_options().intra_op_num_threads == 0
 
 
@@ -195,7 +201,7 @@ def test_engines_are_not_for_onnx_runtime(tmp_path) -> None:
 
 @pytest.mark.parametrize("backend", [cuda(), tensorrt()])
 def test_a_provider_that_this_wheel_lacks(tmp_path, backend) -> None:
-    if backend.provider in onnxruntime.get_available_providers():
+    if backend.provider.name in onnxruntime.get_available_providers():
         pytest.skip("this onnxruntime has it")
     with pytest.raises(UnsupportedError, match="is not in this ONNX Runtime"):
         measured(models.relu(tmp_path / "m.onnx"), backend=backend)
@@ -220,8 +226,9 @@ class SilentFallback:
     def InferenceSession(self, path, options, providers, enable_fallback):  # noqa: N802
         assert enable_fallback == 0
         real = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        node = SimpleNamespace(name="", op_type="Relu", domain="")
         shares = [
-            SimpleNamespace(ep_name=name, get_nodes=lambda n=count: [None] * n)
+            SimpleNamespace(ep_name=name, get_nodes=lambda n=count: [node] * n)
             for name, count in (self._placement or {}).items()
         ]
         return SimpleNamespace(
@@ -235,7 +242,7 @@ class SilentFallback:
 @pytest.mark.parametrize("provider", ["CUDAExecutionProvider", "TensorrtExecutionProvider"])
 def test_a_silent_fallback_is_unsupported_never_a_latency(tmp_path, monkeypatch, provider) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", SilentFallback())
-    backend = OrtBackend("ort-x", provider, "onnxruntime-gpu")
+    backend = OrtBackend(NAMED[provider])
     with pytest.raises(UnsupportedError, match="fell back to CPUExecutionProvider"):
         measured(models.relu(tmp_path / "m.onnx"), backend=backend)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.opening import Setup
 from enginescope.backends.onnxruntime.requests import host_value
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.onnxruntime.types import dtype_of
@@ -21,9 +22,9 @@ from enginescope.model.tensor_values import TensorValues
 class OrtAnswers:
     """A session that answers samples of any shape."""
 
-    def __init__(self, ort: Any, job: Job, provider: str) -> None:
+    def __init__(self, ort: Any, job: Job, setup: Setup) -> None:
         self._ort = ort
-        self._opened = OrtSession(ort, job, provider)
+        self._opened = OrtSession(ort, job, setup)
         self._session = self._opened.session
         self.input_specs: tuple[InputSpec, ...] = self._opened.input_specs
         self.providers: tuple[str, ...] = self._opened.providers
@@ -59,7 +60,8 @@ class OrtAnswers:
         return ()
 
     def close(self) -> None:
-        """Nothing: ONNX Runtime releases a session that nobody refers to."""
+        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
+        self._opened.close()
 
 
 def _tensor(argument: Any) -> Tensor:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.onnxruntime import prepared, preparing, providers
 from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.options import check_options
+from enginescope.backends.onnxruntime.missing import wheel_hint
+from enginescope.backends.onnxruntime.opening import Setup, setup_of
+from enginescope.backends.onnxruntime.options import check_spec
+from enginescope.backends.onnxruntime.placement import require_work, with_reasons
+from enginescope.backends.onnxruntime.plugins import library_of
+from enginescope.backends.onnxruntime.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.probe_model import probe_failure
-from enginescope.backends.onnxruntime.profile_pass import profile_nodes
+from enginescope.backends.onnxruntime.profile_pass import ProfilePass
+from enginescope.backends.onnxruntime.providers import Provider
 from enginescope.backends.onnxruntime.session import OrtSession
+from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
-from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
+from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.model.job import BackendSpec, Job
+from enginescope.model.preparation import Preparation
 
 
 class OrtBackend:
@@ -23,29 +35,24 @@ class OrtBackend:
 
     Parameters
     ----------
-    name : str
-        The backend's name, ``ort-cpu``.
-    provider : str
-        ONNX Runtime's name for the provider.
-    install : str
-        What to give pip for a build that has it.
+    provider : Provider
+    name : str, optional
+        The backend's name; by default the provider's.
     """
 
-    def __init__(self, name: str, provider: str, install: str) -> None:
-        self.name = name
+    def __init__(self, provider: Provider, name: str | None = None) -> None:
         self.provider = provider
-        self.install = install
+        self.name = name or provider.backend
+
+    @property
+    def mode_fields(self) -> frozenset[str]:
+        """What of a `Mode` it honours: copies and CUDA graphs, where there is a GPU."""
+        fields = {"transfers"} if self.provider.on_cuda else set()
+        return frozenset(fields | ({"cuda_graph"} if self.provider.graph_option else set()))
 
     def check(self, spec: BackendSpec) -> None:
-        """Refuse a precision, which would need a converted model, and unknown options."""
-        if spec.precision is not None:
-            raise UsageError(
-                f"{self.name} has no precision {spec.precision!r}",
-                why="ONNX Runtime computes in the precision the model carries",
-                hint=f"--on {self.name}, with a model exported in {spec.precision}",
-            )
-        own = self.provider != "CPUExecutionProvider"
-        check_options(self.name, spec.options, provider_options=own)
+        """Refuse a precision, value or option that cannot be."""
+        check_spec(spec, self.provider)
 
     def availability(self) -> Availability:
         """Say whether this build lists the provider; only a session can prove that it loads."""
@@ -53,60 +60,121 @@ class OrtBackend:
             ort = self._runtime()
         except MissingDependencyError as error:
             return Availability(usable=False, detail=str(error), hint=error.hint)
-        if self.provider not in ort.get_available_providers():
+        version = f"onnxruntime {ort.__version__}"
+        if self.provider.name not in ort.get_available_providers():
+            if library_of(self.provider, None) is not None:
+                return Availability(usable=True, detail=f"{version}, as a library of its own")
             return Availability(
                 usable=False,
-                detail=f"onnxruntime {ort.__version__} was built without it",
-                hint=f"pip uninstall onnxruntime; pip install {self.install}",
+                detail=f"{version} was built without it",
+                hint=wheel_hint(self.provider),
             )
-        failure = None if self.provider == "CPUExecutionProvider" else probe_failure(self.provider)
+        failure = None if self.provider.is_cpu else probe_failure(self.provider.name)
         if failure:
             hint = "the libraries it was built for: onnxruntime.print_debug_info() names them"
             return Availability(usable=False, detail=failure, hint=hint)
-        return Availability(usable=True, detail=f"onnxruntime {ort.__version__}")
+        return Availability(usable=True, detail=version)
 
     def prepare(self) -> None:
         """Import ONNX Runtime."""
         self._runtime()
 
+    def needs_preparation(self, job: Job) -> bool:
+        """Whether the model is to be converted, or the provider builds engines that are kept."""
+        return prepared.needs_preparation(job, self.provider)
+
+    def prepared_for(self, job: Job) -> Preparation | None:
+        """Return what was made ready earlier for `job`."""
+        return prepared.find(job, self.provider)
+
+    def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
+        """Convert the model; let the provider build its engines."""
+        self._must_be_onnx(job)
+        with translated(f"making {job.subject.name} ready for {self.name}"):
+            return preparing.make_ready(self._runtime(), job, self.provider, feeds, progress)
+
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Measure an ONNX model."""
-        if job.subject.kind != "onnx":
-            raise UnsupportedError(
-                f"{self.name} cannot run {job.subject.name}", why="it is not an ONNX model"
-            )
+        self._must_be_onnx(job)
         ort = self._runtime()
         with translated(f"running {job.subject.name} on {self.name}"):
-            return measure(
+            setup, found = self._setup(ort, job)
+            profiling = ProfilePass(ort, setup)
+            measured = measure(
                 job,
-                lambda one: OrtSession(ort, one, self.provider),
+                lambda one: OrtSession(ort, one, setup),
                 feeds,
                 progress,
-                partial(profile_nodes, ort, self.provider),
+                profiling,
+                complete=partial(_complete, job),
             )
+        if measured.profile is not None:
+            require_work(self.provider, measured.placement, measured.profile)
+        placement = with_reasons(measured.placement, self.provider.name, profiling.reasons)
+        return msgspec.structs.replace(
+            measured,
+            placement=placement,
+            arenas=profiling.arenas,
+            notices=(*precision_notices(job, self.provider, found), *measured.notices),
+        )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:
         """Load an ONNX model to answer samples."""
+        self._must_be_onnx(job)
+        ort = self._runtime()
+        return OrtAnswers(ort, job, self._setup(ort, job)[0])
+
+    def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
+        found = prepared.read(Path(job.engine), self.provider) if job.engine else None
+        if found is None and (job.engine or prepared.needs_another_model(job, self.provider)):
+            raise BackendError(
+                f"{job.subject.name} is not made ready for {self.name}",
+                why=f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared",
+                hint="measure again with --rebuild",
+            )
+        return setup_of(ort, job, self.provider, found), found
+
+    def _must_be_onnx(self, job: Job) -> None:
         if job.subject.kind != "onnx":
             raise UnsupportedError(
                 f"{self.name} cannot run {job.subject.name}", why="it is not an ONNX model"
             )
-        return OrtAnswers(self._runtime(), job, self.provider)
 
     def _runtime(self) -> Any:
-        return require("onnxruntime", purpose=f"the backend {self.name}", install=self.install)
+        install = self.provider.install if not self.provider.plugin else "onnxruntime"
+        return require("onnxruntime", purpose=f"the backend {self.name}", install=install)
+
+
+def _complete(job: Job, measured: Measured, session: Any, _recorder: Recorder) -> Measured:
+    """Add what only this kind of session knows."""
+    return msgspec.structs.replace(
+        measured,
+        mode=session.mode,
+        device_memory=session.device_memory(),
+        answers=session.answers() if job.keep_outputs else (),
+    )
 
 
 def cpu() -> OrtBackend:
     """Return the backend on the CPU provider, which is in every build."""
-    return OrtBackend("ort-cpu", "CPUExecutionProvider", "onnxruntime")
+    return OrtBackend(providers.CPU)
 
 
 def cuda() -> OrtBackend:
     """Return the backend on the CUDA provider."""
-    return OrtBackend("ort-cuda", "CUDAExecutionProvider", "onnxruntime-gpu")
+    return OrtBackend(providers.CUDA)
 
 
 def tensorrt() -> OrtBackend:
     """Return the backend on the TensorRT provider."""
-    return OrtBackend("ort-trt", "TensorrtExecutionProvider", "onnxruntime-gpu")
+    return OrtBackend(providers.TENSORRT)
+
+
+def tensorrt_rtx() -> OrtBackend:
+    """Return the backend on the provider of TensorRT for RTX."""
+    return OrtBackend(providers.TENSORRT_RTX)
+
+
+def any_provider(name: str) -> OrtBackend:
+    """Return the backend on the provider that ONNX Runtime calls `name`: ``ort:NAME``."""
+    return OrtBackend(providers.provider_called(name), f"ort:{name}")

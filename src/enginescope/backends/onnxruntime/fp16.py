@@ -21,7 +21,7 @@ from enginescope.backends.onnxruntime.operator_types import without_fp16
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.core.suggest import did_you_mean
+from enginescope.core.suggest import closest
 from enginescope.formats.onnx_files import digest_of
 
 TOOL = "onnxruntime.transformers.float16"
@@ -145,9 +145,10 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
     present = {node.name for graph in graphs_of(source.graph) for node in graph.node}
     for name in options.node_block_list:
         if name not in present:
-            raise UsageError(
-                f"{model.name} has no node {name!r}", hint=did_you_mean(name, sorted(present))
-            )
+            near = closest(name, sorted(present))
+            few = ", ".join(sorted(present)[:5])
+            hint = f"did you mean {near}?" if near else f"its nodes are called {few}, …"
+            raise UsageError(f"{model.name} has no node {name!r}", hint=hint)
     lacking = without_fp16(source, exempt=frozenset(float16.ALWAYS_FLOAT_INPUTS))
     if lacking & _QUANTISING:
         raise UnsupportedError(

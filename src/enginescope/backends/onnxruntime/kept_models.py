@@ -14,52 +14,16 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
-from enginescope.core.record import Record
+from enginescope.model.preparation import MadeModel as MadeModel
 
 FOLDER = "converted"
 _RECORD = "made.json"
-
-
-class MadeModel(Record, frozen=True, kw_only=True):
-    """A model that was made from another.
-
-    Attributes
-    ----------
-    path : str
-        The ONNX file; weights too large for it lie beside it.
-    kind : {"fp16", "autocast", "shapes"}
-    tool : str
-        What made it: ``"onnxruntime.transformers.float16"``.
-    key : str
-        Digest of source, options and versions.
-    versions : dict of str to str
-        Packages that took part.
-    options : dict of str to str
-    details : dict of str to int
-        Counts: nodes in all, nodes that stay in FP32, casts.
-    made_ms : float or None
-        What making it took.
-    size_bytes : int
-        Of the ONNX file and its weights.
-    from_cache : bool
-    """
-
-    path: str
-    kind: Literal["fp16", "autocast", "shapes"]
-    tool: str
-    key: str
-    versions: Mapping[str, str] = {}
-    options: Mapping[str, str] = {}
-    details: Mapping[str, int] = {}
-    made_ms: float | None = None
-    size_bytes: int = 0
-    from_cache: bool = False
 
 
 def versions_of(*packages: str) -> dict[str, str]:

@@ -6,8 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from enginescope.backends.onnxruntime.provider_options import check_value
+from enginescope.backends.onnxruntime.providers import Provider
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.model.job import BackendSpec
 
 _COUNTS = ("intra_op_num_threads", "inter_op_num_threads")
 _MOST_THREADS = 65_536
@@ -28,27 +31,122 @@ SESSION_OPTIONS = (*_COUNTS, *_SWITCHES, *_ENUMS)
 _CONFIG_KEY = re.compile(r"^[a-z]+\.[a-z0-9_.]+$")
 
 
+#: Where nodes go that the provider does not take.
+LEFTOVER = ("cuda", "cpu")
+#: How :fp16 is reached: a switch of the provider, ONNX Runtime's converter, ModelOpt's AutoCast.
+FP16_BY = ("switch", "converter", "autocast")
+_OWN: dict[str, tuple[str, ...] | None] = {
+    "leftover": LEFTOVER,
+    "fp16_by": FP16_BY,
+    "keep_io_types": ("0", "1"),
+    "op_block_list": None,
+    "node_block_list": None,
+    "autocast_python": None,
+    "infer_shapes": ("auto", "always", "never"),
+    "plugin": None,
+}
+_OF_CONVERSION = frozenset({"keep_io_types", "op_block_list", "node_block_list"})
+
+
 def is_session_option(key: str) -> bool:
     """Whether `key` configures the session rather than the provider."""
     return key in SESSION_OPTIONS or bool(_CONFIG_KEY.match(key))
 
 
-def check_options(backend: str, options: Mapping[str, str], *, provider_options: bool) -> None:
-    """Raise `UsageError` for a value that cannot be, or a key that no part would take."""
-    for key, value in options.items():
-        if key in _COUNTS and not (value.isdecimal() and int(value) <= _MOST_THREADS):
-            raise UsageError(f"{backend}: {key}={value}", why="not a number of threads")
-        if key in _SWITCHES and value not in ("0", "1"):
-            raise UsageError(f"{backend}: {key}={value}", hint="0 or 1")
-        if key in _ENUMS and value not in _ENUMS[key]:
-            raise UsageError(f"{backend}: {key}={value}", hint=did_you_mean(value, _ENUMS[key]))
-        if not is_session_option(key) and not provider_options:
+def provider_part(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that are the provider's own."""
+    return {k: v for k, v in options.items() if not is_session_option(k) and k not in _OWN}
+
+
+def fp16_way(spec: BackendSpec, provider: Provider) -> str | None:
+    """Return how the precision of `spec` is reached, one of `FP16_BY`; ``None`` without one."""
+    if spec.precision in (None, "fp32"):
+        return None
+    usual = "switch" if spec.precision in provider.switches else "converter"
+    return spec.options.get("fp16_by", usual)
+
+
+def check_spec(spec: BackendSpec, provider: Provider) -> None:
+    """Raise `UsageError` for a precision or value that cannot be, or a key that nothing takes."""
+    _check_precision(spec, provider)
+    for key, value in spec.options.items():
+        _check_session_value(provider.backend, key, value)
+        if key in _OWN:
+            choices = _OWN[key]
+            if choices is not None and value not in choices:
+                raise UsageError(
+                    f"{provider.backend}: {key}={value}", hint=did_you_mean(value, choices)
+                )
+        elif not is_session_option(key):
+            _check_provider_value(provider, key, value)
+    _check_conversion(spec, provider)
+
+
+def _check_precision(spec: BackendSpec, provider: Provider) -> None:
+    known = ("fp32", "fp16", *(one for one in provider.switches if one != "fp16"))
+    if spec.precision is not None and spec.precision not in known:
+        raise UsageError(
+            f"{provider.backend} has no precision {spec.precision!r}",
+            why=f"ONNX Runtime computes in what the model carries; {provider.backend}:fp16 "
+            + ("switches the provider to FP16" if provider.switches else "converts the model"),
+            hint=f"one of: {', '.join(known)}; or a model exported in {spec.precision}",
+        )
+
+
+def _check_session_value(backend: str, key: str, value: str) -> None:
+    if key in _COUNTS and not (value.isdecimal() and int(value) <= _MOST_THREADS):
+        raise UsageError(f"{backend}: {key}={value}", why="not a number of threads")
+    if key in _SWITCHES and value not in ("0", "1"):
+        raise UsageError(f"{backend}: {key}={value}", hint="0 or 1")
+    if key in _ENUMS and value not in _ENUMS[key]:
+        raise UsageError(f"{backend}: {key}={value}", hint=did_you_mean(value, _ENUMS[key]))
+
+
+def _check_provider_value(provider: Provider, key: str, value: str) -> None:
+    if provider.is_cpu:  # it takes none
+        raise UsageError(
+            f"{provider.backend} has no option {key!r}",
+            hint=did_you_mean(key, (*SESSION_OPTIONS, *_OWN)),
+        )
+    check_value(provider.backend, key, value, provider.options)
+
+
+def _check_conversion(spec: BackendSpec, provider: Provider) -> None:
+    """Raise for options of a conversion that does not take place, or a way that is not there."""
+    way = fp16_way(spec, provider)
+    named = f"{provider.backend}:{spec.precision or 'fp32'}"
+    if "fp16_by" in spec.options and spec.precision != "fp16":
+        raise UsageError(f"{named}: fp16_by", hint=f"--on {provider.backend}:fp16")
+    if way == "switch" and spec.precision not in provider.switches:
+        raise UsageError(
+            f"{named}: fp16_by=switch",
+            why="this provider has no such switch",
+            hint="fp16_by=converter converts the model",
+        )
+    for key in sorted(_OF_CONVERSION & spec.options.keys()):
+        if way in (None, "switch"):
             raise UsageError(
-                f"{backend} has no option {key!r}", hint=did_you_mean(key, SESSION_OPTIONS)
+                f"{named}: {key}",
+                why="the model is not converted",
+                hint=f"{provider.backend}:fp16?fp16_by=converter",
+            )
+    if way == "autocast" and "autocast_python" not in spec.options:
+        raise UsageError(
+            f"{named}: fp16_by=autocast",
+            why="ModelOpt lives in an environment of its own",
+            hint="autocast_python=/path/to/its/bin/python",
+        )
+    wanted = provider.switches.get(spec.precision or "", {}) if way == "switch" else {}
+    for key, value in wanted.items():
+        if spec.options.get(key, value).lower() not in (value, "true"):
+            raise UsageError(
+                f"{named}: {key}={spec.options[key]}", why="they contradict each other"
             )
 
 
-def session_options(ort: Any, options: Mapping[str, str], pinned_cores: Sequence[int] = ()) -> Any:
+def session_options(
+    ort: Any, options: Mapping[str, str], pinned_cores: Sequence[int] = (), severity: int = 3
+) -> Any:
     """Return ``SessionOptions`` with the session's part of `options`; the log quiet.
 
     Parameters
@@ -57,9 +155,11 @@ def session_options(ort: Any, options: Mapping[str, str], pinned_cores: Sequence
         Processors that the process is pinned to. Left to itself ONNX Runtime makes a thread for
         each physical core of the machine and pins it there, whatever the process may use; as many
         threads as are asked for stay where the process is.
+    severity : int
+        From which on its log is written; 3 is errors only, for its warnings are no results.
     """
     made = ort.SessionOptions()
-    made.log_severity_level = 3  # errors only: warnings of the runtime are not results
+    made.log_severity_level = severity
     for key, value in options.items():
         if key in _COUNTS:
             setattr(made, key, int(value))

@@ -9,10 +9,19 @@ assignment, have confirmed it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from enginescope.backends.onnxruntime.missing import did_not_start
+from enginescope.backends.onnxruntime.opening import Setup
+from enginescope.backends.onnxruntime.provider_options import unknown
+from enginescope.backends.onnxruntime.providers import Provider
 from enginescope.core.errors import UnsupportedError
+from enginescope.model.notice import Notice
 from enginescope.model.run import ProviderShare
+from enginescope.model.timing import Profile
 
 #: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.
 RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
@@ -28,30 +37,101 @@ def read_placement(session: Any) -> tuple[ProviderShare, ...]:
     ask = getattr(session, "get_provider_graph_assignment_info", None)
     if ask is None:
         return ()
-    nodes: Counter[str] = Counter()
+    operators: dict[str, Counter[str]] = {}
     subgraphs: Counter[str] = Counter()
     for part in ask():
-        nodes[part.ep_name] += len(part.get_nodes())
+        taken = operators.setdefault(part.ep_name, Counter())
+        taken.update(_operator(node) for node in part.get_nodes())
         subgraphs[part.ep_name] += 1
+    shares = (
+        ProviderShare(
+            provider=name,
+            nodes=sum(taken.values()),
+            subgraphs=subgraphs[name],
+            operators=dict(taken.most_common()),
+        )
+        for name, taken in operators.items()
+    )
+    return tuple(sorted(shares, key=lambda one: -one.nodes))
+
+
+def with_reasons(
+    placement: tuple[ProviderShare, ...], provider: str, reasons: Mapping[str, str]
+) -> tuple[ProviderShare, ...]:
+    """Return the shares of the other providers with what is known of why."""
     return tuple(
-        ProviderShare(provider=name, nodes=count, subgraphs=subgraphs[name])
-        for name, count in nodes.most_common()
+        share
+        if share.provider == provider
+        else msgspec.structs.replace(
+            share, reasons={op: why for op, why in reasons.items() if op in share.operators}
+        )
+        for share in placement
     )
 
 
-def require_provider(session: Any, provider: str, placement: tuple[ProviderShare, ...]) -> None:
+def require_provider(
+    ort: Any, session: Any, provider: Provider, placement: tuple[ProviderShare, ...]
+) -> None:
     """Raise `UnsupportedError` unless `provider` is in the session and took at least one node."""
     active = tuple(session.get_providers())
-    if provider not in active:
-        raise UnsupportedError(
-            f"{provider} did not start",
-            why=f"ONNX Runtime fell back to {', '.join(active) or 'nothing'}",
-            hint="its libraries are missing or do not match this build: enginescope doctor",
+    if provider.name not in active:
+        raise did_not_start(
+            ort, provider, f"ONNX Runtime fell back to {', '.join(active) or 'nothing'}"
         )
-    if placement and not any(share.provider == provider for share in placement):
+    if placement and not any(share.provider == provider.name for share in placement):
         took = ", ".join(f"{share.provider} {share.nodes}" for share in placement)
-        raise UnsupportedError(
-            f"{provider} took no node of this model",
-            why=f"nodes were placed on: {took}",
-            hint="measure it with the backend that runs it, such as --on ort-cpu",
+        raise _took_nothing(provider, f"nodes were placed on: {took}")
+
+
+def require_work(
+    provider: Provider, placement: tuple[ProviderShare, ...], profile: Profile
+) -> None:
+    """Raise `UnsupportedError` if the profile knows no node of `provider`.
+
+    For an ONNX Runtime that keeps no node assignment.
+    """
+    seen = Counter(one.provider for one in profile.layers if one.provider)
+    if placement or not seen or provider.name in seen:
+        return
+    took = ", ".join(f"{name} {count}" for name, count in seen.most_common())
+    raise _took_nothing(provider, f"kernels ran on: {took}")
+
+
+def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{provider.name} took no node of this model",
+        why=why,
+        hint="measure it with the backend that runs it, such as --on ort-cpu",
+    )
+
+
+def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...]:
+    """Return what is to be said of providers and options that are not as asked."""
+    found = [
+        Notice(
+            code="W-LEFTOVER-ON-CPU",
+            message=f"{name} did not start: what {setup.provider.name} leaves runs on the CPU",
+            evidence={"provider": name},
         )
+        for name in setup.leftover
+        if name not in active
+    ]
+    if setup.provider.is_cpu:
+        return tuple(found)
+    for key, near in unknown(setup.provider_options, setup.provider.options).items():
+        guess = f"; did you mean {near}?" if near else ""
+        found.append(
+            Notice(
+                code="W-UNKNOWN-OPTION",
+                message=f"{setup.provider.backend}: {key} is no option known here; it is handed "
+                f"on as it is{guess}",
+                evidence={"option": key},
+                level="warning" if near else "info",
+            )
+        )
+    return tuple(found)
+
+
+def _operator(node: Any) -> str:
+    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
+    return f"{domain}{node.op_type}"

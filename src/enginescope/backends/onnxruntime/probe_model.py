@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.opening import preload
 from enginescope.backends.onnxruntime.placement import require_provider
+from enginescope.backends.onnxruntime.providers import provider_called
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 
@@ -55,11 +58,14 @@ def start(ort: Any, provider: str) -> None:
         It did not start.
     """
     options = ort.SessionOptions()
+    if provider_called(provider).on_cuda:
+        with redirect_stdout(sys.stderr):  # it says on standard output what it cannot load
+            preload(ort)
     with translated(f"starting {provider}"):
         session = ort.InferenceSession(
             _one_node_model(), options, providers=[provider], enable_fallback=0
         )
-        require_provider(session, provider, ())
+        require_provider(ort, session, provider_called(provider), ())
 
 
 def _one_node_model() -> bytes:

@@ -5,44 +5,62 @@ from __future__ import annotations
 from typing import Any
 
 from enginescope.backends.base import Feeds, InputSpec
+from enginescope.backends.onnxruntime.device_memory import DeviceMemoryWatch
+from enginescope.backends.onnxruntime.device_requests import DeviceRequest
 from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.options import is_session_option, session_options
+from enginescope.backends.onnxruntime.opening import Setup, open_session, raise_if_unsupported
+from enginescope.backends.onnxruntime.options import session_options
+from enginescope.backends.onnxruntime.paired_recorder import PairedRecorder
 from enginescope.backends.onnxruntime.placement import (
+    leftover_notices,
     read_placement,
     request_assignment,
     require_provider,
 )
-from enginescope.backends.onnxruntime.requests import Request, request_for
+from enginescope.backends.onnxruntime.requests import Request, host_value, request_for
 from enginescope.backends.onnxruntime.types import dtype_of
-from enginescope.backends.recorder import Step, StepRecorder
-from enginescope.core.errors import UnsupportedError
-from enginescope.model.job import Job
+from enginescope.backends.recorder import Recorder, Step, StepRecorder
+from enginescope.core.errors import EnginescopeError, UnsupportedError
+from enginescope.formats.answer_files import tensor_of
+from enginescope.model.build import DeviceMemory
+from enginescope.model.job import Job, Mode
 from enginescope.model.notice import Notice
 from enginescope.model.tensor import Tensor
-
-#: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
-_LIBRARY_WORDS = ("please install", "failed to load", "shared object", "failed to create")
+from enginescope.model.tensor_values import TensorValues
 
 
 class OrtSession:
-    """A loaded model. A step is the full round trip: copies the provider makes are inside it."""
+    """A loaded model.
+
+    On a GPU a request is put in two ways, in turn, unless the mode asks for one of them: with its
+    tensors in host memory, copies inside the step; and with its tensors on the device.
+    """
 
     def __init__(
-        self, ort: Any, job: Job, provider: str, *, profile_prefix: str | None = None
+        self, ort: Any, job: Job, setup: Setup, *, profile_prefix: str | None = None
     ) -> None:
         self._ort = ort
-        on_cpu = provider == "CPUExecutionProvider"
-        self.gpu = None if on_cpu else job.backend.options.get("device_id", "0")
+        self._setup = setup
+        self._asked = job.workload.mode
+        provider = setup.provider
+        self._index = int(setup.provider_options.get("device_id", "0"))
+        self.gpu = str(self._index) if provider.on_cuda else None
+        self._memory = DeviceMemoryWatch(self._index) if provider.on_cuda else None
         options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
         request_assignment(options)
         if profile_prefix is not None:
             options.enable_profiling = True
             options.profile_file_prefix = profile_prefix
-        self._session = _open(ort, job, provider, options)
+        self._session = open_session(ort, setup, options)
         self.placement = read_placement(self._session)
-        require_provider(self._session, provider, self.placement)
+        require_provider(ort, self._session, provider, self.placement)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
         self.input_specs = tuple(_spec(one) for one in self._session.get_inputs())
+        self._types = {spec.name: spec.dtype for spec in self.input_specs}
+        self._device: DeviceRequest | None = None
+        self._host: Request | None = None
+        self._copies: Step | None = None
+        self._notices: list[Notice] = []
         self.step: Step = self._guarded
 
     @property
@@ -50,72 +68,124 @@ class OrtSession:
         """ONNX Runtime's own session."""
         return self._session
 
+    @property
+    def mode(self) -> Mode:
+        """How requests are put."""
+        on_device = self._setup.provider.on_cuda
+        graph = self._setup.provider_options.get(self._setup.provider.graph_option or "")
+        return Mode(
+            kind="latency",
+            in_flight=1,
+            transfers=self._host is not None or self._copies is not None if on_device else None,
+            cuda_graph=graph.lower() in ("1", "true") if graph is not None else None,
+        )
+
     def bind(self, feeds: Feeds) -> None:
         """Place the inputs where the step reads them."""
         self._arrays = feeds.arrays
-        self._request: Request = request_for(
-            self._ort, self._session, self.input_specs, feeds.arrays
-        )
+        if self._setup.provider.on_cuda and (self._asked.transfers is not True or self._is_graph):
+            self._device = self._on_device(feeds)
+        if self._device is None or (self._asked.transfers is not False and not self._is_graph):
+            self._host = request_for(self._ort, self._session, self.input_specs, feeds.arrays)
+
+    @property
+    def _is_graph(self) -> bool:
+        return bool(self.mode.cuda_graph)
+
+    def _on_device(self, feeds: Feeds) -> DeviceRequest | None:
+        """Return the request in device memory; ``None``, with a notice, where it cannot be had."""
+        try:
+            return DeviceRequest(
+                self._ort, self._session, self.input_specs, feeds.arrays, self._index
+            )
+        except EnginescopeError as error:
+            if self._asked.transfers is False or self._is_graph:
+                raise UnsupportedError(
+                    "tensors cannot lie in device memory", why=str(error), hint="--transfers"
+                ) from error
+            message = f"only timed with copies: {error}"
+            self._notices.append(Notice(code="W-NO-DEVICE-TENSORS", message=message))
+            return None
+
+    def _guarded(self) -> None:
+        """Step before `settle`: one request, with errors in our words."""
+        self._first(self._host or self._device)
+
+    def _first(self, request: Request | DeviceRequest | None) -> None:
+        with translated("the first inference"):
+            try:
+                if request is not None:
+                    request.first()
+            except RuntimeError as error:
+                raise_if_unsupported(self._ort, self._setup.provider, error)
+                raise
 
     def settle(self) -> None:
         """After the first step: allocate the outputs once, and leave the step bare."""
+        if self._memory is not None:
+            self._memory.stop()
+        if self._host is not None and self._device is not None:
+            self._first(self._device)
         with translated("binding the outputs"):
-            self._request.settle()
-        self.step = self._request.step
+            for one in (self._host, self._device):
+                if one is not None:
+                    one.settle()
+            if self._is_graph and self._device is not None and self._asked.transfers is not False:
+                self._copies = self._device.with_copies()
+        self.step = self._steps()[0]
 
-    def _guarded(self) -> None:
-        """Step before `settle`: as the bare one, with errors in our words."""
-        with translated("the first inference"):
-            self._request.first()
+    def _steps(self) -> list[Step]:
+        """Return what is timed: the step with copies, where there is one, first."""
+        copies = self._copies or (self._host.step if self._host else None)
+        every = (copies, self._device.step if self._device else None)
+        if self._asked.transfers is True:
+            every = (copies, None)
+        return [one for one in every if one is not None]
 
-    def recorder(self) -> StepRecorder:
-        """Return a recorder of the bare request."""
-        return StepRecorder(self.step)
+    def recorder(self) -> Recorder:
+        """Return a new recorder of the bare request, or of the two."""
+        steps = self._steps()
+        return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""
-        types = {spec.name: spec.dtype for spec in self.input_specs}
         inputs = tuple(
-            Tensor(name=name, shape=tuple(array.shape), dtype=types[name])
+            Tensor(name=name, shape=tuple(array.shape), dtype=self._types[name])
             for name, array in self._arrays.items()
         )
-        return inputs, self._request.outputs()
+        request = self._host or self._device
+        return inputs, request.outputs() if request else ()
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the way of asking adds to the model's own work."""
-        return self._request.notices()
+        """Return what the way of asking adds to the model's own work, and what was left over."""
+        request = self._host or self._device
+        said = request.notices() if request else ()
+        return (*self._notices, *leftover_notices(self._setup, self.providers), *said)
+
+    def device_memory(self) -> DeviceMemory | None:
+        """Return the device memory of this process, now and at its peak; ``None`` on the CPU."""
+        return self._memory.read() if self._memory is not None else None
+
+    def answers(self) -> tuple[TensorValues, ...]:
+        """Return the values of the outputs; one plain run, whatever the way of asking."""
+        names = [one.name for one in self._session.get_outputs()]
+        with translated("reading the outputs"):
+            given = {
+                name: host_value(self._ort, array, self._types[name])
+                for name, array in self._arrays.items()
+            }
+            values = self._session.run_with_ort_values(None, given)
+        pairs = zip(names, values, strict=True)
+        return tuple(tensor_of(name, one.numpy()) for name, one in pairs if one.is_tensor())
 
     def close(self) -> None:
-        """Nothing: ONNX Runtime releases a session that nobody refers to."""
+        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
+        if self._memory is not None:
+            self._memory.stop()
 
     def end_profiling(self) -> str:
         """Close the profile and return its file."""
         return str(self._session.end_profiling())
-
-
-def _open(ort: Any, job: Job, provider: str, options: Any) -> Any:
-    built_with = ort.get_available_providers()
-    if provider not in built_with:
-        raise UnsupportedError(
-            f"{provider} is not in this ONNX Runtime",
-            why=f"version {ort.__version__} was built with {', '.join(built_with)}",
-            hint="install the wheel that has it, such as onnxruntime-gpu in place of onnxruntime",
-        )
-    own = {k: v for k, v in job.backend.options.items() if not is_session_option(k)}
-    with translated(f"loading {job.subject.name}"):
-        try:
-            return ort.InferenceSession(
-                job.subject.path, options, providers=[(provider, own)], enable_fallback=0
-            )
-        except RuntimeError as error:
-            text = str(error).lower()
-            if provider == "CPUExecutionProvider" or not any(w in text for w in _LIBRARY_WORDS):
-                raise
-            raise UnsupportedError(
-                f"{provider} did not start",
-                why="its libraries cannot be loaded; the log names them",
-                hint="enginescope doctor",
-            ) from error
 
 
 def _spec(argument: Any) -> InputSpec:

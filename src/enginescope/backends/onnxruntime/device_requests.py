@@ -1,0 +1,107 @@
+"""Requests whose tensors lie in the GPU's memory: without copies, and with copies of our own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from enginescope.backends.base import Arrays, InputSpec
+from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.types import dtype_of
+from enginescope.backends.recorder import Step
+from enginescope.core.errors import UnsupportedError
+from enginescope.model.notice import Notice
+from enginescope.model.tensor import DataType, Tensor
+
+_DEVICE = "cuda"
+
+
+class DeviceRequest:
+    """Inputs and outputs bound once, in device memory.
+
+    A step ends when the device has answered: ONNX Runtime waits for the stream at the end of a run,
+    and the outputs are waited for once more, which costs nothing then.
+    """
+
+    def __init__(
+        self,
+        ort: Any,
+        session: Any,
+        specs: tuple[InputSpec, ...],
+        arrays: Arrays,
+        index: int,
+    ) -> None:
+        types = {spec.name: spec.dtype for spec in specs}
+        if any(one in (None, DataType.STRING, DataType.BF16) for one in types.values()):
+            raise UnsupportedError("an input cannot lie in device memory", why="by its type")
+        self._session = session
+        self._index = index
+        self._binding = session.io_binding()
+        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
+        self._arrays = dict(arrays)
+        with translated("placing the inputs on the device"):
+            self._values = {
+                name: ort.OrtValue.ortvalue_from_numpy(array, _DEVICE, index)
+                for name, array in arrays.items()
+            }
+        for name, value in self._values.items():
+            self._binding.bind_ortvalue_input(name, value)
+        for name, _ in self._outputs:
+            self._binding.bind_output(name, _DEVICE, index)
+        self._allocated: tuple[str, ...] = ()
+        self.first: Step = self._run
+        self.step: Step = self._run
+
+    def _run(self) -> None:
+        self._session.run_with_iobinding(self._binding)
+        self._binding.synchronize_outputs()
+
+    def settle(self) -> None:
+        """Bind the outputs that the first request gave, so that no further one allocates."""
+        allocated = []
+        for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True):
+            if dtype in (None, DataType.STRING) or not value.is_tensor():
+                allocated.append(name)
+            else:
+                self._binding.bind_ortvalue_output(name, value)
+        self._allocated = tuple(allocated)
+
+    def with_copies(self) -> Step:
+        """Return a step that brings the inputs from host memory and the outputs back.
+
+        For a CUDA graph, which reads and writes where it did when it was captured.
+        """
+        values = [(self._values[name], array) for name, array in self._arrays.items()]
+        binding, run = self._binding, partial(self._session.run_with_iobinding, self._binding)
+
+        def step() -> None:
+            for value, array in values:
+                value.update_inplace(array)
+            run()
+            for one in binding.get_outputs():
+                one.numpy()
+
+        return step
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Return the outputs with their shapes; ``None`` for what is no tensor."""
+        return tuple(
+            Tensor(
+                name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype
+            )
+            for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
+        )
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Name the outputs that every request allocates."""
+        if not self._allocated:
+            return ()
+        names = ", ".join(self._allocated)
+        return (
+            Notice(
+                code="I-OUTPUT-ALLOCATED",
+                message=f"outputs that are not plain tensors are allocated in every run: {names}",
+                evidence={"outputs": list(self._allocated)},
+                level="info",
+            ),
+        )

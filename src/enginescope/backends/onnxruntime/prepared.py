@@ -1,0 +1,149 @@
+"""What was made ready earlier: found by everything that decides what is made.
+
+An entry is a folder ``ort/<key>/`` of the engine cache with the provider's caches and the record of
+how they came to be. One key, one folder: a provider that finds its engines by the name of a graph
+never meets those of another model, shape or version.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.onnxruntime.kept_models import key_of, versions_of
+from enginescope.backends.onnxruntime.options import fp16_way
+from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.formats.onnx_files import digest_of
+from enginescope.model.job import Job
+from enginescope.model.preparation import Preparation
+from enginescope.probe.nvml import probe_device
+
+RECORD = "prepared.json"
+_FOLDER = "ort"
+_CACHES = "caches"
+#: Wheels of which a version decides what is built.
+_WHEELS = (
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "onnxruntime-ep-nv-tensorrt-rtx-cu12",
+    "onnxruntime-ep-nv-tensorrt-rtx-cu13",
+    "tensorrt",
+    "tensorrt-cu12",
+    "tensorrt-cu13",
+    "tensorrt-cu12-libs",
+    "tensorrt-cu13-libs",
+    "onnx-ir",
+)
+
+
+def builds_engines(job: Job, provider: Provider) -> bool:
+    """Whether the provider keeps engines where we say: the user names no place of his own."""
+    return bool(provider.cache_options) and not provider.cache_options.keys() & (
+        job.backend.options.keys()
+    )
+
+
+def needs_another_model(job: Job, provider: Provider) -> bool:
+    """Whether what is measured is a model made from the user's."""
+    converts = fp16_way(job.backend, provider) in ("converter", "autocast")
+    return converts or job.backend.options.get("infer_shapes") == "always"
+
+
+def needs_preparation(job: Job, provider: Provider) -> bool:
+    """Whether something is to be made of the model before it is measured."""
+    if job.subject.kind != "onnx" or job.engine is not None:
+        return False
+    return needs_another_model(job, provider) or builds_engines(job, provider)
+
+
+def preparation_key(job: Job, provider: Provider) -> str:
+    """Return the digest of model, shapes, options, versions, GPU and driver.
+
+    Raises
+    ------
+    BackendError
+        The model cannot be read, or a file of its weights is missing.
+    """
+    workload, options = job.workload, job.backend.options
+    device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
+    return key_of(
+        digest_of(job.subject.path or ""),
+        provider.name,
+        job.backend.precision,
+        sorted(options.items()),
+        sorted((one.name, one.dims) for one in workload.shapes),
+        sorted((one.name, one.path) for one in workload.files),
+        workload.data_set,
+        workload.batch,
+        workload.mode.cuda_graph,
+        versions_of(*_WHEELS),
+        (device.name, device.compute_capability, device.driver) if device else None,
+    )
+
+
+def find(job: Job, provider: Provider) -> Preparation | None:
+    """Return what was made ready earlier for `job`; ``None`` if it was not, or is not whole."""
+    if job.engine_cache is None:
+        return None
+    try:
+        entry = Path(job.engine_cache) / _FOLDER / preparation_key(job, provider)
+    except (BackendError, OSError):  # making it says what is wrong with the model
+        return None
+    found = read(entry / RECORD, provider)
+    return None if found is None else msgspec.structs.replace(found, from_cache=True)
+
+
+def read(record: Path, provider: Provider) -> Preparation | None:
+    """Return what a record says, its folders as they are now; ``None`` if it is not whole."""
+    try:
+        found = decode(read_bytes(record), Preparation, source=str(record))
+    except FormatError:
+        return None
+    if not Path(found.model).is_file():
+        return None
+    told = cache_options(record.parent, provider) if found.provider_options else {}
+    return msgspec.structs.replace(found, provider_options=told, record=str(record))
+
+
+def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
+    """Return what tells the provider to keep its engines in `entry`."""
+    folder = str(entry / _CACHES)
+    return {key: value.format(folder=folder) for key, value in provider.cache_options.items()}
+
+
+@contextmanager
+def being_made(job: Job, key: str) -> Iterator[Path]:
+    """Yield a new folder, which becomes the entry of `key` if nothing is raised."""
+    entry = Path(job.engine_cache or ".") / _FOLDER / key
+    part = entry.with_name(f".{key}.{secrets.token_hex(4)}")
+    (part / _CACHES).mkdir(parents=True)
+    try:
+        yield part
+        if entry.exists():  # not whole, or to be made anew
+            shutil.rmtree(entry)
+        part.rename(entry)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def record_of(job: Job, key: str) -> Path:
+    """Return where the record of `key` lies."""
+    return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
+
+
+def write(part: Path, made: Preparation) -> None:
+    """Write the record: last, so that an entry without it is none."""
+    write_atomic(part / RECORD, encode(made))
+
+
+def kept_in(part: Path) -> tuple[int, int]:
+    """Return how many files the provider has left in its caches, and their size."""
+    sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
+    return len(sizes), sum(sizes)

@@ -1,0 +1,166 @@
+"""Makes a model ready in a process of its own: converts it, lets the provider build its engines."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any, TypeVar
+
+from enginescope.backends.base import FeedSource, Measured, Progress, ProgressSink
+from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.onnxruntime.autocast import autocast_model
+from enginescope.backends.onnxruntime.fp16 import Fp16Options, fp16_model
+from enginescope.backends.onnxruntime.kept_models import MadeModel
+from enginescope.backends.onnxruntime.missing import not_built_in
+from enginescope.backends.onnxruntime.opening import setup_of
+from enginescope.backends.onnxruntime.options import fp16_way
+from enginescope.backends.onnxruntime.plugins import library_of
+from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.backends.onnxruntime.session import OrtSession
+from enginescope.backends.onnxruntime.shapes import ASKED_FOR, inferred_model
+from enginescope.core.errors import BackendError
+from enginescope.model.job import Job
+from enginescope.model.phase import Phase
+from enginescope.model.preparation import Preparation
+from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.nvml import PeakDeviceMemory
+
+T = TypeVar("T")
+_SAMPLED_EVERY_S = 0.02
+
+
+def make_ready(
+    ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
+) -> Measured:
+    """Make `job` ready and keep what was made.
+
+    Raises
+    ------
+    UnsupportedError
+        The provider is not there, or takes nothing of the model.
+    BackendError
+        The model cannot be converted, loaded or run.
+    """
+    _require_built_in(ort, job, provider)
+    key = prepared.preparation_key(job, provider)
+    made = [*_conversions(job, provider, progress)]
+    with prepared.being_made(job, key) as part:
+        if prepared.builds_engines(job, provider):
+            ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
+        else:
+            ready = _ready(job, key, made)
+        prepared.write(part, ready)
+    found = prepared.read(prepared.record_of(job, key), provider)
+    return Measured(preparation=found or ready)
+
+
+def options_of_conversion(job: Job) -> Fp16Options:
+    """Return what the job says of the conversion to FP16."""
+    options = job.backend.options
+    return Fp16Options(
+        keep_io_types=options.get("keep_io_types", "1") == "1",
+        op_block_list=_names(options.get("op_block_list")),
+        node_block_list=_names(options.get("node_block_list")),
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(one for one in (text or "").split(",") if one)
+
+
+def _require_built_in(ort: Any, job: Job, provider: Provider) -> None:
+    """Raise before anything is converted for a provider that is not there."""
+    given = job.backend.options.get("plugin")
+    if provider.name in ort.get_available_providers() and given is None:
+        return
+    if library_of(provider, given) is None:
+        raise not_built_in(ort, provider)
+
+
+def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[MadeModel]:
+    folder, model = Path(job.engine_cache or "."), Path(job.subject.path or "")
+    made: list[MadeModel] = []
+    way = fp16_way(job.backend, provider)
+    if way in ("converter", "autocast"):
+        progress(Progress(phase="convert"))
+        asked = options_of_conversion(job)
+        if way == "autocast":
+            python = job.backend.options["autocast_python"]
+            made.append(autocast_model(model, folder, python, asked))
+        else:
+            made.append(fp16_model(model, folder, asked))
+    if job.backend.options.get("infer_shapes") == "always":
+        progress(Progress(phase="infer_shapes"))
+        made.append(inferred_model(Path(made[-1].path if made else model), folder))
+    return made
+
+
+def _ready(job: Job, key: str, made: list[MadeModel], **more: Any) -> Preparation:
+    return Preparation(
+        key=key,
+        model=made[-1].path if made else job.subject.path or "",
+        made=tuple(made),
+        peak_host_bytes=peak_rss_bytes(),
+        **more,
+    )
+
+
+class _Building:
+    """A first session and a first request, caches empty."""
+
+    def __init__(
+        self, ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
+    ) -> None:
+        self._ort = ort
+        self._job = job
+        self._provider = provider
+        self._feeds = feeds
+        self._progress = progress
+
+    def run(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
+        self._progress(Progress(phase="build"))
+        try:
+            return self._built(part, key, made)
+        except BackendError as error:
+            may_infer = self._job.backend.options.get("infer_shapes", "auto") == "auto"
+            is_inferred = any(one.kind == "shapes" for one in made)
+            if ASKED_FOR not in str(error) or not may_infer or is_inferred:
+                raise
+        self._progress(Progress(phase="infer_shapes"))
+        source = Path(made[-1].path if made else self._job.subject.path or "")
+        made.append(inferred_model(source, Path(self._job.engine_cache or tempfile.gettempdir())))
+        self._progress(Progress(phase="build"))
+        return self._built(part, key, made)
+
+    def _built(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
+        told = prepared.cache_options(part, self._provider)
+        so_far = _ready(self._job, key, made, provider_options=told)
+        setup = setup_of(self._ort, self._job, self._provider, so_far)
+        peak = PeakDeviceMemory(int(setup.provider_options.get("device_id", "0")), _SAMPLED_EVERY_S)
+        with peak:
+            session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
+            session.bind(self._feeds(session.input_specs))
+            _, first_ms = _timed(session.step)
+        del session  # some providers write their caches when they are released
+        files, size = prepared.kept_in(part)
+        return _ready(
+            self._job,
+            key,
+            made,
+            provider_options=told,
+            cold=(
+                Phase(name="cold_load", duration_ms=load_ms),
+                Phase(name="cold_first_inference", duration_ms=first_ms),
+            ),
+            cache_files=files,
+            cache_bytes=size,
+            peak_device_bytes=peak.bytes,
+        )
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    begin = perf_counter_ns()
+    result = work()
+    return result, (perf_counter_ns() - begin) / 1e6

@@ -1,0 +1,87 @@
+"""What is done to a model, once, before a runtime measures it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from enginescope.core.record import Record
+from enginescope.model.notice import Notice
+from enginescope.model.phase import Phase
+
+
+class MadeModel(Record, frozen=True, kw_only=True):
+    """A model that was made from another.
+
+    Attributes
+    ----------
+    path : str
+        The ONNX file; weights too large for it lie beside it.
+    kind : {"fp16", "autocast", "shapes"}
+    tool : str
+        What made it: ``"onnxruntime.transformers.float16"``.
+    key : str
+        Digest of source, options and versions.
+    versions : dict of str to str
+        Packages that took part.
+    options : dict of str to str
+    details : dict of str to int
+        Counts: nodes in all, nodes that stay in FP32, casts.
+    made_ms : float or None
+        What making it took.
+    size_bytes : int
+        Of the ONNX file and its weights.
+    from_cache : bool
+    """
+
+    path: str
+    kind: Literal["fp16", "autocast", "shapes"]
+    tool: str
+    key: str
+    versions: dict[str, str] = {}
+    options: dict[str, str] = {}
+    details: dict[str, int] = {}
+    made_ms: float | None = None
+    size_bytes: int = 0
+    from_cache: bool = False
+
+
+class Preparation(Record, frozen=True, kw_only=True):
+    """A model made ready: converted, its engines built.
+
+    Attributes
+    ----------
+    key : str
+        Digest of all that decides what was made.
+    model : str
+        The file that is loaded.
+    record : str or None
+        Where this lies as a file.
+    made : tuple of MadeModel
+        How it came to be, step by step; empty where it is the user's own.
+    provider_options : dict of str to str
+        What the provider is told besides the user's options: where its caches lie.
+    cold : tuple of Phase
+        ``cold_load`` and ``cold_first_inference`` of a process of its own that found the caches
+        empty: engines are built in the one or in the other.
+    cache_files, cache_bytes : int or None
+        What that process has left in the caches.
+    peak_host_bytes, peak_device_bytes : int or None
+        Of that process; the device's by NVML, sampled.
+    from_cache : bool
+        It was done earlier for the same key; times are of then.
+    notices : tuple of Notice
+        They hold for every run of it.
+    """
+
+    key: str
+    model: str
+    record: str | None = None
+    made: tuple[MadeModel, ...] = ()
+    provider_options: dict[str, str] = {}
+    cold: tuple[Phase, ...] = ()
+    cache_files: int | None = None
+    cache_bytes: int | None = None
+    peak_host_bytes: int | None = None
+    peak_device_bytes: int | None = None
+    from_cache: bool = False
+    notices: tuple[Notice, ...] = ()
