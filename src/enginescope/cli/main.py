@@ -32,11 +32,14 @@ VERBS = {
     "validate": ("enginescope.cli.validate", "Compare the answers of models with a reference."),
     "suite": ("enginescope.cli.suite", "Many models on many backends, resumed where it was."),
     "depth": ("enginescope.cli.depth", "Compare models of depth: speed, GPU, maps, known depth."),
+    "models": ("enginescope.cli.models", "List models for suites, and download your own."),
     "history": ("enginescope.cli.history", "A figure over stored runs, where its level changed."),
     "archive": ("enginescope.cli.archive", "Keep an engine and all about it in one file."),
     "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
     "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
     "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),
+    "serve": ("enginescope.cli.serve", "Show the store to browsers, and take runs."),
+    "push": ("enginescope.cli.push", "Send stored runs to a server."),
     "doctor": ("enginescope.cli.doctor", "Say what this machine can measure with."),
 }
 

@@ -66,7 +66,7 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
 
 
 def cell_text(cell: MatrixCell) -> str:
-    """Return ``7.05 ms  1.35 ×``, or how the cell ended."""
+    """Return ``7.05 ms · 1.35 ×``, or how the cell ended."""
     if not cell.is_asked:
         return ""
     if cell.row is None:
@@ -79,7 +79,7 @@ def cell_text(cell: MatrixCell) -> str:
         parts.append(f"{format_significant(cell.speed_up)} ×")
     if latency is None:
         parts.append("ok" if error is None else f"ok, error {format_significant(error, 2)}")
-    return "  ".join(parts)
+    return " · ".join(parts)
 
 
 def status_text(status: CellStatus) -> str:

@@ -12,6 +12,7 @@ from enginescope.model.job import Job
 from enginescope.model.run import Outcome, OutcomeKind, Run
 from enginescope.model.suite import Cell
 from enginescope.probe.environment import probe_environment
+from enginescope.probe.nvml import probe_devices
 from enginescope.runner.demands import check_demands, check_subject
 from enginescope.runner.session import Sink, Watcher, run_jobs
 
@@ -52,12 +53,25 @@ def refusal_of(cell: Cell) -> Outcome | None:
     kind = OutcomeKind.UNSUPPORTED
     if cell.refusal is not None:
         return Outcome(kind=kind, message=cell.refusal)
+    lacking = _lacking_gpu(cell)
+    if lacking is not None:
+        return Outcome(kind=kind, message=lacking)
     try:
         check_demands(cell.job.backend, cell.job.workload.mode)
         check_subject(cell.job.backend, cell.job.subject)
     except EnginescopeError as error:
         return Outcome(kind=kind, message=str(error), hint=error.hint)
     return None
+
+
+def _lacking_gpu(cell: Cell) -> str | None:
+    wanted = cell.needs.gpu
+    if wanted is None:
+        return None
+    names = [one.name for one in probe_devices()]
+    if any(wanted.lower() in one.lower() for one in names):
+        return None
+    return f"it asks for a GPU called {wanted}; here is {', '.join(names) or 'none that is seen'}"
 
 
 def refused_run(job: Job, outcome: Outcome, command: str | None) -> Run:

@@ -40,6 +40,8 @@ _NAMED = 11
 #: More columns than these leave no room for words.
 _WORDY_COLUMNS = 9
 _NAME_LENGTH = 34
+#: Share of the scale from which on words are white.
+_STRONG = 0.62
 _MIDDLE = "#C3C8D0"
 #: Between two colours nothing else: other ways round the wheel pass pink.
 _IN_RGB = {"interpolate": "rgb"}
@@ -215,7 +217,9 @@ def _words(points: list[Spec], place: Spec) -> Spec:
     mark: Spec = {"type": "text", "fontSize": 11, "tooltip": False}
     color: Spec = {"value": "#111111"}
     if points and "log2" in points[0]:
-        color = {"condition": {"test": "datum.log2 > 1.2", "value": "#ffffff"}, **color}
+        strong = _STRONG * max(1.0, *(abs(one["log2"]) for one in points), 1.0)
+        test = f"datum.log2 > {strong:.4g} || datum.log2 < -{1.2 * strong:.4g}"
+        color = {"condition": {"test": test, "value": "#ffffff"}, **color}
     elif points and "latency" in points[0]:
         color = {"value": "#ffffff"}
         mark = {**mark, "stroke": "#111111", "strokeWidth": 0.3}
