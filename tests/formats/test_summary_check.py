@@ -57,3 +57,14 @@ def test_what_cannot_be_compared() -> None:
 def test_values_that_are_not_stated() -> None:
     nothing = ReportedSummary(metric="gpu_compute")
     assert summary_mismatches((SERIES,), (nothing,)) == ()
+
+
+def test_a_mean_that_32_bits_rounded_the_other_way() -> None:
+    # 7,191 copies to the host as an H200 timed them: their sum is rounded at each addition, and not
+    # the same way for exported times and for those that the printed mean is of
+    short = Samples(metric="d2h", values_ms=frozen(np.full(7191, 0.003797251)))
+    exact = as_trtexec_prints(short, ())
+    other = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 1.5e-4))
+    assert summary_mismatches((short,), (other,)) == ()
+    wrong = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 5e-4))
+    assert len(summary_mismatches((short,), (wrong,))) == 1

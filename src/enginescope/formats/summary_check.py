@@ -10,8 +10,10 @@ from enginescope.model.notice import Notice
 from enginescope.model.samples import ReportedSummary, Samples
 
 _PRINTED_DIGITS = 6
-# 32-bit accumulation of values whose rounding could not be undone.
+# 32-bit accumulation of values whose rounding could not be undone: each addition may round by half
+# a step of the sum so far, to the same side when the values are alike.
 _MEAN_TOLERANCE = 5e-5
+_ROUNDING_OF_AN_ADDITION = 2.0**-25
 # Exported time stamps beyond 1 s are good to 10 µs only; enqueue times are their differences.
 _NOT_COMPARABLE = frozenset({"enqueue"})
 
@@ -53,7 +55,8 @@ def _differences(
     for name, mine, theirs in pairs:
         if mine is None or theirs is None:
             continue
-        relative = _MEAN_TOLERANCE if name == "mean" else 0.0
+        rounded = max(_MEAN_TOLERANCE, len(series) * _ROUNDING_OF_AN_ADDITION)
+        relative = rounded if name == "mean" else 0.0
         if not _agree(mine, theirs, relative):
             yield name, {"samples_ms": mine, "printed_ms": theirs}
 
