@@ -13,8 +13,12 @@ from enginescope.core.jsonio import write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
-    from enginescope.analysis.validation import Validation
+    from enginescope.analysis.validation import ValidatedSide, Validation
+    from enginescope.render.answer_panels import WorstAnswer
     from enginescope.validation_run import ValidationRun
+
+#: Outputs, beside the one farthest from its reference, that are looked at for maps.
+_MOST_OUTPUTS = 6
 
 
 def output_folder(
@@ -77,25 +81,34 @@ def _made(folder: Path) -> None:
 
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> None:
     """Write ``output_diff.json``, ``per_sample_diff.json`` and ``validate.html``."""
-    from enginescope.render.answer_panels import WorstAnswer
     from enginescope.render.validate_data import output_diff_json, per_sample_json
     from enginescope.render.validate_page import validate_page
 
-    worst = []
-    for side in found.sides:
-        one = side.diff.worst if side.diff else None
-        if one is None or one.figures is None:
-            continue
-        reference, candidate = doing.values_of(side.label, one.sample, one.output)
-        worst.append(
-            WorstAnswer(
-                side=side.label,
-                sample=one.sample,
-                name=one.name,
-                reference=reference,
-                candidate=candidate,
-            )
-        )
+    worst = [one for side in found.sides for one in _worst_of(side, doing)]
     write_atomic(output / "output_diff.json", output_diff_json(found))
     write_atomic(output / "per_sample_diff.json", per_sample_json(found))
     write_atomic(output / "validate.html", validate_page(found, worst))
+
+
+def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
+    """Yield the values farthest from the reference, then those of other outputs that are maps."""
+    from enginescope.analysis.farthest_sample import farthest_by_output
+    from enginescope.render.answer_panels import WorstAnswer, panels_of
+
+    if side.diff is None:
+        return
+    first = side.diff.worst
+    others = [one for one in farthest_by_output(side.diff.samples) if one is not first]
+    for one in ([first] if first else []) + others[:_MOST_OUTPUTS]:
+        if one.figures is None:
+            continue
+        reference, candidate = doing.values_of(side.label, one.sample, one.output)
+        values = WorstAnswer(
+            side=side.label,
+            sample=one.sample,
+            name=one.name,
+            reference=reference,
+            candidate=candidate,
+        )
+        if one is first or panels_of(values) is not None:
+            yield values

@@ -72,7 +72,7 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     assert "broken · trt fails: &lt;depth&gt; (error)" in page
     assert "<depth>" not in page
     assert page.count("data:image/png;base64,") == 3
-    for key in ("side-2-w0-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
+    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
         assert f'id="chart-{key}"' in page
 
 

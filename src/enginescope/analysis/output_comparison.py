@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from enginescope.analysis.answer_numbers import kind_of
 from enginescope.analysis.channel_errors import ChannelErrors
 from enginescope.analysis.element_errors import ElementErrors, compare_elements
+from enginescope.analysis.farthest_sample import farthest
 from enginescope.analysis.nearest_reference import NearestReference
 from enginescope.analysis.output_diff import (
     OutputDiff,
@@ -79,21 +80,8 @@ class SideComparison:
             label=self._label,
             outputs=tuple(one.result() for one in self._outputs.values()),
             samples=tuple(self._samples),
-            worst=_worst(self._samples),
+            worst=farthest(self._samples),
         )
-
-
-def _worst(samples: Sequence[SampleDiff]) -> SampleDiff | None:
-    def badness(one: SampleDiff) -> tuple[float, float]:
-        if one.figures is None:
-            return (1.0, 0.0)
-        figures = one.figures
-        odd = figures.nan + figures.infinite + figures.finite_only_here
-        ratio = figures.error_to_spread
-        unequal = figures.unequal / figures.elements if figures.elements else 0.0
-        return (1.0 if odd else 0.0, ratio if ratio is not None else unequal)
-
-    return max(samples, key=badness, default=None)
 
 
 class _Output:

@@ -26,12 +26,19 @@ _MOST_LETTERS = 60
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder to write to.  [default: report/<run>]",
 )
+@click.option(
+    "--answers",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="output_diff.json, or a folder of validate --output; beside runs it is found.",
+)
 @click.option("--topk", type=click.IntRange(1), default=30, show_default=True, help="Layers drawn.")
 @store_option
 @json_option
 def command(
     names: tuple[str, ...],
     output: Path | None,
+    answers: tuple[Path, ...],
     topk: int,
     store_folder: Path | None,
     as_json: bool,
@@ -39,11 +46,13 @@ def command(
     """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
 
     A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
+    Several runs that kept their outputs, as trtexec --exportOutput has them, are compared.
     Of a PLAN's JSON, an ENGINE, a FOLDER or an ARCHIVE of files, what they tell of each engine;
     nothing is stored.
     """
     from enginescope.analysis.run_view import RunView
     from enginescope.cli.plan_sources import sources
+    from enginescope.cli.report_answers import kept_answers, named_answers
     from enginescope.core.errors import UsageError
     from enginescope.core.jsonio import encode
     from enginescope.render.report import write_report
@@ -52,9 +61,10 @@ def command(
         one for name in names or ("latest",) for one in sources(name, store_folder=store_folder)
     ]
     folder = output or Path("report") / "+".join(map(_short, given))[:_MOST_LETTERS]
+    compared = (*named_answers(answers), *kept_answers(given, store_folder))
     views = [RunView(one.as_run()) for one in given]
     try:
-        written = write_report(views, folder, topk=topk)
+        written = write_report(views, folder, topk=topk, answers=compared)
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         why = error.strerror or str(error)
         raise UsageError(f"report {folder}", why=why, hint="--output DIR") from error

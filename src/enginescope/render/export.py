@@ -14,20 +14,24 @@ from enginescope.core.jsonio import encode
 from enginescope.model.run import Run
 from enginescope.model.samples import Percentile, Summary
 from enginescope.render.export_telemetry import gpu_summary
+from enginescope.render.report_answers import ReportedAnswers, answers_data
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
-_HEAVY = ("samples", "profile", "plan", "telemetry", "gpu", "notices")
+_HEAVY = ("samples", "profile", "plan", "telemetry", "gpu", "notices", "answers")
 
 
-def report_json(views: Sequence[RunView], *, topk: int = 30) -> bytes:
+def report_json(
+    views: Sequence[RunView], *, topk: int = 30, answers: Sequence[ReportedAnswers] = ()
+) -> bytes:
     """Return everything but the raw arrays, as strict JSON.
 
     Per run: its record without samples, plan and telemetry; summaries with percentiles, their
     support and intervals; throughput; layer sum; the `topk` slowest layers; time by type and by
-    precision; notices. Times in ms, sizes in bytes.
+    precision; notices. Times in ms, sizes in bytes. `answers` are whole, as ``output_diff.json``.
     """
-    return encode(_document([_run_report(view, topk) for view in views]))
+    document = _document([_run_report(view, topk) for view in views])
+    return encode({**document, "answers": answers_data(answers)} if answers else document)
 
 
 def summary_json(views: Sequence[RunView]) -> bytes:

@@ -29,11 +29,14 @@ from enginescope.render.phrases import (
     range_text,
     support_text,
 )
+from enginescope.render.report_answers import AnswersText, ReportedAnswers, answers_texts
 
 _ESCAPED = str.maketrans({one: f"\\{one}" for one in r"\`*_{}[]<>#|~$&"})
 
 
-def report_markdown(views: Sequence[RunView], *, topk: int = 30) -> bytes:
+def report_markdown(
+    views: Sequence[RunView], *, topk: int = 30, answers: Sequence[ReportedAnswers] = ()
+) -> bytes:
     """Return the report as Markdown, for reading in a pull request or a terminal."""
     if len(views) == 1:
         lines = _run(views[0], topk, level=1)
@@ -41,6 +44,8 @@ def report_markdown(views: Sequence[RunView], *, topk: int = 30) -> bytes:
         lines = [f"# {len(views)} runs", "", *_overview(views)]
         for view in views:
             lines += ["", *_run(view, topk, level=2)]
+    for one in answers_texts(answers):
+        lines += ["", *_answers(one)]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
@@ -82,6 +87,16 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
     )
     for title, facts in sections:
         lines += [f"{mark} {title}", "", *_facts(facts), ""] if facts else []
+    return lines
+
+
+def _answers(found: AnswersText) -> list[str]:
+    lines = ["## Answers compared", "", f"**{escaped(found.answer)}**.", ""]
+    facts = [f"{name}: {value}" if name else value for name, value in found.facts]
+    lines += [f"- {escaped(text)}" for text in (*facts, *found.said)]
+    for side, table in found.tables:
+        lines += ["", escaped(side), ""] if side else [""]
+        lines += _table([escaped(one) or " " for one in table.headers], table.rows)
     return lines
 
 

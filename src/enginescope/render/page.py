@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from enginescope.render.headline import Headline, headline
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.plan_headline import plan_about, plan_headline, plan_title
+from enginescope.render.report_answers import AnswersSection, ReportedAnswers, answers_sections
 from enginescope.render.sections import graph
 from enginescope.render.sections.every import sections_of
 from enginescope.render.sections.findings import Worst, worst_finding
@@ -76,12 +77,18 @@ class PageRun(Record, frozen=True, kw_only=True):
     sections: tuple[Section, ...]
 
 
-def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> bytes:
+def report_page(
+    about: Sequence[RunView | PageSubject],
+    *,
+    topk: int = 30,
+    answers: Sequence[ReportedAnswers] = (),
+) -> bytes:
     """Return the page over runs: an overview first where there are several, then each run."""
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [one.view for one in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
-    files = _files(subjects, topk)
+    compared = answers_sections(answers)
+    files = _files(subjects, topk, answers)
     has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
@@ -93,15 +100,26 @@ def report_page(about: Sequence[RunView | PageSubject], *, topk: int = 30) -> by
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         together=together,
+        answers=compared,
         files={name: len(text) for name, text in files.items()},
         left_out=_left_out(subjects, files),
         policy=content_policy([one.csp_source for one in parts]),
-        style=Markup(style() + (graph_style() if has_graph else "")),  # noqa: S704 - ours
+        style=Markup(_style(has_graph=has_graph, has_answers=bool(compared))),  # noqa: S704 - ours
         scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-        data=script_json(_data(runs, files, together)),
+        data=script_json(_data(runs, files, (*together, *_charts(compared)))),
         licences=licences(),
         version=__version__,
     ).encode()
+
+
+def _style(*, has_graph: bool, has_answers: bool) -> str:
+    more = ("validate.css",) if has_answers else ()
+    return style(*more) + (graph_style() if has_graph else "")
+
+
+def _charts(compared: Sequence[AnswersSection]) -> Iterator[Chart]:
+    for one in compared:
+        yield from one.charts
 
 
 def _what(subjects: Sequence[PageSubject]) -> str:
@@ -158,9 +176,9 @@ def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
 
 
 def _data(
-    runs: Sequence[PageRun], files: dict[str, str], together: Sequence[Chart]
+    runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]
 ) -> dict[str, Any]:
-    charts = {f"chart-{one.key}": one.complete(titled=False) for one in together}
+    charts = {f"chart-{one.key}": one.complete(titled=False) for one in of_all}
     tables = {}
     for run in runs:
         pictures = [run.picture] if run.picture else []
@@ -172,10 +190,15 @@ def _data(
     return {"charts": charts, "tables": tables, "files": files, "themes": chart_themes()}
 
 
-def _files(subjects: Sequence[PageSubject], topk: int) -> dict[str, str]:
+def _files(
+    subjects: Sequence[PageSubject], topk: int, answers: Sequence[ReportedAnswers]
+) -> dict[str, str]:
     views = [one.view for one in subjects]
     samples = sum(len(one) for view in views for one in view.run.samples)
-    made = {"report.json": report_json(views, topk=topk), "summary.json": summary_json(views)}
+    made = {
+        "report.json": report_json(views, topk=topk, answers=answers),
+        "summary.json": summary_json(views),
+    }
     if any(view.run.gpu for view in views):
         made["gpu_telemetry.csv"] = gpu_telemetry_csv(views)
     if samples or any(one.is_measured for one in subjects):

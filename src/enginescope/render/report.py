@@ -27,6 +27,7 @@ from enginescope.render.export_telemetry import gpu_telemetry_csv
 from enginescope.render.images import png_bytes
 from enginescope.render.markdown import report_markdown
 from enginescope.render.page import report_page
+from enginescope.render.report_answers import ReportedAnswers, answers_kept
 
 #: Kinds of files a report can have.
 FORMATS = ("json", "csv", "md", "html", "png")
@@ -57,7 +58,12 @@ class WrittenReport(Record, frozen=True, kw_only=True):
 
 
 def write_report(
-    views: _Views, folder: Path, *, topk: int = TOPK, formats: Collection[str] = FORMATS
+    views: _Views,
+    folder: Path,
+    *,
+    topk: int = TOPK,
+    formats: Collection[str] = FORMATS,
+    answers: Sequence[ReportedAnswers] = (),
 ) -> WrittenReport:
     """Write a report over `views` into `folder`, which is made if it is not there.
 
@@ -71,6 +77,8 @@ def write_report(
         Layers in pictures and short lists; at least 1. ``per_layer_times.csv`` has all.
     formats : collection of str
         Of `FORMATS`.
+    answers : sequence of ReportedAnswers
+        Comparisons to carry, before that of the outputs that the runs themselves kept.
 
     Raises
     ------
@@ -83,7 +91,7 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     skipped: list[tuple[str, str]] = []
-    for name, make in _parts(views, topk, formats):
+    for name, make in _parts(views, topk, formats, _compared(views, answers)):
         try:
             data = make()
         except MissingDependencyError as error:
@@ -111,16 +119,23 @@ def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
 _Make: TypeAlias = Callable[[], "bytes | str"]
 
 
-def _parts(views: _Views, topk: int, formats: Collection[str]) -> Iterator[tuple[str, _Make]]:
+def _compared(views: _Views, answers: Sequence[ReportedAnswers]) -> Sequence[ReportedAnswers]:
+    own = answers_kept([view.run for view in views])
+    return answers if own is None else (*answers, own)
+
+
+def _parts(
+    views: _Views, topk: int, formats: Collection[str], answers: Sequence[ReportedAnswers]
+) -> Iterator[tuple[str, _Make]]:
     every: tuple[tuple[str, str, _Make], ...] = (
-        ("json", "report.json", lambda: report_json(views, topk=topk)),
+        ("json", "report.json", lambda: report_json(views, topk=topk, answers=answers)),
         ("json", "summary.json", lambda: summary_json(views)),
-        ("md", "report.md", lambda: report_markdown(views, topk=topk)),
+        ("md", "report.md", lambda: report_markdown(views, topk=topk, answers=answers)),
         ("csv", "summary.csv", lambda: summary_csv(views)),
         ("csv", "latency_series.csv", lambda: latency_series_csv(views)),
         ("csv", "latency_percentiles.csv", lambda: latency_percentiles_csv(views)),
         ("csv", "per_layer_times.csv", lambda: per_layer_times_csv(views)),
-        ("html", "report.html", lambda: report_page(views, topk=topk)),
+        ("html", "report.html", lambda: report_page(views, topk=topk, answers=answers)),
     )
     yield from ((name, make) for kind, name, make in every if kind in formats)
     if "csv" in formats and any(view.run.gpu for view in views):

@@ -78,7 +78,7 @@ def facts_of(found: Validation) -> tuple[tuple[str, str], ...]:
         ("Reference" if found.sides else "Model", found.reference),
         ("", found.reference_note or ""),
         ("Samples", f"{len(names):,}: {shown}"),
-        ("Bindings", bindings_text(found)),
+        ("Bindings", bindings_text(found) if found.inputs else ""),
         ("Made", found.created or ""),
     ]
     return tuple(row for row in rows if row[1])

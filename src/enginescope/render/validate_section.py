@@ -62,7 +62,7 @@ def side_section(
     key : str
         Of its anchor and its charts; no other's.
     worst : sequence of WorstAnswer
-        Values of each side's worst sample, where they are known.
+        Values of each side's worst sample, where they are known; further outputs of it after that.
     alone : bool
         Whether there is no other side: the page's title is the side's answer then.
     """
@@ -99,7 +99,7 @@ def _charts(
     key: str, side: ValidatedSide, drawn: Sequence[OutputDiff], worst: Sequence[WorstAnswer]
 ) -> Iterator[Chart]:
     made: list[Chart | None] = []
-    made += [value_pairs(one, f"{key}-w{n}-values") for n, one in enumerate(worst)]
+    made += [value_pairs(one, f"{key}-values") for one in worst[:1]]
     if side.diff is not None:
         made.append(sample_errors(side.diff, f"{key}-samples"))
     for n, one in enumerate(drawn):

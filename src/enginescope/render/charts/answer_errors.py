@@ -64,16 +64,19 @@ def ulp_histogram(one: OutputDiff, key: str) -> Chart | None:
     if not any(one.ulps):
         return None
     last = max(at for at, count in enumerate(one.ulps) if count)
-    rows = [{"distance": _ulps(at), "count": one.ulps[at]} for at in range(last + 1)]
+    rows = [
+        {"distance": _ulps(at), "up_to": _up_to(at), "count": one.ulps[at]}
+        for at in range(last + 1)
+    ]
     spec: Spec = {
         "data": {"values": rows},
         "mark": {"type": "bar", "color": BLUE},
         "encoding": {
             "x": {
-                "field": "distance",
+                "field": "up_to",
                 "type": "ordinal",
                 "sort": None,
-                "title": "units in the last place",
+                "title": "units in the last place, up to",
                 "axis": {"labelAngle": 0, "labelOverlap": True},
             },
             "y": quantity("count", "elements"),
@@ -229,6 +232,17 @@ def _edge(at: int) -> float:
     if at < 0:
         return 0.0
     return HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]
+
+
+def _up_to(at: int) -> str:
+    """Return a bin's upper end in few letters: 64k for 65,536."""
+    if at >= len(ULP_EDGES):
+        return "more"
+    edge = ULP_EDGES[at]
+    for size, letter in ((1 << 20, "M"), (1 << 10, "k")):
+        if edge >= size:
+            return f"{edge // size}{letter}"
+    return str(edge)
 
 
 def _ulps(at: int) -> str:
