@@ -26,7 +26,7 @@ from enginescope.formats.onnx_files import digest_of
 
 TOOL = "onnxruntime.transformers.float16"
 #: Raised when this module makes another model of the same source.
-_REVISION = 1
+_REVISION = 2
 _PURPOSE = "converting a model to fp16"
 _QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 

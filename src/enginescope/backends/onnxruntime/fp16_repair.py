@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from enginescope.backends.onnxruntime.fp16_round_trips import take_out_round_trips
 from enginescope.backends.onnxruntime.graphs import graphs_of
 from enginescope.core.optional import require
 
@@ -22,6 +23,7 @@ def repaired(made: Any, header: Any) -> Any:
     _cast_where_it_is_used(made)
     for graph in graphs_of(made.graph):
         _cast_once(graph)
+        take_out_round_trips(graph)
     ordered = _in_order(made)
     ordered.ir_version = header.ir_version
     del ordered.opset_import[:]
