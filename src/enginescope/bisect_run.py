@@ -23,7 +23,7 @@ from enginescope.analysis.tensor_pairs import TensorPair, TensorPairs, paired_te
 from enginescope.core.record import Record
 from enginescope.formats.answer_files import answer_file, read_answers
 from enginescope.formats.onnx_flow import read_onnx_flow
-from enginescope.formats.onnx_marks import marked_onnx
+from enginescope.formats.onnx_marks import GivenTensor, marked_onnx
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
 from enginescope.model.sample_set import AnswerRequest, Preprocessing, Sample
@@ -86,7 +86,7 @@ class BisectRun:
         self._watch = watch
         self._folder = Path(plan.folder)
         self._rounds = 0
-        self._types: dict[str, DataType] = {}
+        self._looks: dict[str, GivenTensor] = {}
         shapes = self._input_shapes()
         self.reference_flow = read_onnx_flow(Path(plan.reference.subject.path or ""), shapes)
         self.flow = read_onnx_flow(Path(plan.job.subject.path or ""), shapes)
@@ -112,7 +112,7 @@ class BisectRun:
         shows = False
         while wanted := search.next({name: one.level for name, one in errors.items()}):
             before = len(errors)
-            for part in self._parts(wanted):
+            for part in self.parts(wanted):
                 found, fails = self._compared(part)
                 errors |= found
                 shows = shows or fails
@@ -124,7 +124,7 @@ class BisectRun:
                 break
         return errors, shows
 
-    def _parts(self, wanted: Sequence[str]) -> Iterator[tuple[TensorPair, ...]]:
+    def parts(self, wanted: Sequence[str]) -> Iterator[tuple[TensorPair, ...]]:
         """Yield what fits into one copy's answers."""
         part: list[TensorPair] = []
         size = 0
@@ -156,7 +156,7 @@ class BisectRun:
                 a, b = both[0].get(one.reference), both[1].get(one.candidate)
                 if a is not None and b is not None:
                     sums[one.reference].add(a, b)
-                    self._types[one.candidate] = b.dtype
+                    self._looks[one.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
             known = [
                 [values for values in held.values() if values.name in flow.outputs]
                 for held, flow in zip(both, (self.reference_flow, self.flow), strict=True)
@@ -232,9 +232,14 @@ class BisectRun:
         )
 
     @property
-    def types(self) -> Mapping[str, DataType]:
-        """Types of the side's tensors, as far as they were looked at."""
-        return self._types
+    def folder(self) -> Path:
+        """Where copies, answers and engines lie."""
+        return self._folder
+
+    @property
+    def looks(self) -> Mapping[str, GivenTensor]:
+        """Type and rank of the side's tensors, as far as they were looked at."""
+        return self._looks
 
 
 def optimisation_text(job: Job) -> str:

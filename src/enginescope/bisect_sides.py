@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from enginescope.analysis.error_growth import Bisected
 from enginescope.analysis.output_diff import SampleDiff, SideDiff
 from enginescope.analysis.output_tolerance import tolerance_named
+from enginescope.analysis.precision_trials import PrecisionTrials
 from enginescope.analysis.tensor_errors import LARGEST
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
@@ -23,11 +25,18 @@ from enginescope.validation_sides import REFERENCE, Side, tolerance_name
 
 #: Samples that are looked into: those farthest from their reference.
 _MOST_SAMPLES = 4
+#: And the first so many, where proposals are tried.
+_MOST_TRIED = 12
 _HALF = {"fp16": DataType.FP16, "fp8": DataType.FP8}
 
 
 def with_insides(
-    found: Validation, plan: Plan, watch: Watch, *, marks: int | None = None
+    found: Validation,
+    plan: Plan,
+    watch: Watch,
+    *,
+    marks: int | None = None,
+    suggests_precision: bool = False,
 ) -> Validation:
     """Return a comparison in which each side that fails says where its error starts.
 
@@ -37,6 +46,8 @@ def with_insides(
     ----------
     marks : int, optional
         Tensors marked at once.
+    suggests_precision : bool
+        Whether to try what could be kept in FP32, too.
 
     Raises
     ------
@@ -54,9 +65,24 @@ def with_insides(
         with temporary_folder() as folder:
             asked = bisect_plan(one, by_label[one.label], plan, folder)
             asked = msgspec.structs.replace(asked, most=marks or asked.most)
-            inside = BisectRun(asked, watch).find()
-        sides.append(msgspec.structs.replace(one, inside=inside))
+            doing = BisectRun(asked, watch)
+            inside, precision = doing.find(), None
+            if suggests_precision:
+                inside, precision = _suggested(inside, asked, doing, plan.samples)
+        sides.append(msgspec.structs.replace(one, inside=inside, precision=precision))
     return msgspec.structs.replace(found, sides=tuple(sides))
+
+
+def _suggested(
+    inside: Bisected, asked: BisectPlan, doing: BisectRun, samples: tuple[Sample, ...]
+) -> tuple[Bisected, PrecisionTrials]:
+    from enginescope.bisect_own import with_own_errors
+    from enginescope.precision_run import PrecisionRun
+
+    if asked.job.backend.name.startswith("ort"):  # an engine would have to be built of the pieces
+        inside = with_own_errors(inside, asked, doing)
+    chosen = dict.fromkeys((*asked.samples, *samples[:_MOST_TRIED]))
+    return inside, PrecisionRun(asked, doing, tuple(chosen)).tried(inside)
 
 
 def check_bisectable(plan: Plan) -> None:

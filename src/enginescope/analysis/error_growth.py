@@ -36,7 +36,8 @@ class GrowthStep(Record, frozen=True, kw_only=True):
     reaches_output : bool
         Whether its error is handed on, all the way, to an output that is over its limits.
     own_error : float or None
-        Its error where its maker is given the reference's values; ``None``: not measured.
+        Its error where its maker is given the reference's values; infinite where that gives NaN or
+        infinities; ``None``: not measured.
     """
 
     pair: TensorPair

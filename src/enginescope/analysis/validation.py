@@ -5,6 +5,7 @@ from __future__ import annotations
 from enginescope.analysis.binding_check import BindingDifference
 from enginescope.analysis.error_growth import Bisected
 from enginescope.analysis.output_diff import SideDiff
+from enginescope.analysis.precision_trials import PrecisionTrials
 from enginescope.analysis.task_report import TaskReport
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
@@ -25,6 +26,8 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
         Why its answers could not be had.
     inside : Bisected or None
         Where its error starts; ``None``: not looked for.
+    precision : PrecisionTrials or None
+        What came of keeping parts of it in FP32; ``None``: not tried.
     """
 
     label: str
@@ -34,6 +37,7 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
     diff: SideDiff | None = None
     failure: str | None = None
     inside: Bisected | None = None
+    precision: PrecisionTrials | None = None
 
     @property
     def blocked(self) -> tuple[BindingDifference, ...]:

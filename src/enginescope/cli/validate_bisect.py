@@ -20,6 +20,12 @@ def bisect_options(function: F) -> F:
     for add in (
         click.option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
         click.option(
+            "--suggest-precision",
+            "suggests",
+            is_flag=True,
+            help="Find what to keep in FP32: builds and measures proposals.  Implies --bisect.",
+        ),
+        click.option(
             "--marks",
             type=click.IntRange(1),
             help="Tensors marked at once.  [default: all; 32 where each try is a build]",
@@ -33,20 +39,30 @@ def looked_into(
     found: Validation, plan: Plan, progress: ValidationProgress, options: dict[str, Any]
 ) -> Validation:
     """Return the comparison with what was found inside the sides, as far as it was asked for."""
-    if not options["bisect"]:
+    if not _asked(options):
         return found
     from enginescope.bisect_sides import with_insides
 
-    return with_insides(found, plan, progress.watch, marks=options["marks"])
+    return with_insides(
+        found,
+        plan,
+        progress.watch,
+        marks=options["marks"],
+        suggests_precision=options["suggests"],
+    )
+
+
+def _asked(options: dict[str, Any]) -> bool:
+    return bool(options["bisect"] or options["suggests"])
 
 
 def check_options(plan: Plan, options: dict[str, Any]) -> None:
     """Raise `UsageError` where what was asked for cannot be done, before anything runs."""
     from enginescope.core.errors import UsageError
 
-    if options["marks"] and not options["bisect"]:
+    if options["marks"] and not _asked(options):
         raise UsageError("--marks", why="it is said of --bisect")
-    if options["bisect"]:
+    if _asked(options):
         from enginescope.bisect_sides import check_bisectable
 
         check_bisectable(plan)

@@ -10,6 +10,7 @@ from typing import Any
 
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
+from enginescope.core.record import Record
 from enginescope.formats.onnx_files import external_files, load_without_weights
 from enginescope.formats.onnx_flow import reads
 from enginescope.model.tensor import DataType
@@ -23,6 +24,13 @@ _ELEMENT_TYPES = {
     DataType.FP16: "FLOAT16",
     DataType.BF16: "BFLOAT16",
 }
+
+
+class GivenTensor(Record, frozen=True, kw_only=True):
+    """What is to be known of a tensor that is given from outside."""
+
+    dtype: DataType
+    rank: int
 
 
 def marked_onnx(path: Path, tensors: Mapping[str, DataType | None], folder: Path) -> Path:
@@ -56,7 +64,7 @@ def marked_onnx(path: Path, tensors: Mapping[str, DataType | None], folder: Path
 
 
 def severed_onnx(
-    path: Path, wanted: Sequence[str], given: Mapping[str, DataType], folder: Path
+    path: Path, wanted: Sequence[str], given: Mapping[str, GivenTensor], folder: Path
 ) -> tuple[Path, tuple[str, ...]]:
     """Write a copy of a model in which nodes read given values in place of each other's.
 
@@ -64,13 +72,14 @@ def severed_onnx(
     ----------
     wanted : sequence of str
         Tensors that the copy gives.
-    given : mapping of str to DataType
+    given : mapping of str to GivenTensor
         Tensors that are inputs of the copy wherever a node of the graph reads them.
 
     Returns
     -------
     Path, tuple of str
-        The copy, and those of `given` that it asks for, as `GIVEN` names them.
+        The copy, and the inputs it asks for: those of `given` with `GIVEN` behind their names, and
+        inputs of the model.
     """
     model = load_without_weights(str(path))
     graph = model.graph
@@ -88,10 +97,15 @@ def severed_onnx(
     inputs = [one for one in graph.input if one.name in read or one.name in weights]
     del graph.input[:]
     graph.input.extend(inputs)
-    graph.input.extend(_value(name + GIVEN, given[name]) for name in asked)
+    for name in asked:
+        value = _value(name + GIVEN, given[name].dtype)
+        for _ in range(given[name].rank):
+            value.type.tensor_type.shape.dim.add()
+        graph.input.append(value)
     del graph.output[:]
     graph.output.extend(_value(name, None) for name in wanted)
-    return _written(model, path, folder), tuple(name + GIVEN for name in asked)
+    own = tuple(one.name for one in inputs if one.name not in weights)
+    return _written(model, path, folder), (*(name + GIVEN for name in asked), *own)
 
 
 def _reached(nodes: Sequence[Any], wanted: Iterable[str]) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from enginescope.analysis.error_growth import Bisected, GrowthStep
@@ -54,7 +55,8 @@ def _step(one: GrowthStep) -> dict[str, Any]:
         "finite_only_here": error.finite_only_here,
         "inputs": one.inputs,
         "inputs_error_to_spread": one.inputs_error,
-        "own_error_to_spread": one.own_error,
+        "own_error_to_spread": one.own_error if one.own_error != math.inf else None,
+        "own_is_finite": None if one.own_error is None else one.own_error != math.inf,
         "reaches_output": one.reaches_output,
         "is_output": one.pair.is_output,
     }

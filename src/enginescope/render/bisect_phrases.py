@@ -23,7 +23,8 @@ def start_text(found: Bisected) -> str:
             return "not found: it goes away when tensors are marked"
         looked = "all" if found.is_complete else "the"
         return f"{looked} {len(found.steps):,} tensors looked at are within their limits"
-    return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}"
+    unseen = "" if step.reaches_output else "; no output shows it"
+    return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{unseen}"
 
 
 def why_text(found: Bisected) -> str | None:
@@ -51,9 +52,10 @@ def _unseen_text(found: Bisected) -> str | None:
 def _overflow_text(found: Bisected, step: GrowthStep) -> str:
     over = found.step(found.overflowing)
     peak = over.error.reference_peak if over else None
-    where = "it" if found.overflowing == step.tensor else f"its input {found.overflowing}"
+    whose = "its values" if found.overflowing == step.tensor else f"{found.overflowing}, its input,"
+    goes = "go" if found.overflowing == step.tensor else "goes"
     return (
-        f"overflow: |{where}| is up to {magnitude(peak)} in the reference, and "
+        f"overflow: {whose} {goes} up to {magnitude(peak)} in the reference, and "
         f"{found.tolerance.upper()} ends at {magnitude(found.largest)}"
     )
 
@@ -130,7 +132,7 @@ def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
         "starts" if step.tensor == found.first else "over" if step.error.over else "ok",
         figure_text(step),
         error_text(step.inputs_error) if step.inputs_error is not None else "not finite",
-        error_text(step.own_error),
+        own_text(step),
         magnitude(step.error.reference_peak),
     )
 
@@ -138,6 +140,12 @@ def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
 def figure_text(step: GrowthStep) -> str:
     """Return the error of a step; that it is not finite in a word."""
     return "not finite" if step.error.odd else error_text(step.error.error)
+
+
+def own_text(step: GrowthStep) -> str:
+    """Return what a node adds by itself."""
+    own = step.own_error
+    return "not finite" if own is not None and math.isinf(own) else error_text(own)
 
 
 def magnitude(value: float | None) -> str:
