@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.tensor_roles import TensorRoles, tensor_roles
 from enginescope.analysis.whole_parts import is_whole_part
@@ -59,10 +59,17 @@ def layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> tuple[LayerByte
     roles : TensorRoles, optional
         Of its tensors, where they are known already.
     """
+    return tuple(each_layer_bytes(plan, roles))
+
+
+def each_layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> Iterator[LayerBytes]:
+    """Yield what `layer_bytes` returns, for who looks at a layer and at its bytes together."""
     if plan.source_schema == "names-only":
-        return (_NOTHING_KNOWN,) * len(plan.layers)
+        yield from (_NOTHING_KNOWN,) * len(plan.layers)
+        return
     roles = roles or tensor_roles(plan)
-    return tuple([_of_layer(layer, roles) for layer in plan.layers])
+    for layer in plan.layers:
+        yield _of_layer(layer, roles)
 
 
 def add_known(*parts: int | None) -> int | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from enginescope.analysis.layer_bytes import LayerBytes, add_known, is_bias, layer_bytes
+from enginescope.analysis.layer_bytes import LayerBytes, add_known, each_layer_bytes, is_bias
 from enginescope.analysis.matrix_product import (
     MatrixProduct,
+    Shape,
     convolution,
     deconvolution,
     matrix_product,
@@ -83,7 +85,7 @@ def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[L
         Of its layers, where they are known already.
     """
     works = []
-    for layer, size in zip(plan.layers, sizes or layer_bytes(plan), strict=True):
+    for layer, size in zip(plan.layers, sizes or each_layer_bytes(plan), strict=True):
         product = matrix_product_of(layer)
         works.append(
             LayerWork(
@@ -128,7 +130,19 @@ def _windowed(
     groups = layer.attributes.get("Groups", 1)
     if source is None or kernel is None or not isinstance(groups, int):
         return None
-    return rule(source.shape, result.shape, kernel, groups)
+    return _of_shapes(rule, source.shape, result.shape, kernel, groups)
+
+
+@lru_cache(maxsize=4096)
+def _of_shapes(
+    rule: Callable[..., MatrixProduct | None],
+    source: Shape | None,
+    result: Shape | None,
+    kernel: tuple[int, ...],
+    groups: int,
+) -> MatrixProduct | None:
+    """Blocks repeat: a plan of any length convolves few shapes."""
+    return rule(source, result, kernel, groups)
 
 
 def _data_input(layer: Layer) -> Tensor | None:
