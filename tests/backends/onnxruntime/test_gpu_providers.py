@@ -1,0 +1,336 @@
+"""Providers of a GPU, with a runtime that stands in for one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from enginescope.backends.base import Measured
+from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
+from enginescope.backends.registry import load_backend, parse_backend
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.model.job import Job, Mode, Subject
+from enginescope.model.preparation import Preparation
+from enginescope.runner.inputs import make_feeds
+from tests.backends.onnxruntime import models
+from tests.backends.onnxruntime.gpu_runtime import CPU, CUDA, TENSORRT, GpuRuntime
+from tests.backends.onnxruntime.test_backend import QUICK
+
+
+@pytest.fixture
+def use(monkeypatch):
+    def become(**more: Any) -> GpuRuntime:
+        runtime = GpuRuntime(**more)
+        monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
+        return runtime
+
+    return become
+
+
+def chain(path: Path, *, dims: tuple[int, ...] = (2, 8), known: bool = True) -> Path:
+    """Relu, Softmax, Relu."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="first"),
+        helper.make_node("Softmax", ["r"], ["s"], name="middle"),
+        helper.make_node("Relu", ["s"], ["y"], name="last"),
+    ]
+    ends = [models.info(name, TensorProto.FLOAT, *dims) for name in ("x", "y")]
+    path.parent.mkdir(exist_ok=True)
+    return models.write(path, nodes, ends[:1], ends[1:])
+
+
+def job_of(path: Path, text: str, cache: Path | None = None, **mode: Any) -> Job:
+    workload = msgspec.structs.replace(QUICK, mode=Mode(**mode))
+    return Job(
+        subject=Subject(name=path.name, kind="onnx", path=str(path)),
+        backend=parse_backend(text),
+        workload=workload,
+        engine_cache=str(cache) if cache else None,
+        keep_outputs=True,
+    )
+
+
+def made_ready(job: Job, backend: OrtBackend | None = None) -> Preparation:
+    backend = backend or load_backend(job.backend.name)  # type: ignore[assignment]
+    feeds = lambda specs: make_feeds(specs, job.workload)  # noqa: E731
+    found = backend.make_ready(job, feeds, lambda _: None).preparation
+    assert found is not None
+    return found
+
+
+def measured(job: Job) -> Measured:
+    backend: Any = load_backend(job.backend.name)
+    if backend.needs_preparation(job):
+        job = msgspec.structs.replace(job, engine=made_ready(job).record)
+    return backend.execute(job, lambda specs: make_feeds(specs, job.workload), lambda _: None)
+
+
+def series(result: Measured) -> dict[str, int]:
+    return {one.metric: len(one) for one in result.samples}
+
+
+def test_both_ways_are_timed_in_turn(use, tmp_path) -> None:
+    runtime = use()
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+    assert series(result) == {"latency": 15, "device_latency": 15}
+    assert result.mode == Mode(kind="latency", in_flight=1, transfers=True)
+    assert runtime.runs["cpu"] >= 15
+    assert runtime.runs["cuda"] >= 15
+    (answer,) = result.answers
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "net.onnx")).run(
+        None, dict(make_feeds_of(result).arrays)
+    )
+    np.testing.assert_allclose(answer.data, wanted[0], rtol=1e-5)
+
+
+def make_feeds_of(result: Measured) -> Any:
+    from enginescope.backends.base import InputSpec
+
+    specs = tuple(
+        InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text="")
+        for one in result.inputs
+    )
+    return make_feeds(specs, QUICK)
+
+
+@pytest.mark.parametrize(("transfers", "device"), [(True, "cpu"), (False, "cuda")])
+def test_one_way_alone(use, tmp_path, transfers, device) -> None:
+    runtime = use()
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda", transfers=transfers)
+    result = measured(msgspec.structs.replace(job, layer_profile=False))
+    assert series(result) == {"latency": 15}
+    assert result.mode is not None
+    assert result.mode.transfers is transfers
+    assert set(runtime.runs) == {device}
+
+
+def test_device_memory_that_cannot_be_had(use, tmp_path) -> None:
+    use(without=("device memory",))
+    path = chain(tmp_path / "net.onnx")
+    result = measured(job_of(path, "ort-cuda"))
+    assert series(result) == {"latency": 15}
+    (notice,) = [one for one in result.notices if one.code == "W-NO-DEVICE-TENSORS"]
+    assert "out of memory" in notice.message
+    with pytest.raises(UnsupportedError, match="cannot lie in device memory"):
+        measured(job_of(path, "ort-cuda", transfers=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [("ort-cuda", "enable_cuda_graph"), ("ort-trt", "trt_cuda_graph_enable")],
+)
+@pytest.mark.parametrize("graph", [True, False, None])
+def test_a_cuda_graph_is_the_providers_own(use, tmp_path, text, option, graph) -> None:
+    runtime = use()
+    job = job_of(chain(tmp_path / "net.onnx"), text, tmp_path / "cache", cuda_graph=graph)
+    result = measured(job)
+    _, own = runtime.opened[-1]
+    assert own.get(option) == {True: "1", False: "0", None: None}[graph]
+    assert result.mode is not None
+    assert result.mode.cuda_graph is graph
+    assert series(result) == {"latency": 15, "device_latency": 15}
+    if graph:
+        assert set(runtime.runs) == {"cuda"}  # with copies of our own around it
+
+
+def test_a_model_that_cannot_be_captured(use, tmp_path, monkeypatch) -> None:
+    runtime = use()
+
+    def refuses(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("This session cannot use the graph capture feature as requested")
+
+    monkeypatch.setattr(runtime, "InferenceSession", refuses)
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda", cuda_graph=True)
+    with pytest.raises(UnsupportedError, match="cannot be captured") as caught:
+        measured(job)
+    assert caught.value.hint == "leave out --graph"
+
+
+def test_cuda_takes_what_tensorrt_leaves(use, tmp_path) -> None:
+    runtime = use()
+    path = chain(tmp_path / "net.onnx")
+    measured(job_of(path, "ort-trt", tmp_path / "cache"))
+    assert {names for names, _ in runtime.opened} == {(TENSORRT, CUDA)}
+    runtime.opened.clear()
+    measured(job_of(path, "ort-trt?leftover=cpu", tmp_path / "cache"))
+    assert {names for names, _ in runtime.opened} == {(TENSORRT,)}
+
+
+def test_cuda_that_does_not_start_is_said(use, tmp_path) -> None:
+    use(without=(CUDA,))
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-trt", tmp_path / "cache"))
+    (notice,) = [one for one in result.notices if one.code == "W-LEFTOVER-ON-CPU"]
+    assert "runs on the CPU" in notice.message
+
+
+def test_nodes_by_provider_and_operator(use, tmp_path) -> None:
+    use(leaves=("Softmax",))
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+    ours, left = result.placement
+    assert (ours.provider, ours.nodes, ours.operators) == (CUDA, 2, {"Relu": 2})
+    assert (left.provider, left.operators) == (CPU, {"Softmax": 1})
+    assert result.profile is not None
+    by_kind = {one.kind: one.provider for one in result.profile.layers}
+    assert by_kind == {"Relu": CUDA, "Softmax": CPU}
+
+
+def test_an_older_runtime_that_ran_nothing_there(use, tmp_path) -> None:
+    use(leaves=("Relu", "Softmax"), keeps_assignment=False)
+    with pytest.raises(UnsupportedError, match=r"took no node.*kernels ran on: CPU"):
+        measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+
+
+def test_an_older_runtime_that_ran_something_there(use, tmp_path) -> None:
+    use(keeps_assignment=False)
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+    assert result.placement == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "switch"),
+    [
+        ("ort-trt:fp16", "trt_fp16_enable"),
+        ("ort-trt:bf16", "trt_bf16_enable"),
+        ("ort-trt:int8", "trt_int8_enable"),
+    ],
+)
+def test_a_provider_with_a_switch_keeps_the_model(use, tmp_path, text, switch) -> None:
+    runtime = use()
+    result = measured(job_of(chain(tmp_path / "net.onnx"), text, tmp_path / "cache"))
+    assert all(own[switch] == "1" for _, own in runtime.opened)
+    (notice,) = [one for one in result.notices if one.code == "I-PRECISION"]
+    assert f"{switch}=1" in notice.message
+    assert not (tmp_path / "cache" / "converted").exists()
+
+
+def test_a_provider_without_one_gets_a_converted_model(use, tmp_path) -> None:
+    use()
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda:fp16", tmp_path / "cache")
+    result = measured(job)
+    (notice,) = [one for one in result.notices if one.code == "I-PRECISION"]
+    assert "converted by onnxruntime.transformers.float16" in notice.message
+    assert notice.evidence["way"] == "converter"
+    assert list((tmp_path / "cache" / "converted").iterdir())
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["net.onnx"]
+
+
+def test_cold_once_then_kept(use, tmp_path) -> None:
+    runtime = use()
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-trt:fp16", tmp_path / "cache")
+    cold = made_ready(job)
+    assert [one.name for one in cold.cold] == ["cold_load", "cold_first_inference"]
+    assert (cold.cache_files, len(runtime.engines_built)) == (1, 1)
+    kept = tensorrt().prepared_for(job)
+    assert kept is not None
+    assert kept.from_cache
+    assert msgspec.structs.replace(kept, from_cache=False) == cold
+    ready = msgspec.structs.replace(job, engine=kept.record)
+    tensorrt().execute(ready, lambda specs: make_feeds(specs, job.workload), lambda _: None)
+    assert len(runtime.engines_built) == 1
+    assert Path(runtime.opened[-1][1]["trt_engine_cache_path"]).is_dir()
+
+
+def test_one_graph_name_two_static_shapes(use, tmp_path) -> None:
+    """ONNX Runtime's issue 32254: it finds an engine by the graph's name, whatever its shape."""
+    runtime = use()
+    for width in (8, 32):
+        path = chain(tmp_path / f"w{width}" / "net.onnx", dims=(2, width))
+        result = measured(job_of(path, "ort-trt", tmp_path / "cache"))
+        assert result.outputs[0].shape == (2, width)
+    assert len({Path(one).name for one in runtime.engines_built}) == 1
+    folders = {own["trt_engine_cache_path"] for _, own in runtime.opened}
+    assert len([one for one in folders if Path(one).is_dir()]) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["model", "option", "precision", "batch", "graph", "version", "gpu"],
+)
+def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
+    use()
+    path = chain(tmp_path / "net.onnx")
+    job = job_of(path, "ort-trt", tmp_path / "cache")
+    provider = tensorrt().provider
+    before = prepared.preparation_key(job, provider)
+    assert before == prepared.preparation_key(job, provider)
+    if change == "model":
+        chain(path, dims=(4, 8))
+    elif change == "version":
+        monkeypatch.setattr(prepared, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
+    elif change == "gpu":
+        from enginescope.model.environment import Device
+
+        monkeypatch.setattr(prepared, "probe_device", lambda _: Device(name="another"))
+    elif change == "batch":
+        job = msgspec.structs.replace(job, workload=msgspec.structs.replace(job.workload, batch=4))
+    else:
+        text = {"option": "ort-trt?trt_sparsity_enable=1", "precision": "ort-trt:fp16"}
+        graph = True if change == "graph" else None
+        job = job_of(path, text.get(change, "ort-trt"), tmp_path / "cache", cuda_graph=graph)
+    assert prepared.preparation_key(job, provider) != before
+
+
+def test_a_place_of_the_users_own_is_his(use, tmp_path) -> None:
+    runtime = use()
+    own = tmp_path / "own"
+    own.mkdir()
+    text = f"ort-trt?trt_engine_cache_enable=1&trt_engine_cache_path={own}"
+    job = job_of(chain(tmp_path / "net.onnx"), text, tmp_path / "cache")
+    assert not tensorrt().needs_preparation(job)
+    measured(job)
+    assert runtime.opened[-1][1]["trt_engine_cache_path"] == str(own)
+
+
+def test_shapes_are_inferred_when_asked_for(use, tmp_path) -> None:
+    runtime = use(wants_shapes=True)
+    path = chain(tmp_path / "net.onnx")
+    job = job_of(path, "ort-trt", tmp_path / "cache")
+    result = measured(job)
+    assert "I-SHAPES" in {one.code for one in result.notices}
+    assert len(runtime.engines_built) == 1
+    with pytest.raises(BackendError, match="shape inference"):
+        measured(job_of(path, "ort-trt?infer_shapes=never", tmp_path / "cache"))
+
+
+def test_an_entry_that_is_gone(use, tmp_path) -> None:
+    use()
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda:fp16", tmp_path / "cache")
+    ready = made_ready(job)
+    Path(ready.model).unlink()
+    assert cuda().prepared_for(job) is None
+    with pytest.raises(BackendError, match="gone or not whole"):
+        cuda().execute(
+            msgspec.structs.replace(job, engine=ready.record),
+            lambda specs: make_feeds(specs, job.workload),
+            lambda _: None,
+        )
+
+
+def test_a_build_that_fails_leaves_nothing(use, tmp_path, monkeypatch) -> None:
+    runtime = use()
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the builder gave up")
+
+    monkeypatch.setattr(runtime, "InferenceSession", fails)
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-trt", tmp_path / "cache")
+    with pytest.raises(BackendError, match="the builder gave up"):
+        made_ready(job)
+    assert list((tmp_path / "cache" / "ort").iterdir()) == []
+
+
+def test_an_unknown_option_is_handed_on_with_a_notice(use, tmp_path) -> None:
+    runtime = use()
+    text = "ort-cuda?cudnn_conv_algo_serach=DEFAULT"
+    result = measured(job_of(chain(tmp_path / "net.onnx"), text))
+    assert runtime.opened[0][1]["cudnn_conv_algo_serach"] == "DEFAULT"
+    (notice,) = [one for one in result.notices if one.code == "W-UNKNOWN-OPTION"]
+    assert "did you mean cudnn_conv_algo_search?" in notice.message
