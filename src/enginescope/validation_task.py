@@ -52,11 +52,11 @@ class AskedTask:
         self.targets = self.task.targets(targets) if targets else None
         self.limits = self._known(limits)
         fit = preprocessing.fit
-        if self.targets is not None and self.task.sees_whole_pictures and fit != "stretch":
+        if self.targets is not None and fit not in self.task.fits:
             raise UsageError(
                 f"--image-fit {fit}",
                 why=f"targets of {self.task.name} are of the whole picture",
-                hint="--image-fit stretch",
+                hint=f"--image-fit {self.task.fits[0]}",
             )
 
     def _known(self, given: Sequence[tuple[str, float]]) -> tuple[TaskLimit, ...]:

@@ -74,7 +74,7 @@ def test_folders_give_files_by_base_name(tmp_path: Path) -> None:
     pfm(tmp_path / "a.pfm", DEPTH + 2)
     (tmp_path / "notes.txt").write_text("none")
     targets = FolderTargets(tmp_path, MAP_SUFFIXES, load_map)
-    assert targets.keys() == ("a", "b/a")
+    assert targets.base_names() == ("a", "b/a")
     np.testing.assert_array_equal(targets.read("a"), DEPTH)
     np.testing.assert_array_equal(targets.read("b/a"), DEPTH + 1)
     with pytest.raises(UsageError, match="no such folder"):

@@ -14,7 +14,7 @@ from enginescope.analysis.task_report import (
     broken_limits,
 )
 from enginescope.analysis.tasks.base import Scorer, Targets, Task
-from enginescope.analysis.tasks.pairing import paired
+from enginescope.analysis.tasks.pairing import in_order, paired
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.model.tensor_values import TensorValues
 
@@ -67,12 +67,13 @@ class TaskScoring:
             A target cannot be read.
         """
         task = self._task
-        pairing = paired(self._samples, targets.keys())
+        keys = targets.base_names()
+        pairing = in_order(self._samples, keys) if targets.in_order else paired(self._samples, keys)
         if not pairing.pairs:
             raise UsageError(
                 f"targets {source}",
                 why="none has the base name of a sample: "
-                f"{_some(self._samples)}; {_some(targets.keys())}",
+                f"{_some(self._samples)}; {_some(targets.base_names())}",
             )
         book = _Book(self._samples, {label: task.against_targets() for label in labels})
         for number, key in pairing.pairs:

@@ -61,11 +61,13 @@ class _Side:
 class _KnownDepth:
     """The one target of the one picture; `Targets`."""
 
+    in_order = False
+
     def __init__(self, key: str, values: Any) -> None:
         self._key = key
         self._values = values
 
-    def keys(self) -> tuple[str, ...]:
+    def base_names(self) -> tuple[str, ...]:
         return (self._key,)
 
     def read(self, key: str) -> Any:

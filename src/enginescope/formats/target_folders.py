@@ -26,6 +26,8 @@ class FolderTargets:
         There is no such folder, or no such file in it.
     """
 
+    in_order = False
+
     def __init__(
         self, folder: Path, suffixes: tuple[str, ...], load: Callable[[Path], Any]
     ) -> None:
@@ -44,7 +46,7 @@ class FolderTargets:
                 f"targets {folder}", why=f"no file in it ends in {', '.join(suffixes)}"
             )
 
-    def keys(self) -> tuple[str, ...]:
+    def base_names(self) -> tuple[str, ...]:
         """Return the paths without endings, sorted."""
         return tuple(sorted(self._files))
 

@@ -100,13 +100,21 @@ class Scorer(Protocol):
 
 
 class Targets(Protocol):
-    """What is right, by sample."""
+    """What is right, by sample.
 
-    def keys(self) -> Sequence[str]:
+    Attributes
+    ----------
+    in_order : bool
+        Whether it belongs to the samples in their order, not by their names.
+    """
+
+    in_order: bool
+
+    def base_names(self) -> Sequence[str]:
         """Return base names: a file's path below its folder, without its ending."""
 
     def read(self, key: str) -> Any:
-        """Return what is right for one of `keys`.
+        """Return what is right for one of `base_names`.
 
         Raises
         ------
@@ -127,8 +135,8 @@ class Task(Protocol):
         Against another side's answers.
     averaged, agreement_averaged : str
         Over what the figures are means, in a sentence.
-    sees_whole_pictures : bool
-        Whether targets are of whole pictures, so that a model must not be shown a part.
+    fits : tuple of str
+        Ways to fit a picture into an input that its targets stay true for.
     """
 
     name: str
@@ -137,7 +145,7 @@ class Task(Protocol):
     agreement_metrics: tuple[TaskMetric, ...]
     averaged: str
     agreement_averaged: str
-    sees_whole_pictures: bool
+    fits: tuple[str, ...]
 
     def targets(self, path: Path) -> Targets:
         """Return what a file or folder says is right.

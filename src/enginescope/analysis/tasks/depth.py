@@ -86,7 +86,7 @@ class DepthTask:
         "means of the pictures' figures, each map brought to 0…1 by its own least and greatest "
         "value; max: the greatest of all"
     )
-    sees_whole_pictures = True
+    fits: tuple[str, ...] = ("stretch",)
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options_as(DepthOptions, self.name, options)

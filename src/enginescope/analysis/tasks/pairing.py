@@ -59,6 +59,16 @@ def paired(samples: Sequence[str], keys: Sequence[str]) -> Pairing:
     )
 
 
+def in_order(samples: Sequence[str], keys: Sequence[str]) -> Pairing:
+    """Return pairs of the same place; what is over on either side has no pair."""
+    count = min(len(samples), len(keys))
+    return Pairing(
+        pairs=tuple(enumerate(keys[:count])),
+        without_target=tuple(samples[count:]),
+        unused=tuple(keys[count:]),
+    )
+
+
 def _unique(paths: Sequence[str]) -> dict[str, str | None]:
     """Return last part -> path; ``None`` where several end alike."""
     found: dict[str, str | None] = {}

@@ -16,7 +16,10 @@ from enginescope.core.suggest import did_you_mean
 #: name -> "module:class", called with the options as texts. Other packages add theirs as entry
 #: points of `ENTRY_POINTS`.
 BUILT_IN = {
+    "classification": "enginescope.analysis.tasks.classification:ClassificationTask",
     "depth": "enginescope.analysis.tasks.depth:DepthTask",
+    "detection": "enginescope.analysis.tasks.detection:DetectionTask",
+    "segmentation": "enginescope.analysis.tasks.segmentation:SegmentationTask",
 }
 ENTRY_POINTS = "enginescope.tasks"
 

@@ -1,0 +1,148 @@
+"""Outputs that are boxes, by named layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from enginescope.analysis.answer_numbers import flat_numbers
+from enginescope.analysis.tasks.map_outputs import named_output
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.model.tensor_values import TensorValues
+
+
+class BoxLayout(Record, frozen=True, kw_only=True):
+    """Where boxes, scores and labels are, and what their numbers mean.
+
+    Attributes
+    ----------
+    boxes, scores, labels : str
+        Names of three outputs: n × 4, n, n.
+    output : str or None
+        In place of them one output, n × 6: a box, its score, its label.
+    form : {"xyxy", "xywh", "cxcywh"}
+        Two corners; left, top, width, height; centre, width, height.
+    unit : str
+        ``picture``: pixels of the picture; ``relative``: 0…1 of what the model saw; or
+        ``HEIGHTxWIDTH``: pixels of an input of that size.
+    fit : {"stretch", "pad"}
+        How the picture was brought to the input; with ``pad`` it lies in the middle.
+    """
+
+    boxes: str = "boxes"
+    scores: str = "scores"
+    labels: str = "labels"
+    output: str | None = None
+    form: Literal["xyxy", "xywh", "cxcywh"] = "xyxy"
+    unit: str = "picture"
+    fit: Literal["stretch", "pad"] = "stretch"
+
+
+class Boxes(Record, frozen=True, kw_only=True, eq=False):
+    """Boxes of one picture.
+
+    Attributes
+    ----------
+    corners : numpy.ndarray, shape (n, 4)
+        Left, top, right, bottom.
+    scores : numpy.ndarray, shape (n,)
+    labels : numpy.ndarray, shape (n,)
+        Whole numbers.
+    odd : int
+        Boxes left out because a number of theirs is not finite.
+    """
+
+    corners: Any
+    scores: Any
+    labels: Any
+    odd: int = 0
+
+    def in_picture(self, width: int, height: int, layout: BoxLayout) -> Boxes:
+        """Return the boxes in pixels of a picture of that size.
+
+        Raises
+        ------
+        UsageError
+            The layout's unit is none.
+        """
+        if layout.unit == "picture":
+            return self
+        high, wide = _input_size(layout)
+        if layout.fit == "pad":
+            scale = min(wide / width, high / height)
+            left, top = (wide - width * scale) / 2, (high - height * scale) / 2
+            across, down = 1 / scale, 1 / scale
+        else:
+            left = top = 0.0
+            across, down = width / wide, height / high
+        moved = (self.corners - np.array((left, top) * 2)) * np.array((across, down) * 2)
+        limits = np.array((width, height) * 2)
+        return Boxes(corners=np.clip(moved, 0, limits), scores=self.scores, labels=self.labels)
+
+
+def _input_size(layout: BoxLayout) -> tuple[float, float]:
+    if layout.unit == "relative":
+        if layout.fit == "pad":
+            raise UsageError(
+                "detection: unit=relative with fit=pad",
+                why="how wide the margins are depends on the input",
+                hint="unit=640x640",
+            )
+        return 1.0, 1.0
+    height, cross, width = layout.unit.lower().partition("x")
+    if not (cross and height.isdecimal() and width.isdecimal() and int(height) and int(width)):
+        raise UsageError(
+            f"detection: unit={layout.unit}", hint="picture, relative, or HEIGHTxWIDTH: 640x640"
+        )
+    return float(height), float(width)
+
+
+def boxes_of(answers: Sequence[TensorValues], layout: BoxLayout) -> Boxes:
+    """Return the boxes among a sample's answers; those of score 0 or less are no boxes.
+
+    Raises
+    ------
+    UsageError
+        An output is not there, or not of that form.
+    """
+    if layout.output is not None:
+        rows = _numbers(answers, layout.output)
+        if rows.size % 6:
+            raise UsageError(f"detection: {layout.output} holds {rows.size} numbers, not n × 6")
+        rows = rows.reshape(-1, 6)
+        corners, scores, labels = rows[:, :4], rows[:, 4], rows[:, 5]
+    else:
+        flat = _numbers(answers, layout.boxes)
+        scores, labels = _numbers(answers, layout.scores), _numbers(answers, layout.labels)
+        if flat.size != 4 * scores.size or labels.size != scores.size:
+            raise UsageError(
+                "detection: outputs do not belong together",
+                why=f"{flat.size} numbers of boxes, {scores.size} scores, {labels.size} labels",
+                hint="?boxes=NAME&scores=NAME&labels=NAME name them",
+            )
+        corners = flat.reshape(-1, 4)
+    finite = np.isfinite(corners).all(axis=1) & np.isfinite(scores) & np.isfinite(labels)
+    real = finite & (np.where(finite, scores, 0) > 0)
+    return Boxes(
+        corners=_corners(corners[real], layout.form),
+        scores=scores[real],
+        labels=np.rint(labels[real]).astype(np.int64),
+        odd=int(np.count_nonzero(~finite)),
+    )
+
+
+def _numbers(answers: Sequence[TensorValues], name: str) -> Any:
+    (found,) = named_output(answers, name, "detection")
+    return flat_numbers(found).astype(np.float64)
+
+
+def _corners(values: Any, form: str) -> Any:
+    first, second = values[:, :2], values[:, 2:]
+    if form == "xywh":
+        return np.concatenate([first, first + second], axis=1)
+    if form == "cxcywh":
+        return np.concatenate([first - second / 2, first + second / 2], axis=1)
+    return values

@@ -1,0 +1,223 @@
+"""The class of a picture: how often it is the best, or among the five best.
+
+Top-1 and top-5 accuracy as the ImageNet challenge counts them (Russakovsky and others, "ImageNet
+Large Scale Visual Recognition Challenge", 2015): every picture once, a mean over pictures. Of equal
+scores the class of the lower number is the better one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.tasks.base import (
+    SampleScore,
+    ScoredPart,
+    Scorer,
+    Targets,
+    TaskMetric,
+    TaskScores,
+)
+from enginescope.analysis.tasks.class_names import ClassNames
+from enginescope.analysis.tasks.map_outputs import named_output
+from enginescope.analysis.tasks.registry import options_as
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.formats.label_files import LabelFile, read_labels
+from enginescope.model.notice import Notice
+from enginescope.model.tensor_values import TensorValues
+
+METRICS: tuple[TaskMetric, ...] = (
+    TaskMetric(name="top1", title="top-1 %", better="higher"),
+    TaskMetric(name="top5", title="top-5 %", better="higher"),
+)
+#: Of the normal distribution, for 95 %.
+_Z = 1.96
+
+
+class ClassificationOptions(Record, frozen=True, kw_only=True):
+    """What has to be known of outputs and labels.
+
+    Attributes
+    ----------
+    output : str or None
+        Which; ``None``: the first that holds scores of classes.
+    names : str or None
+        File with the name of each class, in the order of the output.
+    offset : int
+        Added to a label's number: 1 for models whose class 0 is the background.
+    """
+
+    output: str | None = None
+    names: str | None = None
+    offset: int = 0
+
+
+class ClassificationTask:
+    """The task ``classification``; a `Task`."""
+
+    name = "classification"
+    title = "Classification"
+    metrics = METRICS
+    agreement_metrics = METRICS
+    averaged = "means over the pictures, each counted once"
+    agreement_averaged = "means over the pictures; right is the reference's best class"
+    fits: tuple[str, ...] = ("stretch", "crop", "pad")
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options_as(ClassificationOptions, self.name, options)
+        self._names = ClassNames(self._options.names)
+
+    def targets(self, path: Path) -> Targets:
+        """Return the labels in a folder of classes, a CSV or a text."""
+        return NumberedLabels(read_labels(path), self._names, self._options.offset)
+
+    def against_targets(self) -> Scorer:
+        """Return the scorer against labels."""
+        return TopClasses(self._options.output, self._names)
+
+    def against_reference(self) -> Scorer:
+        """Return the scorer against another side's best class."""
+        return TopClasses(self._options.output, self._names, of_answers=True)
+
+
+class NumberedLabels:
+    """Labels as numbers of classes; `Targets`."""
+
+    def __init__(self, labels: LabelFile, names: ClassNames, offset: int) -> None:
+        self._labels = labels
+        self._names = names
+        self._offset = offset
+        self.in_order = labels.in_order
+
+    def base_names(self) -> tuple[str, ...]:
+        """Return the base names of what is labelled."""
+        return self._labels.base_names()
+
+    def read(self, key: str) -> int:
+        """Return the number of a class."""
+        number = self._names.number(self._labels.read(key), self._labels.known)
+        return number + self._offset
+
+
+class TopClasses:
+    """Counts pictures whose class is among the best; a `Scorer`.
+
+    Parameters
+    ----------
+    of_answers : bool
+        Whether targets are another side's answers.
+    """
+
+    def __init__(self, output: str | None, names: ClassNames, *, of_answers: bool = False) -> None:
+        self._output = output
+        self._names = names
+        self._of_answers = of_answers
+        self._counts: dict[int, list[int]] = {}
+        self._items = self._not_finite = 0
+        self._has_scores = True
+
+    def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
+        """Add a sample; with labels, of one picture."""
+        scores = self._scores_of(answers)
+        if self._of_answers:
+            wanted = [best_class(row) for row in self._scores_of(target)]
+        else:
+            wanted = [int(target)]
+        if len(wanted) != len(scores):
+            raise UsageError(
+                "classification: one picture a sample", why=f"an answer has {len(scores)} rows"
+            )
+        ranks = [self._rank(row, one) for row, one in zip(scores, wanted, strict=True)]
+        for rank, one in zip(ranks, wanted, strict=True):
+            count = self._counts.setdefault(one, [0, 0, 0])
+            count[0] += rank < 1
+            count[1] += rank < 5
+            count[2] += 1
+        top = [100 * sum(rank < most for rank in ranks) / len(ranks) for most in (1, 5)]
+        return SampleScore(
+            values={
+                "top1": top[0],
+                "top5": top[1] if self._has_scores else None,
+                "class": float(wanted[0]),
+                "best": float(best_class(scores[0])),
+            }
+        )
+
+    def _scores_of(self, answers: Sequence[TensorValues]) -> Any:
+        """Return scores, items × classes; an output of one whole number each is the class."""
+        for one in named_output(answers, self._output, "classification"):
+            kind, shape = kind_of(one.dtype), tuple(size for size in one.shape if size != 1)
+            if kind == "float" and len(shape) in (1, 2) and shape[-1] > 1:
+                values = flat_numbers(one).astype(np.float64)
+                has_items = len(shape) == 2
+                return values.reshape(shape if has_items else (1, -1))
+            if kind == "int" and math.prod(one.shape) == 1:
+                self._has_scores = False
+                return flat_numbers(one).reshape(1, 1)
+        shapes = ", ".join(f"{one.name} {'×'.join(map(str, one.shape))}" for one in answers)
+        raise UsageError(
+            "classification: no output holds scores of classes", why=shapes, hint="?output=NAME"
+        )
+
+    def _rank(self, row: Any, wanted: int) -> float:
+        """Return how many classes are better than the right one."""
+        self._items += 1
+        if row.size == 1:  # the class itself
+            return 0 if int(row[0]) == wanted else math.inf
+        if not 0 <= wanted < row.size:
+            raise UsageError(
+                f"classification: class {wanted}",
+                why=f"the output has {row.size:,} classes",
+                hint="?offset=N is added to labels",
+            )
+        if not np.isfinite(row[wanted]) or np.isnan(row).any():
+            self._not_finite += 1
+            return math.inf
+        better = np.count_nonzero(row > row[wanted])
+        return float(better + np.count_nonzero(row[:wanted] == row[wanted]))
+
+    def result(self) -> TaskScores:
+        """Return shares over pictures, their intervals, and each class's."""
+        first = sum(one[0] for one in self._counts.values())
+        five = sum(one[1] for one in self._counts.values())
+        low, high = wilson_pct(first, self._items)
+        made = []
+        if self._not_finite:
+            text = f"{self._not_finite:,} answers hold NaN: they count as wrong"
+            made.append(Notice(code="W-SCORES-NOT-FINITE", message=text))
+        total = self._items
+        return TaskScores(
+            values={
+                "top1": 100 * first / total if total else None,
+                "top5": 100 * five / total if total and self._has_scores else None,
+            },
+            more={"top1_low": low, "top1_high": high},
+            parts=tuple(
+                ScoredPart(name=self._names.name(one), values={"top-1 %": 100 * held[0] / held[2]})
+                for one, held in sorted(self._counts.items())
+            ),
+            notices=tuple(made),
+        )
+
+
+def best_class(row: Any) -> int:
+    """Return the class of the greatest score, the lowest of equals; of a class, itself."""
+    if row.size == 1:
+        return int(row[0])
+    return int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
+
+
+def wilson_pct(right: int, total: int) -> tuple[float | None, float | None]:
+    """Return Wilson's 95 % interval of a share, in percent; ``None`` of nothing."""
+    if not total:
+        return None, None
+    share, square = right / total, _Z * _Z / total
+    middle = (share + square / 2) / (1 + square)
+    half = _Z * math.sqrt(share * (1 - share) / total + square / (4 * total)) / (1 + square)
+    return 100 * (middle - half), 100 * (middle + half)

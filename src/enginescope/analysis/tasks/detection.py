@@ -1,0 +1,240 @@
+"""Boxes around objects: average precision, by pycocotools.
+
+The figures are those of COCO's own program (Lin and others, "Microsoft COCO: Common Objects in
+Context", 2014, and cocodataset.org): precision averaged over recall, over ten overlaps of 0.5 …
+0.95 and over classes, of the whole set at once. Nothing of it is computed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from enginescope.analysis.tasks.base import (
+    SampleScore,
+    ScoredPart,
+    Scorer,
+    Targets,
+    TaskMetric,
+    TaskScores,
+)
+from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
+from enginescope.analysis.tasks.registry import options_as
+from enginescope.core.errors import UsageError
+from enginescope.core.optional import require
+from enginescope.formats.coco_boxes import CocoBoxes, KnownBoxes
+from enginescope.model.notice import Notice
+from enginescope.model.tensor_values import TensorValues
+
+#: Name, title, and place among the figures of COCO's program.
+_PLACES = (
+    ("ap", "AP %", 0),
+    ("ap50", "AP50 %", 1),
+    ("ap75", "AP75 %", 2),
+    ("ap_small", "small %", 3),
+    ("ap_medium", "medium %", 4),
+    ("ap_large", "large %", 5),
+    ("ar100", "AR100 %", 8),
+)
+METRICS: tuple[TaskMetric, ...] = tuple(
+    TaskMetric(name=name, title=title, better="higher") for name, title, _ in _PLACES
+)
+
+
+class DetectionOptions(BoxLayout, frozen=True, kw_only=True):
+    """What has to be known of outputs and labels, beside the layout.
+
+    Attributes
+    ----------
+    classes : {"ids", "order"}
+        Labels are COCO's category ids, or places in the list of categories by id, from 0.
+    offset : int
+        Added to the model's labels before that.
+    confidence : float
+        Without targets, boxes of the reference from this score on are right.
+    """
+
+    classes: Literal["ids", "order"] = "ids"
+    offset: int = 0
+    confidence: float = 0.5
+
+
+class DetectionTask:
+    """The task ``detection``; a `Task`."""
+
+    name = "detection"
+    title = "Detection"
+    metrics = METRICS
+    agreement_metrics = METRICS
+    averaged = "COCO's: of the whole set, over overlaps of 0.5 … 0.95 and over classes"
+    agreement_averaged = "COCO's, of the whole set; right are the reference's surer boxes"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options_as(DetectionOptions, self.name, options)
+        self.fits: tuple[str, ...] = (self._options.fit,)
+        _coco()
+
+    def targets(self, path: Path) -> Targets:
+        """Return the objects in a file of COCO's."""
+        if path.is_dir():
+            raise UsageError(
+                f"targets {path}", why="objects are in one file", hint="instances_val2017.json"
+            )
+        return CocoBoxes(path)
+
+    def against_targets(self) -> Scorer:
+        """Return the scorer against known objects."""
+        return AveragePrecision(self._options)
+
+    def against_reference(self) -> Scorer:
+        """Return the scorer against another side's surer boxes."""
+        return AveragePrecision(self._options, of_answers=True)
+
+
+def _coco() -> tuple[Any, Any]:
+    purpose, install = "average precision", "enginescope[detection]"
+    held = require("pycocotools.coco", purpose=purpose, install=install)
+    judge = require("pycocotools.cocoeval", purpose=purpose, install=install)
+    return held.COCO, judge.COCOeval
+
+
+class AveragePrecision:
+    """Keeps boxes, and lets COCO's program judge them; a `Scorer`."""
+
+    def __init__(self, options: DetectionOptions, *, of_answers: bool = False) -> None:
+        self._options = options
+        self._of_answers = of_answers
+        self._images: list[dict[str, Any]] = []
+        self._right: list[dict[str, Any]] = []
+        self._given: list[dict[str, Any]] = []
+        self._categories: dict[int, str] = {}
+        self._odd = 0
+
+    def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
+        """Add a picture's boxes."""
+        number = len(self._images) + 1
+        given = boxes_of(answers, self._options)
+        self._odd += given.odd
+        if self._of_answers:
+            right = boxes_of(target, self._options)
+            kept = right.scores >= self._options.confidence
+            self._images.append({"id": number})
+            known = Boxes(
+                corners=right.corners[kept], scores=right.scores[kept], labels=right.labels[kept]
+            )
+            self._right += _known_entries(known, number)
+            self._categories |= {int(one): str(int(one)) for one in known.labels}
+            labels = given.labels
+        else:
+            found: KnownBoxes = target
+            self._images.append(
+                {"id": number, "width": found.image.width, "height": found.image.height}
+            )
+            self._right += _target_entries(found, number)
+            self._categories |= {one.id: one.name or str(one.id) for one in found.categories}
+            given = given.in_picture(found.image.width, found.image.height, self._options)
+            labels = self._ids(given.labels, [one.id for one in found.categories])
+        self._given += [
+            {
+                "image_id": number,
+                "category_id": int(label),
+                "bbox": [float(x) for x in (*corner[:2], *(corner[2:] - corner[:2]))],
+                "score": float(score),
+            }
+            for corner, score, label in zip(given.corners, given.scores, labels, strict=True)
+        ]
+        return SampleScore(values={"boxes": float(len(given.scores))})
+
+    def _ids(self, labels: Any, ids: Sequence[int]) -> Any:
+        """Return the model's labels as ids of categories."""
+        moved = labels + self._options.offset
+        if self._options.classes == "ids":
+            return moved
+        if moved.size and (moved.min() < 0 or moved.max() >= len(ids)):
+            raise UsageError(
+                f"detection: label {int(moved.max())}", why=f"there are {len(ids)} categories"
+            )
+        return np.array(ids)[moved] if moved.size else moved
+
+    def result(self) -> TaskScores:
+        """Return COCO's figures, in percent; ``None`` of what no object is of."""
+        if not self._right or not self._given:
+            empty = 0.0 if self._right else None
+            values = {one.name: empty for one in METRICS}
+            return TaskScores(values=values, notices=self._notices())
+        coco, judge = _coco()
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):  # it prints as it goes
+            right = coco()
+            right.dataset = {
+                "info": {},
+                "images": self._images,
+                "annotations": [{**one, "id": at} for at, one in enumerate(self._right, start=1)],
+                "categories": [
+                    {"id": number, "name": name} for number, name in self._categories.items()
+                ],
+            }
+            right.createIndex()
+            judged = judge(right, right.loadRes(self._given), "bbox")
+            judged.evaluate()
+            judged.accumulate()
+            judged.summarize()
+        return TaskScores(
+            values={name: _pct(judged.stats[at]) for name, _, at in _PLACES},
+            parts=tuple(self._classes(judged)),
+            notices=self._notices(),
+        )
+
+    def _notices(self) -> tuple[Notice, ...]:
+        if not self._odd:
+            return ()
+        text = f"{self._odd:,} boxes hold NaN or infinities and are left out"
+        return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
+
+    def _classes(self, judged: Any) -> list[ScoredPart]:
+        """Return each class's average precision, over all sizes, at most 100 boxes a picture."""
+        precision = judged.eval["precision"][:, :, :, 0, 2]
+        made = []
+        for at, number in enumerate(judged.params.catIds):
+            held = precision[:, :, at]
+            stated = held[held > -1]
+            if stated.size:
+                name = self._categories[number]
+                made.append(ScoredPart(name=name, values={"AP %": float(100 * stated.mean())}))
+        return made
+
+
+def _known_entries(boxes: Boxes, number: int) -> list[dict[str, Any]]:
+    sizes = boxes.corners[:, 2:] - boxes.corners[:, :2]
+    return [
+        {
+            "image_id": number,
+            "category_id": int(label),
+            "bbox": [float(x) for x in (*corner[:2], *size)],
+            "area": float(size[0] * size[1]),
+            "iscrowd": 0,
+        }
+        for corner, size, label in zip(boxes.corners, sizes, boxes.labels, strict=True)
+    ]
+
+
+def _target_entries(found: KnownBoxes, number: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "image_id": number,
+            "category_id": one.category_id,
+            "bbox": list(one.bbox),
+            "area": one.bbox[2] * one.bbox[3] if one.area is None else one.area,
+            "iscrowd": one.iscrowd,
+        }
+        for one in found.boxes
+    ]
+
+
+def _pct(value: float) -> float | None:
+    return None if value < 0 else float(100 * value)

@@ -1,0 +1,241 @@
+"""The class of every pixel.
+
+Intersection over union as PASCAL VOC and Cityscapes define it (Everingham and others, "The PASCAL
+Visual Object Classes Challenge: A Retrospective", 2015): true positives ÷ (true positives + false
+positives + false negatives) of a class, counted over the pixels of the *whole set*, not averaged
+over pictures; mIoU is the mean over classes. Classes that neither targets nor answers hold are left
+out of it; pixels whose target is to be ignored are left out of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.tasks.base import (
+    SampleScore,
+    ScoredPart,
+    Scorer,
+    Targets,
+    TaskMetric,
+    TaskScores,
+)
+from enginescope.analysis.tasks.class_names import ClassNames
+from enginescope.analysis.tasks.map_outputs import named_output, single_maps
+from enginescope.analysis.tasks.registry import options_as
+from enginescope.analysis.tasks.resampling import bilinear, nearest
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.formats.target_folders import FolderTargets
+from enginescope.formats.target_maps import load_map
+from enginescope.model.tensor_values import TensorValues
+
+METRICS: tuple[TaskMetric, ...] = (
+    TaskMetric(name="miou", title="mIoU %", better="higher"),
+    TaskMetric(name="pixel_accuracy", title="pixels %", better="higher"),
+    TaskMetric(name="mean_accuracy", title="mean of classes %", better="higher"),
+)
+_SUFFIXES = (".png", ".npy", ".npz")
+#: More classes than this are no classes.
+_MOST_CLASSES = 4096
+
+
+class SegmentationOptions(Record, frozen=True, kw_only=True):
+    """What has to be known of outputs and targets.
+
+    Attributes
+    ----------
+    output : str or None
+        Which; ``None``: the first that has a score for each class, or a class, for each pixel.
+    layout : {"nchw", "nhwc"}
+        Where the classes are.
+    threshold : float or None
+        Of an output of one channel: above it a pixel is of class 1, else of class 0.
+    ignore : int
+        Label of pixels that do not count.
+    shift : int
+        Added to labels that are not ignored; those that fall below 0 are.
+    names : str or None
+        File with the name of each class.
+    """
+
+    output: str | None = None
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    threshold: float | None = None
+    ignore: int = 255
+    shift: int = 0
+    names: str | None = None
+
+
+class SegmentationTask:
+    """The task ``segmentation``; a `Task`."""
+
+    name = "segmentation"
+    title = "Segmentation"
+    metrics = METRICS
+    agreement_metrics = METRICS
+    averaged = "counted over all pixels of the set, then a mean over classes"
+    agreement_averaged = "counted over all pixels of the set; right is the reference's class"
+    fits: tuple[str, ...] = ("stretch",)
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options_as(SegmentationOptions, self.name, options)
+        self._names = ClassNames(self._options.names)
+
+    def targets(self, path: Path) -> Targets:
+        """Return the maps of classes in a folder."""
+        return FolderTargets(path, _SUFFIXES, partial(_labels, options=self._options))
+
+    def against_targets(self) -> Scorer:
+        """Return the scorer against maps of classes."""
+        return PixelClasses(self._options, self._names)
+
+    def against_reference(self) -> Scorer:
+        """Return the scorer against another side's classes."""
+        return PixelClasses(self._options, self._names, of_answers=True)
+
+
+def _labels(path: Path, options: SegmentationOptions) -> Any:
+    """Return classes of pixels; −1 for those that do not count."""
+    found = load_map(path, with_palette=True).astype(np.int64)
+    moved = np.where(found == options.ignore, -1, found + options.shift)
+    return np.maximum(moved, -1)
+
+
+class PixelClasses:
+    """Counts pixels by target and answer, over the whole set; a `Scorer`."""
+
+    def __init__(
+        self, options: SegmentationOptions, names: ClassNames, *, of_answers: bool = False
+    ) -> None:
+        self._options = options
+        self._names = names
+        self._of_answers = of_answers
+        self._counts = np.zeros((0, 0), dtype=np.int64)
+
+    def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
+        """Add a sample; with targets, of one picture, brought to the target's size."""
+        if self._of_answers:
+            wanted, classes = self._classes(target, None)
+            given, more = self._classes(answers, wanted.shape[-2:])
+            classes = max(classes, more)
+        else:
+            wanted = target[None]
+            given, classes = self._classes(answers, target.shape)
+        if given.shape != wanted.shape:
+            raise UsageError(
+                "segmentation: one picture a sample", why=f"an answer has {len(given)} maps"
+            )
+        known = wanted >= 0
+        if not known.any():
+            return SampleScore(left_out="every pixel of its target is to be ignored")
+        highest = int(wanted.max())
+        if classes and highest >= classes:
+            raise UsageError(
+                f"segmentation: label {highest} in the target",
+                why=f"the output has {classes} classes",
+                hint="?ignore=LABEL leaves pixels out, ?shift=-1 moves labels",
+            )
+        own = _confusion(wanted[known], given[known], classes)
+        self._counts = _summed(self._counts, own)
+        return SampleScore(values=dict(_figures(own)))
+
+    def _classes(
+        self, answers: Sequence[TensorValues], size: tuple[int, int] | None
+    ) -> tuple[Any, int]:
+        """Return the class of every pixel, items × height × width, and how many there may be."""
+        options = self._options
+        for one in named_output(answers, options.output, "segmentation"):
+            maps = single_maps(one)
+            if maps is not None and kind_of(one.dtype) == "int":
+                found = maps.astype(np.int64)
+                return (nearest(found, size) if size else found), 0
+            if maps is not None and options.threshold is not None:
+                scaled = bilinear(maps, size) if size else maps
+                return (scaled > options.threshold).astype(np.int64), 2
+            if len(one.shape) == 4 and maps is None and kind_of(one.dtype) == "float":
+                scores = flat_numbers(one).reshape(one.shape)
+                if options.layout == "nhwc":
+                    scores = np.moveaxis(scores, 3, 1)
+                found = np.stack([_best(item, size) for item in scores])
+                return found, int(scores.shape[1])
+        shapes = ", ".join(f"{one.name} {'×'.join(map(str, one.shape))}" for one in answers)
+        raise UsageError(
+            "segmentation: no output holds classes of pixels",
+            why=shapes,
+            hint="1×classes×height×width; classes as integers; ?threshold=0.5 of one channel",
+        )
+
+    def result(self) -> TaskScores:
+        """Return the figures of all pixels, and each class's intersection over union."""
+        counts = self._counts
+        known = [at for at in range(len(counts)) if counts[at].any() or counts[:, at].any()]
+        shares = _shares(counts)
+        return TaskScores(
+            values=_figures(counts),
+            more={"pixels": float(counts.sum())},
+            parts=tuple(
+                ScoredPart(name=self._names.name(at), values={"IoU %": float(100 * shares[at])})
+                for at in known
+            ),
+        )
+
+
+def _best(scores: Any, size: tuple[int, int] | None) -> Any:
+    """Return the class of the greatest score, scores brought to `size` before that.
+
+    Class by class, so that a hundred classes at the size of a picture need no memory of their own.
+    """
+    best = found = None
+    for at, plane in enumerate(scores):
+        values = bilinear(plane, size) if size else plane.astype(np.float64)
+        values = np.where(np.isnan(values), -np.inf, values)
+        if best is None or found is None:
+            best, found = values.copy(), np.zeros(values.shape, dtype=np.int64)
+            continue
+        better = values > best
+        best[better], found[better] = values[better], at
+    return found
+
+
+def _confusion(wanted: Any, given: Any, classes: int) -> Any:
+    """Return pixels by target (rows) and answer (columns)."""
+    count = max(classes, int(wanted.max()) + 1, int(given.max()) + 1)
+    if count > _MOST_CLASSES or int(given.min()) < 0:
+        raise UsageError(
+            "segmentation: values are no classes",
+            why=f"{int(given.min())} … {int(max(given.max(), wanted.max()))}",
+        )
+    return np.bincount(wanted * count + given, minlength=count * count).reshape(count, count)
+
+
+def _summed(a: Any, b: Any) -> Any:
+    size = max(len(a), len(b))
+    found = np.zeros((size, size), dtype=np.int64)
+    for one in (a, b):
+        found[: len(one), : len(one)] += one
+    return found
+
+
+def _shares(counts: Any) -> Any:
+    """Return intersection over union of each class; NaN of one that nobody has."""
+    right = np.diag(counts).astype(np.float64)
+    union = counts.sum(axis=0) + counts.sum(axis=1) - right
+    return np.divide(right, union, out=np.full(len(counts), np.nan), where=union > 0)
+
+
+def _figures(counts: Any) -> dict[str, float | None]:
+    if not counts.sum():
+        return {one.name: None for one in METRICS}
+    right, rows = np.diag(counts).astype(np.float64), counts.sum(axis=1)
+    seen = rows > 0
+    return {
+        "miou": float(100 * np.nanmean(_shares(counts))),
+        "pixel_accuracy": float(100 * right.sum() / counts.sum()),
+        "mean_accuracy": float(100 * (right[seen] / rows[seen]).mean()),
+    }

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from enginescope.analysis.tasks.segmentation import SegmentationTask
+from enginescope.core.errors import UsageError
+from enginescope.formats.answer_files import tensor_of
+
+RNG = np.random.default_rng(11)
+
+
+def answers(values: Any) -> tuple[Any, ...]:
+    return (tensor_of("classes", np.asarray(values)),)
+
+
+def one_hot(classes: Any, count: int) -> Any:
+    return np.eye(count, dtype=np.float32)[classes].transpose(2, 0, 1)[None]
+
+
+def written_out(pairs: list[tuple[Any, Any]], count: int) -> dict[str, float]:
+    """Intersections and unions over the pixels of all pictures, class by class."""
+    wanted = np.concatenate([one[0].ravel() for one in pairs])
+    given = np.concatenate([one[1].ravel() for one in pairs])
+    wanted, given = wanted[wanted >= 0], given[wanted >= 0]
+    shares, recalls = [], []
+    for one in range(count):
+        union = np.sum((wanted == one) | (given == one))
+        if union:
+            shares.append(np.sum((wanted == one) & (given == one)) / union)
+        if np.any(wanted == one):
+            recalls.append(np.mean(given[wanted == one] == one))
+    return {
+        "miou": 100 * float(np.mean(shares)),
+        "pixel_accuracy": 100 * float(np.mean(wanted == given)),
+        "mean_accuracy": 100 * float(np.mean(recalls)),
+    }
+
+
+def test_counts_are_pooled_over_the_set_and_classes_nobody_has_left_out() -> None:
+    scorer = SegmentationTask({}).against_targets()
+    pairs = []
+    for size in ((4, 5), (30, 20), (8, 8)):
+        wanted = RNG.integers(-1, 5, size)
+        given = np.where(RNG.random(size) < 0.3, RNG.integers(0, 6, size), np.maximum(wanted, 0))
+        pairs.append((wanted, given))
+        scorer.add(answers(one_hot(given, 9)), wanted)
+    found = scorer.result()
+    for name, value in written_out(pairs, 9).items():
+        assert found.values[name] == pytest.approx(value), name
+    assert [one.name for one in found.parts] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_scores_are_brought_to_the_size_of_the_target_before_the_best_is_taken() -> None:
+    wanted = np.zeros((4, 8), dtype=np.int64)
+    wanted[:, 4:] = 1
+    scores = one_hot(wanted[::2, ::2], 2)
+    scorer = SegmentationTask({}).against_targets()
+    scorer.add(answers(scores), wanted)
+    assert scorer.result().values["miou"] == 100
+
+
+@pytest.mark.parametrize(
+    ("options", "values"),
+    [
+        ({}, np.array([[[0, 1], [1, 1]]])),
+        ({"threshold": "0.5"}, np.array([[[[0.1, 0.9], [0.8, 0.51]]]], dtype=np.float32)),
+        (
+            {"layout": "nhwc"},
+            one_hot(np.array([[0, 1], [1, 1]]), 3).transpose(0, 2, 3, 1),
+        ),
+    ],
+)
+def test_forms_of_outputs(options: dict[str, str], values: Any) -> None:
+    scorer = SegmentationTask(options).against_targets()
+    scorer.add(answers(values), np.array([[0, 1], [1, 0]]))
+    assert scorer.result().values["pixel_accuracy"] == 75
+
+
+def test_labels_of_files_are_ignored_and_shifted(tmp_path: Path) -> None:
+    labels = np.array([[0, 1], [255, 2]], dtype=np.uint8)
+    picture = Image.fromarray(labels)
+    picture.putpalette([value for index in range(256) for value in (index, 7, 255 - index)])
+    picture.save(tmp_path / "a.png")
+    plain = SegmentationTask({}).targets(tmp_path)
+    np.testing.assert_array_equal(plain.read("a"), [[0, 1], [-1, 2]])
+    moved = SegmentationTask({"shift": "-1"}).targets(tmp_path)
+    np.testing.assert_array_equal(moved.read("a"), [[-1, 0], [-1, 1]])
+
+
+def test_agreement_is_with_the_reference_s_classes() -> None:
+    theirs = RNG.integers(0, 3, (6, 6))
+    ours = theirs.copy()
+    ours[0, 0] = (ours[0, 0] + 1) % 3
+    scorer = SegmentationTask({}).against_reference()
+    scorer.add(answers(one_hot(ours, 3)), answers(one_hot(theirs, 3)))
+    assert scorer.result().values["pixel_accuracy"] == pytest.approx(100 * 35 / 36)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    scorer = SegmentationTask({}).against_targets()
+    with pytest.raises(UsageError, match="the output has 2 classes"):
+        scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.array([[0, 19], [0, 0]]))
+    with pytest.raises(UsageError, match="no output holds classes"):
+        scorer.add(answers(np.zeros(5)), np.zeros((2, 2), dtype=int))
+    ignored = scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.full((2, 2), -1))
+    assert ignored.left_out is not None
+    assert scorer.result().values["miou"] is None
