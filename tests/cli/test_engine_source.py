@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.plan_source import Beside
 from enginescope.cli.plan_sources import plan_source
 from enginescope.core.errors import BackendError
+from enginescope.plan_source import Beside
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.fakes.driving import BATCHES, Build, plan_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.plan_source import Beside
 from enginescope.cli.plan_sources import plan_source, plan_sources, sources
 from enginescope.core.errors import UsageError
+from enginescope.plan_source import Beside
 from enginescope.store.archive import Store
 from tests.formats import plans
 from tests.formats.test_plan_files import TIMES
@@ -137,8 +137,8 @@ def test_files_beside_go_with_a_plan_file(folder, name) -> None:
     ("name", "made"), [("../up", "up"), ("..", "plan"), ("a b/ü", "a_b_ü"), ("net.v2", "net.v2")]
 )
 def test_the_folder_of_a_report_is_named_like_the_engine(name, made) -> None:
-    from enginescope.cli.plan_source import PlanSource
     from enginescope.cli.report import _short
+    from enginescope.plan_source import PlanSource
 
     found = _short(PlanSource(kind="folder", where="x", name=name))
     assert found.lstrip("_") == made

@@ -10,9 +10,9 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from enginescope.cli.plan_source import PlanSource, source_of_run
 from enginescope.core.errors import UsageError
 from enginescope.model.run import OutcomeKind, Run
+from enginescope.plan_source import PlanSource, source_of_run
 from enginescope.render.side_names import comparison_tag, side_names
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ def _tagged(tag: str, store: Store) -> tuple[Run, ...]:
 
 def _holds_times(path: Path) -> bool:
     """Whether a file is what a tool exported or printed, and neither plan, engine nor archive."""
-    from enginescope.cli.plan_sources import is_archive
     from enginescope.formats.recognise import HEAD_BYTES, ArtifactKind, may_be_known, recognise
+    from enginescope.plan_sources import is_archive
 
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False

@@ -23,7 +23,7 @@ from enginescope.cli.options import json_option, store_option
 from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
 
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
@@ -81,9 +81,9 @@ def command(
     inputs = (what, profile, metadata, build_metadata, asked["onnx"], asked["build_log"])
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
-    from enginescope.cli.plan_source import Beside
     from enginescope.cli.plan_sources import plan_source
     from enginescope.formats.paused_collection import paused_collection
+    from enginescope.plan_source import Beside
 
     with paused_collection():
         beside = Beside(profile, metadata, build_metadata)

@@ -14,7 +14,7 @@ from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 

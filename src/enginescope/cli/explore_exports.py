@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.exploration import Exploration, ExploredLayer
     from enginescope.analysis.plan_view import PlanView
     from enginescope.cli.explore_more import More
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
     from enginescope.rules.base import Finding
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -29,9 +29,9 @@ def command(
     logs, trex's *.metadata.json and ONNX Runtime profiles, known by their content; and archives of
     these and of runs. The originals are kept with the run.
     """
-    from enginescope.cli.plan_sources import is_archive
     from enginescope.cli.run_output import present
     from enginescope.formats.importer import import_artifacts
+    from enginescope.plan_sources import is_archive
     from enginescope.store.archive import Store
 
     store = Store(store_folder)
@@ -63,10 +63,11 @@ def _of_archive(store: Store, archive: Path, tags: tuple[str, ...]) -> list[Run]
     StoreError
         The store has a run of such an id already.
     """
-    from enginescope.cli.archive_source import asked_engines, nothing_in, unpacked
+    from enginescope.archive_source import asked_engines, nothing_in, unpacked
+    from enginescope.cli.plan_sources import saying
     from enginescope.store.archive import load_path
 
-    with unpacked(archive) as found:
+    with saying() as say, unpacked(archive, say) as found:
         runs = []
         for folder in found.runs:
             run = load_path(folder)
@@ -74,7 +75,7 @@ def _of_archive(store: Store, archive: Path, tags: tuple[str, ...]) -> list[Run]
             runs.append(store.load(run.id))
         runs += _stored(store, found.imported(), tags)
         if not runs:  # trex's archives hold no plan: the engine is asked
-            for source in asked_engines(found):
+            for source in asked_engines(found, say):
                 store.save(source.as_run(), tags=tags)
                 runs.append(store.load(source.as_run().id))
         if not runs:

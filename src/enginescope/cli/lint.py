@@ -15,7 +15,7 @@ from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
     from enginescope.render.findings import Linted
     from enginescope.rules.base import LintInput
     from enginescope.rules.config import LintConfig
@@ -70,9 +70,9 @@ def command(
     Rules are told by code (PLAN104), by the beginning of
     one, or by name; docs/rules.md has them all.
     """
-    from enginescope.cli.plan_source import Beside
     from enginescope.cli.plan_sources import plan_sources
     from enginescope.formats.paused_collection import paused_collection
+    from enginescope.plan_source import Beside
 
     if profile is not None and len(targets) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with --profile")

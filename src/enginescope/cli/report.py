@@ -12,7 +12,7 @@ import click
 from enginescope.cli.options import json_option, note, store_option
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
 
 #: Of the folder's name: a system allows 255 bytes.
 _MOST_LETTERS = 60

@@ -10,7 +10,7 @@ from enginescope.cli.options import note
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
-    from enginescope.cli.plan_source import PlanSource
+    from enginescope.plan_source import PlanSource
     from enginescope.render.report_answers import ReportedAnswers
 
 _NAME = "output_diff.json"

@@ -1,7 +1,8 @@
-"""One engine, as far as what a reading verb was given tells of it."""
+"""One engine, as far as what was given tells of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from enginescope.model.timing import Profile
     from enginescope.model.tool_report import ToolReport
 
+#: Is told what takes long, and what is left out.
+Say: TypeAlias = Callable[[str], None]
 Kind: TypeAlias = Literal["file", "engine", "folder", "archive", "run"]
 
 
@@ -30,6 +33,10 @@ class Beside(NamedTuple):
 
 
 NOTHING_BESIDE = Beside()
+
+
+def silent(_text: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

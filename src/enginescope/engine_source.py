@@ -1,4 +1,4 @@
-"""An engine file that a reading verb was given: what TensorRT tells of it."""
+"""An engine file that was given: what TensorRT tells of it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.cli.options import note
-from enginescope.cli.plan_source import Beside, PlanSource
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.formats.plan_files import PlanFiles, ReadBeside, read_beside_engine
 from enginescope.model.run import Run
+from enginescope.plan_source import Beside, PlanSource, Say, silent
 
 
-def engine_source(path: Path, beside: Beside, *, called: str | None = None) -> PlanSource:
+def engine_source(
+    path: Path, beside: Beside, *, called: str | None = None, say: Say = silent
+) -> PlanSource:
     """Return an engine's plan, asked of TensorRT, with the layer times that lie beside the file.
 
     Parameters
     ----------
     called : str, optional
         How messages call it; by default its path.
+    say : callable (str), optional
+        Is told that TensorRT is asked: that takes seconds.
 
     Raises
     ------
@@ -33,7 +36,7 @@ def engine_source(path: Path, beside: Beside, *, called: str | None = None) -> P
         A file that was named cannot be used.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **beside._asdict()))
-    run = _inspected(path, called or str(path))
+    run = _inspected(path, called or str(path), say)
     if run.plan is None:
         said = [one for one in run.notices if one.code == "W-NO-PLAN"]
         raise UsageError(
@@ -56,14 +59,12 @@ def engine_source(path: Path, beside: Beside, *, called: str | None = None) -> P
     )
 
 
-def _inspected(path: Path, called: str) -> Run:
-    from enginescope.cli.termination import ending_in_order
+def _inspected(path: Path, called: str, say: Say) -> Run:
     from enginescope.runner.inspection import inspect_engine
 
     said = f"asking TensorRT about {called} …"
     try:
-        with ending_in_order():
-            return inspect_engine(path, on_started=lambda: note(said))
+        return inspect_engine(path, on_started=lambda: say(said))
     except MissingDependencyError as error:
         hint, written = error.hint, _written_plan(path)
         if written is not None:

@@ -1,4 +1,4 @@
-"""An archive that a reading verb was given: its plans, runs and other files."""
+"""An archive that was given: its plans, runs and other files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from enginescope.cli.engine_source import engine_source
-from enginescope.cli.options import note
-from enginescope.cli.plan_source import NOTHING_BESIDE, PlanSource, source_of_run
 from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.engine_source import engine_source
 from enginescope.formats.importer import Imported, import_artifacts
 from enginescope.formats.tea_kinds import OPAQUE, RUN_DOCUMENT
 from enginescope.formats.tea_reader import TeaContents, extract_tea, read_tea
+from enginescope.plan_source import NOTHING_BESIDE, PlanSource, Say, source_of_run
 from enginescope.store.archive import load_path
 
 _SHOWN_NAMES = 8
@@ -61,7 +60,7 @@ class Unpacked(NamedTuple):
 
 
 @contextmanager
-def unpacked(archive: Path) -> Iterator[Unpacked]:
+def unpacked(archive: Path, say: Say) -> Iterator[Unpacked]:
     """Unpack what can be read of an archive; engines and caches stay in it.
 
     Raises
@@ -71,7 +70,7 @@ def unpacked(archive: Path) -> Iterator[Unpacked]:
     """
     contents = read_tea(archive)
     if contents.unlisted:
-        note(f"{archive}: not in its manifest: {', '.join(contents.unlisted)}")
+        say(f"{archive}: not in its manifest: {', '.join(contents.unlisted)}")
     top = Path(tempfile.mkdtemp(prefix="enginescope-"))
     try:
         folder = top / (archive.stem or "archive")
@@ -83,7 +82,7 @@ def unpacked(archive: Path) -> Iterator[Unpacked]:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def archive_sources(archive: Path) -> tuple[PlanSource, ...]:
+def archive_sources(archive: Path, say: Say) -> tuple[PlanSource, ...]:
     """Return what an archive tells of each engine in it.
 
     The engine itself is only asked where no plan of it was written.
@@ -97,7 +96,7 @@ def archive_sources(archive: Path) -> tuple[PlanSource, ...]:
     MissingDependencyError, BackendError
         There is an engine and nothing else, and it cannot be asked here.
     """
-    with unpacked(archive) as found:
+    with unpacked(archive, say) as found:
         runs = [(load_path(one), one / RUN_DOCUMENT) for one in found.runs]
         sources = [
             source_of_run(run, kind="archive", where=found.name_of(document))
@@ -109,11 +108,11 @@ def archive_sources(archive: Path) -> tuple[PlanSource, ...]:
             sources.append(source_of_run(run, kind="archive", where=where))
         if not any(one.plan for one in sources):
             try:
-                sources = [*asked_engines(found)] or sources
+                sources = [*asked_engines(found, say)] or sources
             except MissingDependencyError as error:
                 if not sources:
                     raise
-                note(f"{error}; {error.hint}")
+                say(f"{error}; {error.hint}")
     if not sources:
         raise nothing_in(archive, found.contents)
     return tuple(sources)
@@ -130,7 +129,7 @@ def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
     )
 
 
-def asked_engines(found: Unpacked) -> Iterator[PlanSource]:
+def asked_engines(found: Unpacked, say: Say) -> Iterator[PlanSource]:
     """Yield what TensorRT tells of the engines in an archive.
 
     Raises
@@ -141,7 +140,7 @@ def asked_engines(found: Unpacked) -> Iterator[PlanSource]:
     names = {one.name for one in found.contents.entries if one.kind == "engine"}
     for path in extract_tea(found.archive, found.folder, lambda one: one.name in names):
         where = found.name_of(path)
-        source = engine_source(path, NOTHING_BESIDE, called=where)
+        source = engine_source(path, NOTHING_BESIDE, called=where, say=say)
         # trex calls every engine so
         name = found.archive.stem if path.name == _ENGINE_OF_TREX else source.name
         yield replace(source, kind="archive", where=where, name=name)
