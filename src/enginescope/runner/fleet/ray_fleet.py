@@ -76,7 +76,7 @@ class _Sitting:
         watch: FleetWatch,
     ) -> None:
         self._ray = ray
-        self._doing = doing
+        self._task = ray.remote(max_calls=1)(doing)  # a cell never inherits a process
         self._waiting = list(cells)
         self._command = command
         self._watch = watch
@@ -150,11 +150,10 @@ class _Sitting:
     def _start(self, cell: Cell, share: Share) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        task = self._ray.remote(self._doing).options(
+        task = self._task.options(
             num_cpus=share.cpus,
             num_gpus=share.gpus,
             max_retries=0,  # what was lost is counted here
-            max_calls=1,  # a cell never inherits a process
             scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
             name=cell.label,
         )

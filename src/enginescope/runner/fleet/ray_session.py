@@ -14,7 +14,8 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from enginescope.core.errors import BackendError
@@ -54,11 +55,13 @@ def ray_session(address: str) -> Iterator[Any]:
     _settle_token(is_local=is_local)
     try:
         ray = require("ray", purpose="--on-ray", install="enginescope[ray]")
-        _connect(ray, address, folder)
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
+        # Ray prints what happens to its machines on standard output, which is for results
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+            _connect(ray, address, folder)
+            try:
+                yield ray
+            finally:
+                ray.shutdown()
     finally:
         for name in (*_QUIET, _TOKEN, _MODE):
             if name in before:

@@ -1,0 +1,116 @@
+"""Cells in containers of this machine, one after another."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
+from enginescope.model.suite import Cell
+from enginescope.runner.fleet.docker_command import ERRAND, RETURNED, docker_command
+from enginescope.runner.fleet.errand import FleetWatch, Lost, packed_errand, unpacked_returned
+from enginescope.runner.fleet.slurm_fleet import longest_s
+
+#: How long Docker may take for an answer.
+_ANSWER_S = 30.0
+
+
+class DockerFleet:
+    """Containers of one image.
+
+    Parameters
+    ----------
+    image : str
+        With enginescope in it, of this version; it must be on this machine.
+
+    Raises
+    ------
+    MissingDependencyError
+        There is no ``docker``.
+    UnsupportedError
+        It does not answer, or has no such image.
+    """
+
+    def __init__(self, image: str) -> None:
+        found = shutil.which("docker")
+        if found is None:
+            raise MissingDependencyError(
+                "docker is not on this machine",
+                why="--in-docker needs it",
+                hint="https://docs.docker.com/engine/install",
+            )
+        self._docker = found
+        self._image = image
+        _ask([found, "version", "--format", "{{.Server.Version}}"], "docker does not answer")
+        _ask(
+            [found, "image", "inspect", "--format", "{{.Id}}", image],
+            f"docker has no image {image}",
+            hint=f"docker pull {image}, or build one: docs/containers.md",
+        )
+
+    def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
+        """Do every cell; see `Fleet`."""
+        for cell in cells:
+            watch.started(cell, f"container of {self._image}")
+            self._do(cell, command, watch)
+
+    def _do(self, cell: Cell, command: str | None, watch: FleetWatch) -> None:
+        name = f"enginescope-{cell.key}-{secrets.token_hex(3)}"
+        with tempfile.TemporaryDirectory(prefix="enginescope-docker-") as made:
+            work = Path(made).resolve()
+            (work / ERRAND).write_bytes(packed_errand(cell, command))
+            started = docker_command(self._docker, self._image, cell, work, name=name)
+            ended = self._started(started, name, longest_s(cell))
+            if ended is not None and (work / RETURNED).is_file():
+                try:
+                    returned = unpacked_returned((work / RETURNED).read_bytes())
+                except FormatError as error:  # another version is in the image
+                    watch.lost(Lost(cell=cell, reason=str(error), hint=error.hint))
+                else:
+                    watch.returned(cell, returned)
+                return
+        watch.lost(Lost(cell=cell, reason=_why(ended, longest_s(cell))))
+
+    def _started(
+        self, command: Sequence[str], name: str, limit_s: float
+    ) -> subprocess.CompletedProcess[bytes] | None:
+        """Run a container to its end; ``None``: it had to be ended."""
+        try:
+            return subprocess.run(command, capture_output=True, timeout=limit_s, check=False)
+        except subprocess.TimeoutExpired:
+            self._kill(name)
+            return None
+        except BaseException:  # Ctrl-C: the container would go on
+            self._kill(name)
+            raise
+
+    def _kill(self, name: str) -> None:
+        subprocess.run(
+            [self._docker, "kill", name], capture_output=True, timeout=_ANSWER_S, check=False
+        )
+
+
+def _ask(command: Sequence[str], what: str, *, hint: str | None = None) -> None:
+    try:
+        asked = subprocess.run(command, capture_output=True, timeout=_ANSWER_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedError(what, why=str(error), hint=hint) from error
+    if asked.returncode:
+        raise UnsupportedError(what, why=_last_line(asked.stderr) or None, hint=hint)
+
+
+def _why(ended: subprocess.CompletedProcess[bytes] | None, limit_s: float) -> str:
+    if ended is None:
+        return f"its container did not end within {limit_s:,.0f} s"
+    said = _last_line(ended.stderr)
+    by = f" by signal {ended.returncode - 128}" if ended.returncode > 128 else ""
+    return f"its container ended{by} with status {ended.returncode}{f': {said}' if said else ''}"
+
+
+def _last_line(data: bytes) -> str:
+    lines = [one.strip() for one in data.decode(errors="replace").splitlines() if one.strip()]
+    return lines[-1] if lines else ""

@@ -1,0 +1,45 @@
+"""Cells of nothing, for fleets that do not exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.suite import Cell, CellRow, CellStatus, Needs
+from enginescope.runner.fleet.errand import FleetWatch, Lost, Returned
+
+
+def cell(key: str = "k0", backend: str = "ort-cpu", **more: Any) -> Cell:
+    needs = Needs(gpu=more.pop("gpu", None), exclusive=more.pop("exclusive", False))
+    options = more.pop("options", {})
+    job = Job(
+        subject=more.pop("subject", Subject(name="net.onnx", kind="onnx")),
+        backend=BackendSpec(name=backend, options=options),
+        **more.pop("job", {}),
+    )
+    return Cell(
+        key=key, model="net", mode="benchmark", input="random", job=job, needs=needs, **more
+    )
+
+
+def row(one: Cell, status: CellStatus = CellStatus.OK) -> CellRow:
+    return CellRow(cell=one, status=status, started="2026-01-01", ended="2026-01-01")
+
+
+class Heard:
+    """All that a fleet tells."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, str]] = []
+        self.returned: list[Returned] = []
+        self.lost: list[Lost] = []
+        self.again: list[tuple[str, str]] = []
+
+    @property
+    def watch(self) -> FleetWatch:
+        return FleetWatch(
+            started=lambda one, place: self.started.append((one.key, place)),
+            returned=lambda _, returned: self.returned.append(returned),
+            lost=self.lost.append,
+            again=lambda one, why: self.again.append((one.key, why)),
+        )
