@@ -36,7 +36,7 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
     Parameters
     ----------
     word : str
-        A file, a folder, a pattern such as ``zoo/**/*.onnx``, ``onnx:light`` or ``samples``.
+        A file, a folder, a pattern of either such as ``zoo/**/*.onnx``, ``onnx:light`` or ``samples``.
     base : Path
         What relative paths start from.
     samples : Path
@@ -56,7 +56,9 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
         found = models_in(path)
     elif any(sign in word for sign in "*?["):
         start, pattern = _pattern(path)
-        found = _named(sorted(one for one in start.glob(pattern) if _is_model(one)))
+        fitting = sorted(start.glob(pattern))
+        inside = [Path(one.path) for each in fitting if each.is_dir() for one in models_in(each)]
+        found = _named(dict.fromkeys([*filter(_is_model, fitting), *inside]))
     else:
         found = _named([path])
     if not found or not all(Path(one.path).is_file() for one in found):
@@ -78,7 +80,7 @@ def models_in(folder: Path) -> tuple[FoundModel, ...]:
     files = sorted(one for one in folder.rglob("*") if _is_model(one))
     beside = Counter(one.parent for one in files)
     alone = {one for one in files if beside[one.parent] == 1 and one.parent != folder}
-    names = {one: one.parent.name if one in alone else one.stem for one in files}
+    names = {one: one.parent.name if one in alone else _own_name(one) for one in files}
     return _distinct(names)
 
 

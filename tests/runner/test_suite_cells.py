@@ -1,0 +1,173 @@
+"""Suites into cells: what there is, and what they are known by."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.core.errors import UsageError
+from enginescope.formats.suite_file import (
+    GeneralPart,
+    ModelPart,
+    SuiteFile,
+    TimingPart,
+    ValidationPart,
+)
+from enginescope.model.suite import Cell, Suite
+from enginescope.runner.suite_cells import cells_of
+from enginescope.runner.suite_plan import suite_of
+
+
+@pytest.fixture
+def zoo(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.onnx").write_bytes(name.encode())
+    data = tmp_path / "a" / "test_data_set_0"
+    data.mkdir()
+    (data / "input_0.pb").write_bytes(b"in")
+    return tmp_path
+
+
+def made(zoo, *, models=(), timing=None, checks=None, **general) -> Suite:
+    words = () if models else (".",)
+    file = SuiteFile(
+        suite=GeneralPart(models=words, **general),
+        model=tuple(models),
+        timing=timing or TimingPart(),
+        validation=checks or ValidationPart(),
+    )
+    return suite_of(file, zoo, name="suite", samples=zoo / "samples")
+
+
+def cells(zoo, **general) -> tuple[Cell, ...]:
+    return cells_of(made(zoo, **general))
+
+
+def labels(found) -> list[str]:
+    return [one.label for one in found]
+
+
+def test_models_by_backends_by_batches(zoo) -> None:
+    found = cells(zoo, backends=("ort-cpu", "fake"), batches=(1, 8))
+    assert labels(found) == [
+        f"{model} · {spec} · batch {batch}"
+        for model in ("a", "b")
+        for spec in ("ort-cpu", "fake")
+        for batch in (1, 8)
+    ]
+    assert len({one.key for one in found}) == 8
+
+
+def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
+    found = cells(
+        zoo, backends=("ort-cpu?intra_op_num_threads=1", "trt:int8"), precisions=("default", "int9")
+    )
+    specs = [one.spec for one in found if one.model == "a"]
+    assert specs == [
+        "ort-cpu?intra_op_num_threads=1",
+        "ort-cpu:int9?intra_op_num_threads=1",
+        "trt:int8",
+    ]
+    refused = [one for one in found if one.refusal]
+    assert {one.spec for one in refused} == {specs[1]}  # a row, not the end of the suite
+    assert "int9" in (refused[0].refusal or "")
+
+
+def test_what_is_mistyped_ends_the_suite_before_it_begins(zoo) -> None:
+    with pytest.raises(UsageError, match="ort-cpo"):
+        cells(zoo, backends=("ort-cpo",))
+    with pytest.raises(UsageError, match="fault"):
+        cells(zoo, backends=("fake?fault=segfalt",))
+    with pytest.raises(UsageError, match="there is no file"):
+        cells(zoo, models=[ModelPart(path="c/model.onnx")])
+    with pytest.raises(UsageError, match="leave none of 2"):
+        cells(zoo, include=("resnet",))
+    with pytest.raises(UsageError, match="2 models have that name"):
+        cells(zoo, models=[ModelPart(path=f"{one}/model.onnx", name="x") for one in "ab"])
+    with pytest.raises(UsageError, match="duration"):
+        cells(zoo, timing=TimingPart(iterations=3, duration="1s"))
+
+
+def test_a_model_has_settings_of_its_own(zoo) -> None:
+    model = ModelPart(
+        path="a/model.onnx",
+        backends=("fake",),
+        batches=(4,),
+        shapes=({"x": "1x3"}, {"x": (2, 3)}),
+        ranges={"ids": (0, 9)},
+        gpu="H200",
+    )
+    found = cells(zoo, models=[model], backends=("ort-cpu",), precisions=("default", "fp16"))
+    assert labels(found) == ["a · fake · batch 4 · x 1×3", "a · fake · batch 4 · x 2×3"]
+    assert found[0].needs.gpu == "H200"
+    assert found[0].job.workload.ranges[0].high == 9
+
+
+def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
+    found = cells(zoo, input="dataset")
+    assert [one.input for one in found] == ["dataset", "random"]
+    assert found[0].job.workload.data_set == found[0].data_sets[0]
+    assert cells(zoo)[0].data_sets == ()
+
+
+def test_quantities_and_checks_reach_the_cells(zoo) -> None:
+    (one, _) = cells(
+        zoo,
+        mode="both",
+        timeout="30s",
+        build_timeout="5min",
+        memory_limit="1GiB",
+        retries=2,
+        timing=TimingPart(warmup="50ms", max_time="2s", min_samples=7),
+        checks=ValidationPart(rtol=0.5, samples=3),
+    )
+    job = one.job
+    assert (job.limits.timeout_s, job.limits.build_timeout_s) == (30.0, 300.0)
+    assert job.limits.memory_bytes == 2**30
+    assert (job.workload.warmup.time_ms, job.workload.stop.max_time_ms) == (50.0, 2000.0)
+    assert job.workload.stop.min_samples == 7
+    assert (one.retries, one.checking.samples, one.checking.rtol) == (2, 3, 0.5)
+    assert cells(zoo, timing=TimingPart(warmup=12))[0].job.workload.warmup.iterations == 12
+
+
+def keys(zoo, **general) -> list[str]:
+    return [one.key for one in cells(zoo, **general)]
+
+
+def test_a_key_is_of_content_and_options_and_not_of_places(zoo, tmp_path_factory) -> None:
+    before = keys(zoo)
+    assert keys(zoo) == before
+    assert keys(zoo, timeout="1s") == before  # what failed for its limit is seen to elsewhere
+    assert not set(keys(zoo, seed=1)) & set(before)
+    assert not set(keys(zoo, layers=False)) & set(before)
+    assert not set(keys(zoo, timing=TimingPart(iterations=9))) & set(before)
+    assert keys(zoo, input="dataset")[0] != before[0]
+    (zoo / "a" / "model.onnx").write_bytes(b"retrained")
+    after = keys(zoo)
+    assert (after[0] != before[0], after[1] == before[1]) == (True, True)
+    (zoo / "b" / "model.onnx.data").write_bytes(b"weights")  # may be its weights
+    assert keys(zoo)[1] != before[1]
+    elsewhere = tmp_path_factory.mktemp("moved")
+    (zoo / "a").rename(elsewhere / "a")
+    assert keys(elsewhere)[0] == after[0]
+
+
+def test_a_changed_data_set_makes_another_cell(zoo) -> None:
+    before = keys(zoo, input="dataset")
+    (zoo / "a" / "test_data_set_0" / "input_0.pb").write_bytes(b"other")
+    assert keys(zoo, input="dataset")[0] != before[0]
+
+
+def test_checks_count_only_where_answers_are_compared(zoo) -> None:
+    loose = ValidationPart(rtol=1.0)
+    assert keys(zoo, checks=loose) == keys(zoo)
+    assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")
+
+
+def test_cells_travel_as_json(zoo) -> None:
+    from enginescope.core.jsonio import decode, encode
+
+    for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
+        assert decode(encode(one), Cell, source="cell") == one
+        assert replace(one, retries=1) != one

@@ -1,0 +1,103 @@
+"""Lanes: cells side by side that cannot disturb each other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.core.errors import UsageError
+from enginescope.model.suite import Needs
+from enginescope.probe.affinity import usable_processors
+from enginescope.runner.suite_run import lanes_for, run_cells
+from tests.suites.made import cell, timed
+
+LANES = ((0,), (1,))
+LIMIT_S = 20
+
+
+class Meeting:
+    """Does cells; tells which ran at the same time."""
+
+    def __init__(self, together: int) -> None:
+        self.now: set[str] = set()
+        self.met: set[frozenset[str]] = set()
+        self.cores: dict[str, tuple[int, ...]] = {}
+        self._lock = threading.Lock()
+        self._all_here = threading.Barrier(together) if together > 1 else None
+
+    def __call__(self, one, _lane):
+        with self._lock:
+            self.now.add(one.model)
+            self.met.add(frozenset(self.now))
+            self.cores[one.model] = one.job.conditions.pinned_cores
+        if self._all_here is not None:
+            self._all_here.wait(LIMIT_S)
+        else:
+            threading.Event().wait(0.02)
+        with self._lock:
+            self.met.add(frozenset(self.now))
+            self.now.remove(one.model)
+        return timed(one, 1.0)
+
+
+def test_one_lane_keeps_the_order_and_pins_nothing() -> None:
+    done = []
+    run_cells([cell(one) for one in "abc"], lambda one, lane: done.append((one.model, lane)))
+    assert done == [("a", 0), ("b", 0), ("c", 0)]
+
+
+def test_two_lanes_have_cores_of_their_own() -> None:
+    do = Meeting(together=2)
+    run_cells([cell("a"), cell("b")], do, LANES)
+    assert frozenset("ab") in do.met
+    assert sorted(do.cores.values()) == [(0,), (1,)]
+
+
+def test_never_two_on_one_gpu() -> None:
+    do = Meeting(together=1)
+    cells = [cell(f"{at}", "fake?gpu=0") for at in range(6)]
+    run_cells(cells, do, LANES)
+    assert do.met == {frozenset({one.model}) for one in cells}
+
+
+def test_a_gpu_cell_leaves_the_other_lane_to_the_cpu() -> None:
+    do = Meeting(together=2)
+    run_cells([cell("gpu", "ort-cuda"), cell("cpu")], do, LANES)
+    assert frozenset({"gpu", "cpu"}) in do.met
+
+
+def test_who_asks_to_be_alone_is_alone() -> None:
+    do = Meeting(together=1)
+    alone = replace(cell("alone"), needs=Needs(exclusive=True))
+    run_cells([alone, *(cell(one) for one in "abcd")], do, LANES)
+    assert {one for one in do.met if "alone" in one} == {frozenset({"alone"})}
+
+
+def test_an_error_ends_all_lanes_and_is_raised() -> None:
+    stopped = threading.Event()
+    begun = []
+
+    def do(one, _lane):
+        begun.append(one.model)
+        if one.model == "b":
+            raise ZeroDivisionError("the disk is full")
+        assert stopped.wait(LIMIT_S)  # ended by the other lane
+        return timed(one, 1.0)
+
+    with pytest.raises(ZeroDivisionError, match="disk"):
+        run_cells([cell(one) for one in "abcdef"], do, LANES, stopped)
+    assert sorted(begun) == ["a", "b"]  # nothing was begun after it
+
+
+def test_lanes_are_whole_cores() -> None:
+    assert lanes_for(1) == ((),)
+    usable = usable_processors()
+    assert usable is not None
+    with pytest.raises(UsageError, match="physical cores"):
+        lanes_for(len(usable) + 1)
+    if len(usable) < 2:
+        pytest.skip("one processor has no two lanes")
+    lanes = lanes_for(len(usable)) if len(usable) <= 2 else lanes_for(2)
+    assert not set(lanes[0]) & set(lanes[1])

@@ -1,0 +1,73 @@
+"""The folder of a suite: rows that survive, half lines that do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.model.suite import CellStatus
+from enginescope.store.suite_folder import ROWS, SuiteFolder, suite_folders, suite_named
+from tests.suites.made import cell, result, row, timed
+
+
+def test_rows_come_back_in_the_order_of_the_plan(tmp_path) -> None:
+    first, second = timed(cell("a"), 2.0), row(cell("b"), CellStatus.CRASHED)
+    folder = SuiteFolder(tmp_path / "suite")
+    assert not folder.exists
+    made = result([first, second])
+    folder.begin(made.plan)
+    folder.keep(second)
+    folder.keep(first)
+    assert folder.result() == made
+    assert folder.exists
+
+
+def test_the_last_row_of_a_cell_holds_and_others_plans_rows_are_left_out(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    again = timed(cell("a"), 3.0)
+    folder.begin(result([again]).plan)
+    for one in (row(cell("a"), CellStatus.TIMED_OUT), timed(cell("gone"), 1.0), again):
+        folder.keep(one)
+    assert folder.result().rows == (again,)
+
+
+def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+    folder.begin(result([a, b]).plan)
+    folder.keep(a)
+    with (tmp_path / ROWS).open("ab") as file:  # killed while it wrote
+        file.write(b'{"cell":{"key":"b-ort')
+    assert list(folder.rows()) == [a.cell.key]
+    folder.keep(b)  # begins a line of its own
+    assert list(folder.rows()) == [a.cell.key, b.cell.key]
+
+
+def test_one_process_at_a_time(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    with (
+        folder.held(),
+        pytest.raises(StoreError, match="another process"),
+        SuiteFolder(tmp_path).held(),
+    ):
+        pass
+    with folder.held():  # and free again
+        pass
+
+
+def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
+    kept = SuiteFolder(tmp_path / "suites" / "nightly")
+    kept.begin(result([]).plan)
+    (tmp_path / "suites" / "no-suite").mkdir()
+    assert [one.path for one in suite_folders(tmp_path)] == [kept.path]
+    for name in ("nightly", str(kept.path)):
+        found = suite_named(name, tmp_path)
+        assert found is not None
+        assert found.path == kept.path
+    for name in ("", "other", "../suites/nightly", "no-suite"):
+        assert suite_named(name, tmp_path) is None
+
+
+def test_without_a_plan_there_is_no_result(tmp_path) -> None:
+    with pytest.raises(FormatError, match=r"suite\.json"):
+        SuiteFolder(tmp_path).result()

@@ -1,0 +1,79 @@
+"""Suites, cells and rows for tests: nothing is run for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from enginescope.backends.registry import parse_backend
+from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.model.suite import (
+    Cell,
+    CellFigure,
+    CellRow,
+    CellStatus,
+    ProviderWork,
+    Suite,
+    SuitePlan,
+    SuiteResult,
+)
+
+HERE = {"enginescope": "1.0", "onnxruntime": "1.31.1", "cpu": "Xeon"}
+
+
+def cell(model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, **more) -> Cell:
+    name, _, rest = spec.partition(":")
+    backend = (
+        BackendSpec(name=name, precision=rest or None) if "?" not in spec else parse_backend(spec)
+    )
+    subject = Subject(name=f"{model}.onnx", kind="onnx", path=f"/zoo/{model}.onnx", sha256="0" * 64)
+    job = Job(subject=subject, backend=backend)
+    job = replace(job, workload=replace(job.workload, batch=batch))
+    known = {"key": f"{model}-{spec}-{batch}", "mode": "benchmark", "input": "random", **more}
+    return Cell(model=model, job=job, **known)
+
+
+def row(
+    one: Cell,
+    status: CellStatus = CellStatus.OK,
+    *,
+    figures: Mapping[str, float] | None = None,
+    providers: Sequence[tuple[str, int, float | None]] = (),
+    **more,
+) -> CellRow:
+    known = {
+        "reason": None if status is CellStatus.OK else "it is said why",
+        "started": "2026-11-21T18:00:00+00:00",
+        "ended": "2026-11-21T18:00:09+00:00",
+        "versions": HERE,
+        **more,
+    }
+    return CellRow(
+        cell=one,
+        status=status,
+        figures=tuple(
+            CellFigure(metric=name, value=value, unit="ms")
+            for name, value in (figures or {}).items()
+        ),
+        providers=tuple(
+            ProviderWork(provider=name, nodes=nodes, time_ms=ms) for name, nodes, ms in providers
+        ),
+        **known,
+    )
+
+
+def timed(one: Cell, ms: float, **more) -> CellRow:
+    """A row of a cell that took so long."""
+    figures = {"latency": ms, "mean": ms, "sd": ms / 10, "p90": 1.1 * ms, "samples": 200.0}
+    return row(one, figures={**figures, **more.pop("figures", {})}, run=f"r{one.key}"[:12], **more)
+
+
+def result(rows: Sequence[CellRow], *, cells: Sequence[Cell] = (), **more) -> SuiteResult:
+    plan = SuitePlan(
+        suite=Suite(name="nightly", models=(), **more),
+        cells=tuple(cells) or tuple(one.cell for one in rows),
+        created="2026-11-21T17:05:06+00:00",
+        command="enginescope suite nightly.toml",
+    )
+    return SuiteResult(plan=plan, rows=tuple(rows))
