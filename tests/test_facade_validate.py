@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import enginescope as es
+from enginescope.core.errors import UsageError
 from enginescope.model.job import InputShape, Workload
+from tests.depth_models import depth_model, scene
 from tests.fakes.models import perceptron
 
 EXACT = "ort-cpu?graph_optimization_level=disable"
@@ -71,3 +73,19 @@ def test_it_can_be_encoded(tmp_path) -> None:
     model = perceptron(tmp_path / "net.onnx")
     found = es.validate(model, on=EXACT, samples=1)
     assert json.loads(msgspec.json.encode(found))["reference"] == found.reference
+
+
+@pytest.mark.slow
+def test_a_task_s_figures_come_with_it(tmp_path) -> None:
+    net = depth_model(tmp_path / "net.onnx")
+    images, targets = tmp_path / "images" / "deep", tmp_path / "gt"
+    for number in range(2):
+        scene(images, targets, f"p{number}", number)
+    given = {"images": tmp_path / "images", "targets": targets}
+    found = es.validate(net, task="depth?max_depth=8", task_limits={"d1": 1.1}, **given)
+    assert found.task is not None
+    assert found.task.counted == 2
+    assert 0 < found.task.sides[0].scores.values["d1"] < 1
+    assert not found.passes
+    with pytest.raises(UsageError, match="no task"):
+        es.validate(net, targets=targets)

@@ -26,6 +26,7 @@ from enginescope.validation_request import ValidationRequest
 from enginescope.validation_run import Plan, ValidationRun
 from enginescope.validation_samples import SampleRequest, choose_samples
 from enginescope.validation_sides import sides_of
+from enginescope.validation_task import AskedTask, with_task
 
 _Path: TypeAlias = str | PathLike[str]
 #: One number for all outputs, or one for each that is named.
@@ -37,8 +38,12 @@ def validate(
     on: str | Sequence[str] = (),
     reference: _Path | None = None,
     data: _Path | Sequence[_Path] = (),
+    images: _Path | Sequence[_Path] = (),
     samples: int | None = None,
     workload: Workload | None = None,
+    task: str | None = None,
+    targets: _Path | None = None,
+    task_limits: Mapping[str, float] | None = None,
     tolerance: str | None = None,
     rtol: _Limit | None = None,
     atol: _Limit | None = None,
@@ -64,10 +69,18 @@ def validate(
     data : path or sequence of path
         Files and folders that hold the samples; by default the ``test_data_set_*`` beside the
         first model, else random ones.
+    images : path or sequence of path, optional
+        In place of data: pictures, and folders with pictures in them and below.
     samples : int, optional
         So many random ones (8), or the first of the data (all).
     workload : Workload, optional
         Shapes, files, ranges, batch and seed. A shape named again is a further set of samples.
+    task : str, optional
+        Also the figures of a task: ``"depth?max_depth=80"``; they are in ``found.task``.
+    targets : path, optional
+        What is right for the task, by base name; by default the reference's answers.
+    task_limits : mapping of str to float, optional
+        The worst figure that is accepted, by metric of the task.
     tolerance : str, optional
         A row of limits: ``"fp32"``, ``"fp16"``, ``"int8"`` … By default that of the coarsest
         precision in play.
@@ -100,11 +113,13 @@ def validate(
     if not models:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
     workload = workload or Workload()
-    paths = tuple(str(fspath(one)) for one in _many(data))
+    asked_task = _task(task, targets, task_limits, preprocessing or Preprocessing())
+    paths, pictures = (tuple(str(fspath(one)) for one in _many(given)) for given in (data, images))
     chosen = choose_samples(
         Path(models[0]),
         SampleRequest(
             data=paths,
+            images=pictures,
             count=samples,
             seed=workload.seed,
             shapes=workload.shapes,
@@ -119,11 +134,13 @@ def validate(
         limits=limits or Limits(timeout_s=4 * 3600.0),
         engine_cache=str(_engines(store)),
         profile_index=profile_index,
+        alone=asked_task is not None and asked_task.stands_alone,
     )
     asked = ToleranceRequest(
         rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(percent_mismatch)
     )
-    into = None if output is None else _checked(Path(output), request, paths)
+    read = (*paths, *pictures, *(() if targets is None else (str(fspath(targets)),)))
+    into = None if output is None else _checked(Path(output), request, read)
     with work_folder(into, keeps_samples=True) as folder:
         plan = Plan(
             sides=sides_of(request, chosen.samples),
@@ -134,14 +151,16 @@ def validate(
             tolerance=tolerance_named(tolerance).name if tolerance else None,
             asked=asked,
         )
-        return _done(plan, into)
+        return _done(plan, into, asked_task)
 
 
-def _done(plan: Plan, output: Path | None) -> Validation:
+def _done(plan: Plan, output: Path | None, task: AskedTask | None) -> Validation:
     doing = ValidationRun(plan, lambda _job, _progress: None)
     doing.bindings()
     doing.answers()
     found = doing.compared(lambda _number: None)
+    if task is not None:
+        found = with_task(found, doing, task)
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     # the program's own command line: what repeats a call from Python
     command = shlex.join(sys.orig_argv)
@@ -149,6 +168,21 @@ def _done(plan: Plan, output: Path | None) -> Validation:
     if output is not None:
         write_files(found, doing, output)
     return found
+
+
+def _task(
+    text: str | None,
+    targets: _Path | None,
+    limits: Mapping[str, float] | None,
+    preprocessing: Preprocessing,
+) -> AskedTask | None:
+    if text is not None:
+        path = None if targets is None else Path(targets)
+        return AskedTask(text, path, tuple((limits or {}).items()), preprocessing)
+    for name, given in (("targets", targets), ("task_limits", limits)):
+        if given:
+            raise UsageError(name, why="there is no task", hint='task="depth"')
+    return None
 
 
 def _checked(output: Path, request: ValidationRequest, data: Sequence[str]) -> Path:

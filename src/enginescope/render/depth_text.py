@@ -15,7 +15,7 @@ from enginescope.render.depth_words import (
     short_labels,
     speed_cells,
 )
-from enginescope.render.task_words import left_out_lines, metric_columns, task_cells
+from enginescope.render.task_words import left_out_lines, metric_columns, metric_header, task_cells
 from enginescope.render.text import label_row, notice_lines, table
 
 _NARROW = 76
@@ -70,7 +70,7 @@ def _speed(found: DepthBenchmark, width: int) -> RenderableType:
 def _scores(
     found: DepthBenchmark, report: TaskReport, width: int, *, skip: int = 0
 ) -> RenderableType:
-    headers = ["", *(one.title for one in report.metrics)]
+    headers = ["", *map(metric_header, report.metrics)]
     room = metric_columns(report, width, _LEAST_NAME)
     rows = [
         [name, *task_cells(report, side.label)]

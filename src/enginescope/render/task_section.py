@@ -13,6 +13,7 @@ from enginescope.render.figures import Figures
 from enginescope.render.task_words import (
     MOST_PARTS,
     broken_text,
+    interval_texts,
     left_out_lines,
     part_table,
     task_notices,
@@ -29,6 +30,7 @@ class TaskSection(Record, frozen=True, kw_only=True):
     parts: Figures | None
     more_parts: int
     reasons: tuple[str, ...]
+    intervals: tuple[str, ...]
     left_out: tuple[str, ...]
     notices: tuple[Notice, ...]
     chart: Chart | None
@@ -45,6 +47,7 @@ def task_section(report: TaskReport) -> TaskSection:
         reasons=tuple(
             broken_text(report, side, one.metric) for side in report.sides for one in side.broken
         ),
+        intervals=tuple(interval_texts(report)),
         left_out=tuple(": ".join(filter(None, pair)) for pair in left_out_lines(report)),
         notices=task_notices(report),
         chart=task_samples(report) if _scatter(report) else None,

@@ -10,8 +10,10 @@ from enginescope.render.phrases import shorten_apart
 from enginescope.render.task_words import (
     MOST_NAMES,
     broken_text,
+    interval_texts,
     left_out_lines,
     metric_columns,
+    metric_header,
     part_table,
     task_cells,
     task_notices,
@@ -29,8 +31,9 @@ def task_lines(report: TaskReport, *, width: int = 80) -> list[RenderableType]:
         [label, *task_cells(report, one.label)]
         for label, one in zip(labels, report.sides, strict=True)
     ]
-    headers = ["", *(one.title for one in report.metrics)]
+    headers = ["", *map(metric_header, report.metrics)]
     lines += [table(headers, rows, right=tuple(headers[1:])), Text()]
+    lines += [label_row("interval", one) for one in interval_texts(report)]
     lines += _worst_classes(report)
     for side in report.sides:
         for one in side.broken:

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 
 from enginescope.analysis.task_report import TaskReport, TaskSide
+from enginescope.analysis.tasks.base import TaskMetric
 from enginescope.core.units import format_significant
 from enginescope.model.notice import Notice
 from enginescope.render.figures import UNKNOWN, Figures
+from enginescope.render.phrases import range_text
 
 #: Parts and names that the screen and the page list.
 MOST_PARTS, MOST_NAMES = 40, 3
@@ -18,7 +20,12 @@ def task_cells(report: TaskReport, label: str) -> tuple[str, ...]:
     """Return a side's figures by metric."""
     side = next((one for one in report.sides if one.label == label), None)
     values = side.scores.values if side else {}
-    return tuple(task_figure(values.get(one.name), one.unit) for one in report.metrics)
+    return tuple(task_figure(values.get(one.name)) for one in report.metrics)
+
+
+def metric_header(one: TaskMetric) -> str:
+    """Return a metric's heading, with its unit."""
+    return f"{one.title} {one.unit}".rstrip()
 
 
 def task_figure(value: float | None, unit: str = "") -> str:
@@ -26,8 +33,24 @@ def task_figure(value: float | None, unit: str = "") -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value and abs(value) < 1e-3:
-        return f"{value:.2e}{unit}"
-    return f"{value:.4f}{unit}" if abs(value) < 10 else f"{format_significant(value, 4)}{unit}"
+        text = f"{value:.2e}"
+    else:
+        text = f"{value:.4f}" if abs(value) < 10 else format_significant(value, 4)
+    return f"{text} {unit}".rstrip()
+
+
+def interval_texts(report: TaskReport) -> list[str]:
+    """Return the 95 % interval of the sides' first figures, where one can be stated."""
+    metric = report.metrics[0]
+    made = []
+    for side in report.sides:
+        low, high = (side.scores.more.get(f"{metric.name}_{end}") for end in ("low", "high"))
+        if low is None or high is None:
+            continue
+        unit = f" {metric.unit}" if metric.unit else ""
+        said = f"{metric.title} 95 % CI {range_text(low, high, 3)}{unit}"
+        made.append(f"{side.label}: {said}" if len(report.sides) > 1 else said)
+    return made
 
 
 def task_title(report: TaskReport) -> str:
@@ -98,7 +121,7 @@ def task_table(report: TaskReport) -> Figures:
     """Return a row for each side."""
     return Figures(
         caption=f"{report.title}: {report.averaged}",
-        headers=("Side", *(one.title for one in report.metrics)),
+        headers=("Side", *map(metric_header, report.metrics)),
         rows=tuple((one.label, *task_cells(report, one.label)) for one in report.sides),
         numbers=tuple(range(1, len(report.metrics) + 1)),
     )
@@ -122,5 +145,5 @@ def part_table(report: TaskReport) -> Figures | None:
 
 def metric_columns(report: TaskReport, width: int, least: int = 10) -> int:
     """Return how many letters the labels of sides have beside the figures."""
-    columns: Sequence[int] = [max(len(one.title), 6) + 2 for one in report.metrics]
+    columns: Sequence[int] = [max(len(metric_header(one)), 6) + 2 for one in report.metrics]
     return max(least, width - sum(columns))

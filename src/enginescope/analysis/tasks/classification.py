@@ -33,8 +33,8 @@ from enginescope.model.notice import Notice
 from enginescope.model.tensor_values import TensorValues
 
 METRICS: tuple[TaskMetric, ...] = (
-    TaskMetric(name="top1", title="top-1 %", better="higher"),
-    TaskMetric(name="top5", title="top-5 %", better="higher"),
+    TaskMetric(name="top1", title="top-1", better="higher", unit="%"),
+    TaskMetric(name="top5", title="top-5", better="higher", unit="%"),
 )
 #: Of the normal distribution, for 95 %.
 _Z = 1.96

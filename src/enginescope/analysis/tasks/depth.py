@@ -49,6 +49,10 @@ METRICS: tuple[TaskMetric, ...] = (
 )
 
 
+#: Pictures; of fewer the mean is not normal enough.
+_LEAST_FOR_INTERVAL = 10
+
+
 class DepthOptions(Record, frozen=True, kw_only=True):
     """What has to be known of outputs and targets.
 
@@ -122,6 +126,7 @@ class DepthErrors:
         self._options = options
         self._sums = {one.name: 0.0 for one in METRICS}
         self._pooled = {one.name: 0.0 for one in METRICS}
+        self._squares = 0.0  # of the first figure, for its interval
         self._images = self._pixels = 0
         self._not_finite = self._opposed = 0
         self._factors: list[float] = []
@@ -145,6 +150,7 @@ class DepthErrors:
         for name, value in values.items():
             self._sums[name] += value
             self._pooled[name] += sums[name]
+        self._squares += values["abs_rel"] ** 2
         self._images += 1
         self._pixels += wanted.size
         self._factors += [factor] if factor is not None else []
@@ -158,15 +164,27 @@ class DepthErrors:
             )
         pooled = _figures(self._pooled, self._pixels)
         factors = np.array(self._factors)
+        low, high = self._interval()
         return TaskScores(
             values={name: value / self._images for name, value in self._sums.items()},
             more={
                 **{f"{name}_over_pixels": value for name, value in pooled.items()},
+                "abs_rel_low": low,
+                "abs_rel_high": high,
                 "factor_median": float(np.median(factors)) if factors.size else None,
                 "factor_cv_pct": _spread_pct(factors),
             },
             notices=tuple(self._notices()),
         )
+
+    def _interval(self) -> tuple[float | None, float | None]:
+        """Return 95 % of the mean over pictures, taken as a sample of all there could be."""
+        if self._images < _LEAST_FOR_INTERVAL:
+            return None, None
+        mean = self._sums["abs_rel"] / self._images
+        variance = max(0.0, self._squares / self._images - mean * mean)
+        half = 1.96 * math.sqrt(variance / (self._images - 1))
+        return mean - half, mean + half
 
     def _note_direction(self, given: Any, wanted: Any) -> None:
         """Count pictures whose map falls where its target grows."""

@@ -33,16 +33,16 @@ from enginescope.model.tensor_values import TensorValues
 
 #: Name, title, and place among the figures of COCO's program.
 _PLACES = (
-    ("ap", "AP %", 0),
-    ("ap50", "AP50 %", 1),
-    ("ap75", "AP75 %", 2),
-    ("ap_small", "small %", 3),
-    ("ap_medium", "medium %", 4),
-    ("ap_large", "large %", 5),
-    ("ar100", "AR100 %", 8),
+    ("ap", "AP", 0),
+    ("ap50", "AP50", 1),
+    ("ap75", "AP75", 2),
+    ("ap_small", "small", 3),
+    ("ap_medium", "medium", 4),
+    ("ap_large", "large", 5),
+    ("ar100", "AR100", 8),
 )
 METRICS: tuple[TaskMetric, ...] = tuple(
-    TaskMetric(name=name, title=title, better="higher") for name, title, _ in _PLACES
+    TaskMetric(name=name, title=title, better="higher", unit="%") for name, title, _ in _PLACES
 )
 
 

@@ -36,9 +36,9 @@ from enginescope.formats.target_maps import load_map
 from enginescope.model.tensor_values import TensorValues
 
 METRICS: tuple[TaskMetric, ...] = (
-    TaskMetric(name="miou", title="mIoU %", better="higher"),
-    TaskMetric(name="pixel_accuracy", title="pixels %", better="higher"),
-    TaskMetric(name="mean_accuracy", title="mean of classes %", better="higher"),
+    TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),
+    TaskMetric(name="pixel_accuracy", title="pixels", better="higher", unit="%"),
+    TaskMetric(name="mean_accuracy", title="mean of classes", better="higher", unit="%"),
 )
 _SUFFIXES = (".png", ".npy", ".npz")
 #: More classes than this are no classes.
