@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -167,10 +168,31 @@ class BisectRun:
         return found, not outputs.result().passes
 
     def _answers(self, job: Job, marks: Mapping[str, DataType | None], folder: Path) -> None:
-        if job.backend.name == "trt":  # its parser wants the type of what is marked
+        if job.backend.name == "trt":
             marks = {name: dtype for name, dtype in marks.items() if dtype is not None}
+            job = self._typed(job, marks)
         copy = marked_onnx(Path(job.subject.path or ""), marks, folder / "model")
         self.answers_of(job, copy, folder, self._plan.samples)
+
+    def _typed(self, job: Job, marks: Mapping[str, DataType | None]) -> Job:
+        """Return the job whose engine gives marked tensors in the type it would have them in.
+
+        Given in FP32, TensorRT would compute what is around them in FP32 too.
+        """
+        spec, own = job.backend, self.flow.outputs
+        parts = {*(spec.precision or "").lower().split("+")}
+        if not parts & {"fp16", "best"} or "output_formats" in spec.options:
+            return job
+        kept = spec.options.get("keep_fp32", "").split(",")
+        makers = {one.candidate: one.node for one in self.paired.pairs}
+        formats = ["chw"] * len(own)
+        for name, dtype in marks.items():
+            if name not in own:
+                stays = any(fnmatchcase(makers.get(name, ""), one) for one in kept)
+                narrow = dtype is DataType.FP32 and not stays
+                formats.append("fp16:chw" if narrow else "chw")
+        options = {**spec.options, "output_formats": ",".join(formats)}
+        return msgspec.structs.replace(job, backend=msgspec.structs.replace(spec, options=options))
 
     def answers_of(
         self, job: Job, model: Path, folder: Path, samples: tuple[Sample, ...], **more: Any

@@ -12,6 +12,7 @@ from enginescope.analysis.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.ulp_distance import ULP_EDGES
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.render.bisect_data import bisect_data
+from enginescope.render.precision_data import precision_data
 from enginescope.render.task_data import task_data, task_samples_data
 
 
@@ -68,6 +69,7 @@ def _side(one: ValidatedSide) -> dict[str, Any]:
         "binding_differences": one.bindings,
         "worst": _sample(diff.worst) if diff and diff.worst else None,
         **({"bisect": bisect_data(one.inside)} if one.inside else {}),
+        **({"precision": precision_data(one.precision)} if one.precision else {}),
         "outputs": [_output(each) for each in diff.outputs] if diff else [],
     }
 
