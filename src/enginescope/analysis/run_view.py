@@ -161,7 +161,9 @@ class RunView:
     @cached_property
     def whole_request(self) -> WholeRequest | None:
         """The mean of whole requests without a profiler: of the samples, else as printed."""
-        return whole_request(self.run, self.summary(GPU_COMPUTE) or self.latency)
+        measured = (self.summary(tag) for tag in (GPU_COMPUTE, "device_latency", "latency"))
+        first = next((one for one in measured if one is not None), self.latency)
+        return whole_request(self.run, first)
 
     @cached_property
     def round_trip(self) -> RoundTrip | None:

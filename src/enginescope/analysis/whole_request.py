@@ -25,8 +25,8 @@ def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
     ----------
     run : Run
     measured : Summary or None
-        Of its samples: GPU compute time where there is one, else the headline. Without samples it
-        is the GPU compute time that the tool printed.
+        Of its samples: GPU compute time or latency without copies where there is one, else the
+        headline. Without samples it is the GPU compute time that the tool printed.
     """
     if measured is not None:
         return WholeRequest(measured.metric, measured.mean_ms)

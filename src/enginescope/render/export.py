@@ -9,6 +9,7 @@ import msgspec
 
 from enginescope._version import __version__
 from enginescope.analysis.layer_table import slowest_first
+from enginescope.analysis.provider_work import provider_work
 from enginescope.analysis.run_view import RunView
 from enginescope.core.jsonio import encode
 from enginescope.model.run import Run
@@ -19,6 +20,7 @@ from enginescope.render.report_answers import ReportedAnswers, answers_data
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
 _HEAVY = ("samples", "profile", "plan", "telemetry", "gpu", "notices", "answers")
+_ELSEWHERE = ("preparation", "arenas")
 
 
 def report_json(
@@ -80,6 +82,9 @@ def _run_summary(view: RunView) -> dict[str, Any]:
         "reported": run.tool.summaries if run.tool else None,
         "phases": run.phases,
         "peak_memory_bytes": run.peak_memory_bytes,
+        "providers": provider_work(run),
+        "arenas": run.arenas,
+        "preparation": run.preparation,
         "layer_sum": found and {**msgspec.to_builtins(found), "ratio": found.ratio},
         "gpu": gpu_summary(view),
         "notices": view.notices,
@@ -88,7 +93,7 @@ def _run_summary(view: RunView) -> dict[str, Any]:
 
 def _record(run: Run) -> dict[str, Any]:
     """Return the run's fields that hold no arrays and stand nowhere else in the document."""
-    names = [name for name in run.__struct_fields__ if name not in _HEAVY]
+    names = [name for name in run.__struct_fields__ if name not in (*_HEAVY, *_ELSEWHERE)]
     return {name: msgspec.to_builtins(getattr(run, name)) for name in names}
 
 

@@ -19,6 +19,10 @@ _PHASES = {
     "imports": "imports",
     "parse": "parsing the model",
     "build": "building the engine",
+    "convert": "converting the model",
+    "infer_shapes": "inferring shapes",
+    "cold_load": "load, caches empty",
+    "cold_first_inference": "first inference, caches empty",
     "load": "load",
     "first_inference": "first inference",
     "warm_up": "warm-up",
@@ -162,7 +166,7 @@ def phase_facts(run: Run) -> Facts:
     phases = tuple(
         (_PHASES.get(one.name, one.name), format_ms(one.duration_ms, 3)) for one in run.phases
     )
-    memory = run.device_memory
+    memory, made = run.device_memory, run.preparation
     sizes = (
         ("peak memory", run.peak_memory_bytes),
         ("GPU memory: engine", memory.engine_bytes if memory else None),
@@ -170,8 +174,11 @@ def phase_facts(run: Run) -> Facts:
         ("GPU memory: activations", memory.activation_bytes if memory else None),
         ("GPU memory: inputs and outputs", memory.buffer_bytes if memory else None),
         ("GPU memory: whole process", memory.process_bytes if memory else None),
+        ("GPU memory: whole process, peak", memory.process_peak_bytes if memory else None),
         ("peak memory of the build", run.build.peak_host_bytes if run.build else None),
         ("GPU memory of the build, peak", run.build.peak_device_bytes if run.build else None),
+        ("peak memory of the preparation", made.peak_host_bytes if made else None),
+        ("GPU memory of the preparation, peak", made.peak_device_bytes if made else None),
     )
     return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
 

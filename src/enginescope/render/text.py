@@ -30,6 +30,7 @@ from enginescope.render.phrases import (
     shorten,
     support_text,
 )
+from enginescope.render.provider_phrases import provider_rows
 from enginescope.render.text_table import as_text as as_text
 from enginescope.render.text_table import shown_text
 from enginescope.render.text_table import table as table
@@ -119,6 +120,7 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     start = _start(view.run)
     if start:
         lines += _rows("start", [Text(start)], width)
+    lines += [label_row(label, text) for label, text in provider_rows(view)]
     lines += _gpu(view, width)
     return [*lines, Text(), *_sparkline(view, width)]
 

@@ -13,6 +13,7 @@ from enginescope.render.sections.machine import machine
 from enginescope.render.sections.method import method
 from enginescope.render.sections.onnx_nodes import onnx_nodes
 from enginescope.render.sections.percentiles import percentiles
+from enginescope.render.sections.providers import providers
 from enginescope.render.sections.reformats import reformat_layers
 from enginescope.render.sections.report_card import report_card
 from enginescope.render.sections.roofline import roofline_of
@@ -29,6 +30,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         distribution(view) if subject.is_measured else None,
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),
+        providers(view),
         layers(subject),
         graph(subject),
         *report_card(subject),
