@@ -8,6 +8,7 @@ from enginescope.analysis.answer_numbers import kind_of
 from enginescope.analysis.channel_errors import ChannelErrors
 from enginescope.analysis.element_errors import ElementErrors, compare_elements
 from enginescope.analysis.farthest_sample import farthest
+from enginescope.analysis.nearest_arrangement import NearestArrangement
 from enginescope.analysis.nearest_reference import NearestReference
 from enginescope.analysis.output_diff import (
     OutputDiff,
@@ -17,7 +18,13 @@ from enginescope.analysis.output_diff import (
     figures_of,
 )
 from enginescope.analysis.output_tolerance import Tolerance
-from enginescope.analysis.output_verdict import OutputReason, accepts_noise, reasons_of
+from enginescope.analysis.output_verdict import (
+    FEWEST_ELEMENTS,
+    OutputReason,
+    accepts_noise,
+    misplaced,
+    reasons_of,
+)
 from enginescope.analysis.rank_agreement import RankAgreement, looks_like_scores, rank_agreement
 from enginescope.analysis.ulp_distance import has_ulps
 from enginescope.model.notice import Notice
@@ -93,6 +100,7 @@ class _Output:
         self._errors = ElementErrors()
         self._channels = ChannelErrors()
         self._nearest = NearestReference()
+        self._arranged = NearestArrangement()
         self._ranks: RankAgreement | None = None
         self._structure: dict[str, OutputReason] = {}
         self._shapes: dict[tuple[int, ...], None] = {}
@@ -134,6 +142,7 @@ class _Output:
         self._errors = self._errors + errors
         self._channels.add(a, b)
         self._nearest.add(sample, a, b)
+        self._arranged.add(a, b)
         if looks_like_scores(a):
             self._ranks = (self._ranks or RankAgreement()) + rank_agreement(a, b)
         if len(self._shapes) < _MOST_SHAPES:
@@ -147,7 +156,8 @@ class _Output:
         reasons = [*self._structure.values()]
         if self._count and reference_dtype is not None:
             kind = kind_of(reference_dtype)
-            reasons += reasons_of(self._errors, self._tolerance, kind, self._nearest)
+            reasons += reasons_of(self._errors, self._tolerance, kind)
+            reasons += misplaced(self._nearest, self._arranged)
         with_ulps = reference_dtype is dtype and dtype is not None and has_ulps(dtype)
         compared = self._count > 0
         return OutputDiff(
@@ -169,6 +179,12 @@ class _Output:
             told_apart=self._nearest.samples or None,
         )
 
+    def _is_too_little(self) -> bool:
+        """Whether limits that are wide hold for elements that are few."""
+        limit = self._tolerance.error_to_spread
+        is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
+        return is_wide and 0 < self._errors.moments.count < FEWEST_ELEMENTS
+
     def _notices(self) -> list[Notice]:
         made = []
         reference_dtype, dtype = self._dtypes
@@ -189,6 +205,16 @@ class _Output:
                     message=f"{self._name}: the best class is another in "
                     f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
                     evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
+                )
+            )
+        if self._is_too_little():
+            count = self._errors.moments.count
+            made.append(
+                Notice(
+                    code="W-FEW-ELEMENTS",
+                    message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
+                    "samples: a wrong scale cannot be told from rounding; more samples can",
+                    evidence={"elements": count},
                 )
             )
         if accepts_noise(self._errors, self._tolerance):

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from enginescope.analysis.element_errors import ElementErrors
 from enginescope.analysis.error_moments import ErrorMoments
+from enginescope.analysis.nearest_arrangement import NearestArrangement
 from enginescope.analysis.nearest_reference import NearestReference
 from enginescope.analysis.output_tolerance import Tolerance
 from enginescope.core.record import Record
@@ -15,6 +16,7 @@ from enginescope.core.units import format_significant
 #: ``missing`` and ``extra``: an output of one side alone. ``not-finite``: NaN or an infinity where
 #: the reference has none, or the other way round. ``systematic-scale``: nearly all of the error is
 #: one factor and one offset. ``other-samples``: answers are nearer to other samples' references.
+#: ``arrangement``: they are nearer to the reference with its axes swapped or its channels reversed.
 Code: TypeAlias = Literal[
     "missing",
     "extra",
@@ -29,11 +31,14 @@ Code: TypeAlias = Literal[
     "slope",
     "systematic-scale",
     "other-samples",
+    "arrangement",
 ]
 #: Fewer elements than these carry no correlation and no slope.
 _FEW_ELEMENTS = 8
-#: Of the squared error, from which on it is taken for one factor and one offset.
-_SYSTEMATIC = 0.9
+#: Share of the squared error from which on it is taken for one factor and one offset; of few
+#: elements, where two numbers explain much by chance; and the fewest that can say anything.
+_SYSTEMATIC, _SYSTEMATIC_OF_FEW = 0.9, 0.999
+FEWEST_ELEMENTS = 4
 #: Share of samples nearer to another's reference from which on they are taken for mixed up.
 _ASTRAY_PCT = 10.0
 
@@ -46,17 +51,13 @@ class OutputReason(Record, frozen=True, kw_only=True):
     evidence: Mapping[str, Any] = {}
 
 
-def reasons_of(
-    found: ElementErrors, tolerance: Tolerance, kind: str, nearest: NearestReference | None = None
-) -> tuple[OutputReason, ...]:
+def reasons_of(found: ElementErrors, tolerance: Tolerance, kind: str) -> tuple[OutputReason, ...]:
     """Return every limit that the elements of an output break; the most telling first.
 
     Parameters
     ----------
     kind : str
         ``float``, ``complex``, ``int``, ``bool`` or ``string``.
-    nearest : NearestReference, optional
-        Which samples' references the answers are nearest to.
     """
     made = [*_nonfinite(found)]
     if kind in ("float", "complex"):
@@ -67,7 +68,7 @@ def reasons_of(
         made += _mismatch(found, tolerance)
     else:
         made += _unequal(found, tolerance)
-    return (*made, *_samples(nearest))
+    return tuple(made)
 
 
 def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
@@ -104,17 +105,24 @@ def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
     )
 
 
-def _samples(nearest: NearestReference | None) -> Iterator[OutputReason]:
-    if nearest is None or not nearest.samples:
-        return
-    share = 100 * nearest.astray / nearest.samples
-    if share >= _ASTRAY_PCT:
+def misplaced(nearest: NearestReference, arranged: NearestArrangement) -> Iterator[OutputReason]:
+    """Yield what shows that answers are the right values in the wrong places."""
+    if nearest.samples and 100 * nearest.astray >= _ASTRAY_PCT * nearest.samples:
         yield OutputReason(
             code="other-samples",
             message=f"{nearest.astray:,} of {nearest.samples:,} samples are nearer to another "
             "sample's reference than to their own",
             evidence={"astray": nearest.astray, "samples": nearest.samples},
         )
+    for name, samples in arranged.samples.items():
+        astray = arranged.astray.get(name, 0)
+        if 100 * astray >= _ASTRAY_PCT * samples:
+            yield OutputReason(
+                code="arrangement",
+                message=f"{astray:,} of {samples:,} samples are nearer to the reference with "
+                f"{name}",
+                evidence={"astray": astray, "samples": samples, "arrangement": name},
+            )
 
 
 def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
@@ -126,10 +134,9 @@ def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputR
         yield OutputReason(code="error", message="the reference is 0 throughout, this side is not")
     elif ratio > limit:
         yield _beyond("error", "RMSE ÷ spread of the reference", ratio, limit)
-    if moments.count < _FEW_ELEMENTS:
-        return
     correlation, least = moments.correlation, tolerance.correlation
-    if not moments.is_constant and least is not None and (correlation or 0.0) < least - 1e-15:
+    judged = moments.count >= _FEW_ELEMENTS and not moments.is_constant
+    if judged and least is not None and (correlation or 0.0) < least - 1e-15:
         yield OutputReason(
             code="correlation",
             message=f"correlation {_digits(correlation or 0.0)}, at least {_digits(least)} wanted",
@@ -140,18 +147,20 @@ def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputR
 
 def _slopes(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
     slope, share = moments.slope, moments.systematic_share
-    if slope is None or tolerance.slope is None:
+    if slope is None or tolerance.slope is None or moments.count < FEWEST_ELEMENTS:
         return
     off = abs(slope - 1)
     evidence = {"slope": slope, "systematic_share": share}
-    if off > tolerance.slope + 1e-15:
+    is_few = moments.count < _FEW_ELEMENTS
+    enough = _SYSTEMATIC_OF_FEW if is_few else _SYSTEMATIC
+    if off > tolerance.slope + 1e-15 and not is_few:
         yield OutputReason(
             code="slope",
             message=f"values are {format_significant(slope, 5)} × the reference's, within "
             f"± {tolerance.slope:g} of 1 wanted",
             evidence={**evidence, "limit": tolerance.slope},
         )
-    elif (share or 0.0) >= _SYSTEMATIC and off > (tolerance.systematic_slope or 0.0) + 1e-15:
+    elif (share or 0.0) >= enough and off > (tolerance.systematic_slope or 0.0) + 1e-15:
         yield OutputReason(
             code="systematic-scale",
             message=f"values are {format_significant(slope, 5)} × the reference's, and that is "
