@@ -218,18 +218,23 @@ def compare_plans(
     *plans: str | PathLike[str] | RunView | PlanView,
     names: Sequence[str] | None = None,
     plan_profile: int = 0,
+    store: str | PathLike[str] | None = None,
 ) -> Comparison:
     """Compare plans; of two also layer by layer, with what explains the difference.
 
     Parameters
     ----------
-    *plans : path, RunView or PlanView
-        A plan's JSON, with the files beside it that are named like it; a folder of one engine's
-        files; a stored run's folder. The first is the base.
+    *plans : path, name, RunView or PlanView
+        What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are named
+        like it; an engine, where TensorRT is installed; a folder or an archive of one engine's
+        files; a stored run: its folder, the beginning of its id, a tag, ``latest``. The first is
+        the base.
     names : sequence of str, optional
         What to call them, in their order.
     plan_profile : int
         Optimisation profile to look at, of plans that have several.
+    store : path or database URL, optional
+        Where runs are looked for by name; by default where the command line does.
 
     Returns
     -------
@@ -246,32 +251,11 @@ def compare_plans(
         A file cannot be used.
     """
     from enginescope.analysis.comparison import compare
+    from enginescope.planned_run import planned_run
     from enginescope.shown_comparison import ShownComparison
 
-    runs = [planned_run(one) for one in plans]
+    runs = [planned_run(one, store=store) for one in plans]
     return ShownComparison.of(compare(runs, names=names, plan_profile=plan_profile))
-
-
-def planned_run(what: str | PathLike[str] | RunView | PlanView) -> Run:
-    """Return the run of one engine: a stored one, or made of a plan and the files beside it."""
-    if isinstance(what, RunView):
-        return what.run
-    from enginescope.analysis.plan_view import PlanView
-    from enginescope.formats.engine_run import EngineFacts, run_of_engine
-
-    if isinstance(what, PlanView):
-        return run_of_engine(EngineFacts(name=what.plan.name, plan=what.plan, profile=what.profile))
-    path = Path(what)
-    if path.name == "run.json" or (path / "run.json").is_file():
-        return load_run(path).run
-    if path.is_dir():
-        runs = [one.run for one in import_artifacts(path) if one.run.plan is not None]
-        if len(runs) != 1:
-            raise UsageError(f"{path} holds {len(runs)} plans", hint="give the plan's JSON file")
-        return runs[0]
-    from enginescope.formats.plan_files import PlanFiles, read_plan_files
-
-    return run_of_engine(read_plan_files(PlanFiles(plan=path)).facts)
 
 
 def _engines(store: str | PathLike[str] | None) -> Path:

@@ -12,7 +12,6 @@ import msgspec
 from enginescope.analysis import frames
 from enginescope.analysis.gpu_limits import GpuLimits, limits_of
 from enginescope.analysis.plan_view import PlanView
-from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import read_bytes
 from enginescope.model.environment import Device
 from enginescope.model.run import Run
@@ -75,20 +74,24 @@ def lint(
     gpu: str | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    store: str | PathLike[str] | None = None,
 ) -> ShownFindings:
     """Look for what may cost time in a plan; see ``docs/rules.md``.
 
     Parameters
     ----------
-    what : path, RunView or PlanView
-        A plan's JSON, with the files beside it that are named like it; a folder of one engine's
-        files; a stored run's folder.
+    what : path, name, RunView or PlanView
+        What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are named
+        like it; an engine, where TensorRT is installed; a folder or an archive of one engine's
+        files; a stored run: its folder, the beginning of its id, a tag, ``latest``.
     profile : path, optional
         Layer times, where they are not beside the plan.
     gpu : str, optional
         The GPU that the times are of; by default the run's or the view's.
     select, ignore : sequence of str
         Rules by code (``"PLAN104"``), by the beginning of one, or by name.
+    store : path or database URL, optional
+        Where runs are looked for by name; by default where the command line does.
 
     Returns
     -------
@@ -99,25 +102,23 @@ def lint(
     ------
     UsageError
         There is no plan, or no such rule or GPU.
-    FormatError
-        A file cannot be used.
+    FormatError, StoreError
+        A file cannot be used, or there is no such run.
+    MissingDependencyError, BackendError
+        An engine cannot be asked here.
 
     Examples
     --------
     >>> es.lint("net.graph.json", ignore=["TIME2"]).findings[0]   # doctest: +SKIP
     """
-    from enginescope.facade import planned_run
     from enginescope.formats.exported_profile import parse_profile
+    from enginescope.planned_run import planned_run
 
-    run = planned_run(what)
+    run = planned_run(what, store=store)
     times = run.profile
     if profile is not None:
         times, _ = parse_profile(read_bytes(Path(profile)), str(profile))
-    if run.plan is None:
-        raise UsageError(
-            f"{run.job.subject.name} has no plan",
-            hint="trtexec writes one with --exportLayerInfo",
-        )
+    assert run.plan is not None
     index = run.job.backend.options.get("profile_index", "")
     given = LintInput(
         plan=run.plan,

@@ -18,7 +18,6 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.model.environment import Device
 from enginescope.model.plan import Plan
-from enginescope.model.run import Run
 
 if TYPE_CHECKING:
     from enginescope.analysis.run_view import RunView
@@ -138,14 +137,16 @@ def plan(
     gpu: str | GpuLimits | None = None,
     onnx: str | PathLike[str] | None = None,
     plan_profile: int = 0,
+    store: str | PathLike[str] | None = None,
 ) -> OpenedPlan:
     """Open a plan: its layers, times and work, as data frames and charts.
 
     Parameters
     ----------
-    what : path, RunView or PlanView
-        A plan's JSON, with the files beside it that are named like it; a folder of one engine's
-        files; a stored run's folder.
+    what : path, name, RunView or PlanView
+        What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are named
+        like it; an engine, where TensorRT is installed; a folder or an archive of one engine's
+        files; a stored run: its folder, the beginning of its id, a tag, ``latest``.
     profile : path, optional
         Layer times, where they are not beside the plan.
     gpu : str or GpuLimits, optional
@@ -154,13 +155,17 @@ def plan(
         The model that the plan was built from.
     plan_profile : int
         Optimisation profile to look at, of a plan that has several.
+    store : path or database URL, optional
+        Where runs are looked for by name; by default where the command line does.
 
     Raises
     ------
     UsageError
         There is no plan, or no such profile.
-    FormatError
-        A file cannot be used.
+    FormatError, StoreError
+        A file cannot be used, or there is no such run.
+    MissingDependencyError, BackendError
+        An engine cannot be asked here.
 
     Examples
     --------
@@ -170,13 +175,10 @@ def plan(
     """
     from enginescope.analysis.run_view import RunView
     from enginescope.formats.onnx_graph import read_onnx_graph
+    from enginescope.planned_run import planned_run
 
-    run = _run_of(what, profile)
-    if run.plan is None:
-        raise UsageError(
-            f"{run.job.subject.name} has no plan",
-            hint="trtexec writes one with --exportLayerInfo",
-        )
+    run = planned_run(what, profile=profile, store=store)
+    assert run.plan is not None
     times, several = run.profile, plan_profiles(run.plan)
     if times is not None and several:
         times = times_of_plan_profile(times, plan_profile)
@@ -187,18 +189,3 @@ def plan(
     view = OpenedPlan(shown, times, gpu=gpu, onnx=graph)
     view.whole = RunView(run).whole_request
     return view
-
-
-def _run_of(
-    what: str | PathLike[str] | RunView | PlanView, profile: str | PathLike[str] | None
-) -> Run:
-    from enginescope.facade import planned_run
-
-    if profile is None:
-        return planned_run(what)
-    if not isinstance(what, (str, PathLike)) or not Path(what).is_file():
-        raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
-    from enginescope.formats.engine_run import run_of_engine
-    from enginescope.formats.plan_files import PlanFiles, read_plan_files
-
-    return run_of_engine(read_plan_files(PlanFiles(plan=Path(what), profile=Path(profile))).facts)
