@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from enginescope.analysis.depth_benchmark import DepthBenchmark, DepthSide
 from enginescope.render.charts.latency_boxes import latency_boxes
 from enginescope.render.charts.spec import Chart
@@ -119,7 +121,8 @@ def gpu_chart(found: DepthBenchmark) -> Chart:
     panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
     drawn = telemetry_picture(views, panels)
     if drawn is not None:
-        return drawn
+        gpus = dict.fromkeys(gpu_text(one) for one in found.sides)
+        return structs.replace(drawn, title=f"{', '.join(gpus)} over the telemetry pass")
     labels = short_labels(found, 40)
     reasons = tuple(dict.fromkeys(gpu_text(one) for one in found.sides))
     pairs = [(label, view) for label, view in zip(labels, views, strict=True)]
