@@ -26,7 +26,7 @@ from enginescope.runner.session import run_jobs
 #: Enough to tell ways apart that differ by a few percent.
 _STOP = StopRule(precision_pct=0.5, max_time_ms=4_000.0, min_time_ms=300.0)
 _AS_IT_IS = Proposal(kind="none", title="as it is", nodes=())
-_ALL = Proposal(kind="all", title="everything in FP32", nodes=())
+_ALL = Proposal(kind="all", title="everything", nodes=())
 
 
 class PrecisionRun:

@@ -63,17 +63,17 @@ def _ideas(found: Bisected, nodes: _Nodes) -> Iterator[Proposal]:
     first = found.first_step
     if first is not None:
         name = nodes.maker(first)
-        yield _proposal("first", f"where it starts: {name}", nodes.floating([name]))
+        yield _proposal("first", f"the start: {name}", nodes.floating([name]))
         yield _overflow(found, nodes)
         reaching = [nodes.maker(one) for one in found.starts if one.reaches_output]
-        yield _proposal("starts", "wherever an error starts", nodes.floating(reaching))
-        yield _proposal("block", f"the block of {name}", nodes.block(name))
+        yield _proposal("starts", "every start", nodes.floating(reaching))
+        yield _proposal("block", f"block of {name}", nodes.block(name))
         operator = nodes.operator(name)
         yield _proposal("operator", f"every {operator}", nodes.of_operator(operator))
     for share in _SHARES:
         count = max(_LEAST, round(share * len(nodes.names)))
         kept = [nodes.maker(one) for one in steepest(found.steps, count)]
-        title = f"the {len(kept):,} that add most error"
+        title = f"{len(kept):,} of most error"
         yield _proposal("largest", title, nodes.floating(kept))
 
 
@@ -83,8 +83,7 @@ def _overflow(found: Bisected, nodes: _Nodes) -> Proposal:
     loud = [one for one in found.steps if _peak(one) > _NEAR_OVERFLOW * largest]
     makers = [nodes.maker(one) for one in loud]
     readers = nodes.readers(nodes.tensor(one) for one in loud)
-    title = f"what holds more than {_NEAR_OVERFLOW * largest:,.0f}, and what reads it"
-    return _proposal("overflow", title, nodes.floating([*makers, *readers]))
+    return _proposal("overflow", "all that overflows", nodes.floating([*makers, *readers]))
 
 
 def _peak(one: GrowthStep) -> float:

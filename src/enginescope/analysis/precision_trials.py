@@ -80,6 +80,16 @@ class PrecisionTrials(Record, frozen=True, kw_only=True):
         return min(alike, key=lambda one: (_kept(one), one.latency_ms or 0.0))
 
 
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether all of it in FP32 is no slower than what is suggested."""
+        whole = next((one for one in self.trials if one.kind == "all"), None)
+        one = self.suggested
+        if whole is None or one is None or whole.latency_ms is None or one.latency_ms is None:
+            return False
+        return whole.latency_ms <= one.latency_ms or _overlap(whole, one)
+
+
 def _kept(one: PrecisionTrial) -> float:
     return float("inf") if one.kind == "all" else len(one.proposal.nodes)
 

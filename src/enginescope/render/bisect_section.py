@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.error_growth import Bisected
 from enginescope.analysis.growth_rows import telling_steps
+from enginescope.analysis.precision_trials import PrecisionTrials
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 from enginescope.render.bisect_phrases import (
@@ -17,6 +18,7 @@ from enginescope.render.bisect_phrases import (
 from enginescope.render.charts.error_growth import error_growth
 from enginescope.render.charts.spec import Chart
 from enginescope.render.figures import Figures
+from enginescope.render.precision_section import PrecisionSection, precision_section
 
 
 class InsideSection(Record, frozen=True, kw_only=True):
@@ -25,11 +27,19 @@ class InsideSection(Record, frozen=True, kw_only=True):
     start: str
     facts: tuple[tuple[str, str], ...]
     table: Figures
-    charts: tuple[Chart, ...]
+    growth: tuple[Chart, ...]
     notices: tuple[Notice, ...]
+    kept: PrecisionSection | None
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All that the page draws for it."""
+        return (*self.growth, *(self.kept.charts if self.kept else ()))
 
 
-def inside_section(found: Bisected, key: str) -> InsideSection:
+def inside_section(
+    found: Bisected, key: str, precision: PrecisionTrials | None = None
+) -> InsideSection:
     """Return the section; `key` sets its charts' names apart from other sides'."""
     told = (
         ("Why", why_text(found)),
@@ -59,6 +69,7 @@ def inside_section(found: Bisected, key: str) -> InsideSection:
             rows=rows,
             numbers=(3, 4, 5, 6),
         ),
-        charts=(chart,) if chart else (),
+        growth=(chart,) if chart else (),
         notices=found.notices,
+        kept=precision_section(precision, key, found.limit) if precision else None,
     )

@@ -91,7 +91,7 @@ def side_section(
         panels=tuple(one for one in panels if one is not None),
         notices=tuple(notice for one in outputs for notice in one.notices),
         undrawn=len(outputs) - len(drawn),
-        inside=inside_section(side.inside, key) if side.inside else None,
+        inside=inside_section(side.inside, key, side.precision) if side.inside else None,
     )
 
 

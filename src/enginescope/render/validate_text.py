@@ -9,6 +9,7 @@ from enginescope.analysis.output_diff import OutputDiff
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.render.bisect_text import bisect_lines
 from enginescope.render.phrases import shorten
+from enginescope.render.precision_text import precision_lines
 from enginescope.render.task_text import task_lines
 from enginescope.render.text import label_row, notice_lines, table
 from enginescope.render.validate_phrases import (
@@ -76,7 +77,8 @@ def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableTyp
     lines += notice_lines(notices)
     if side.inside is None:
         return lines
-    return [*lines, *([] if notices else [Text()]), *bisect_lines(side.inside, width=width)]
+    lines += [*([] if notices else [Text()]), *bisect_lines(side.inside, width=width)]
+    return [*lines, *precision_lines(side.precision, width=width)] if side.precision else lines
 
 
 def alone_sample(side: ValidatedSide) -> bool:

@@ -49,14 +49,18 @@ def _points(rows: list[Spec]) -> Spec:
     kinds = [one for one in _KINDS if any(row["kind"] == one for row in rows)]
     colours = dict(zip(_KINDS, (BLUE, ORANGE, VERMILLION, VERMILLION), strict=True))
     shapes = dict(zip(_KINDS, ("circle", "triangle-up", "diamond", "cross"), strict=True))
-    sizes = dict(zip(_KINDS, (30, 50, 220, 90), strict=True))
+    sizes = dict(zip(_KINDS, (45, 70, 260, 110), strict=True))
     scale = {"domain": kinds}
     legend = {"title": None, "orient": "top"}
     return {
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "opacity": 0.9},
         "encoding": {
-            "x": quantity("position", "tensor, in the order of computation", axis={"grid": False}),
+            "x": quantity(
+                "position",
+                "tensor, in the order of computation",
+                axis={"grid": False, "tickMinStep": 1},
+            ),
             "y": quantity("error", "RMSE ÷ spread of the reference", scale={"type": "log"}),
             "color": {
                 "field": "kind",
