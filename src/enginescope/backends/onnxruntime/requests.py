@@ -9,6 +9,7 @@ from enginescope.backends.base import Arrays, InputSpec
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Step
+from enginescope.core.errors import UnsupportedError
 from enginescope.model.notice import Notice
 from enginescope.model.tensor import DataType, Tensor
 
@@ -134,5 +135,12 @@ class PlainRequest:
 def host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
     """Return an array as ONNX Runtime's own value in host memory."""
     if dtype is DataType.BF16 and array.dtype.kind == "u":  # raw bits
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, _ONNX_BFLOAT16)
+        make = getattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
+        if make is None:
+            raise UnsupportedError(
+                "BF16 cannot be fed",
+                why=f"onnxruntime {ort.__version__} makes no values of that type",
+                hint="pip install 'onnxruntime>=1.18'",
+            )
+        return make(array, _ONNX_BFLOAT16)
     return ort.OrtValue.ortvalue_from_numpy(array)
