@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import json_option, note, store_option
-from enginescope.cli.suite_fleet import fleet_of, fleet_options
+from enginescope.cli.suite_elsewhere import run_elsewhere, standing_elsewhere
+from enginescope.cli.suite_fleet import fleet_options, is_elsewhere
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -204,18 +205,17 @@ def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, 
     from enginescope.runner.suite_run import lanes_for
 
     writable(store)
-    fleet = fleet_of(options, folder.path)
+    if is_elsewhere(options):
+        standing = standing_elsewhere(plan, folder, store, options)
+        if not options["as_json"]:
+            _say_standing(plan, standing)
+        run_elsewhere(plan, standing, folder, store, options)
+        return
     lanes = lanes_for(options["jobs"])
-    here = conditions_here(len(lanes[0]) or None) if fleet is None else None
+    here = conditions_here(len(lanes[0]) or None)
     standing = standing_of(plan.cells, folder.rows(), here, retry_failed=options["retry_failed"])
     if not options["as_json"]:
         _say_standing(plan, standing)
-    if fleet is not None:
-        from enginescope.cli.suite_fleet_sitting import FleetSitting
-
-        FleetSitting(plan, folder, store).run(standing.todo, fleet, quiet=options["as_json"])
-        return
-    assert here is not None
     sitting = Sitting(plan, folder, store, here)
     sitting.run(standing.todo, lanes, quiet=options["as_json"])
 

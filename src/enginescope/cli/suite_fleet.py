@@ -24,6 +24,13 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip().removeprefix("--").replace("-", "_"), value.strip()
 
 
+def _mount(text: str) -> tuple[str, str]:
+    claim, colon, folder = text.partition(":")
+    if not colon or not claim or not folder.startswith("/"):
+        raise UsageError(f"{text!r} is not CLAIM:FOLDER", hint="models:/mnt/models")
+    return claim, folder
+
+
 _OPTIONS = (
     click.option(
         "--on-ray",
@@ -39,6 +46,28 @@ _OPTIONS = (
         help="Of sbatch, as partition=gpu; repeat for more.",
     ),
     click.option("--in-docker", metavar="IMAGE", help="Each cell in a container of its own."),
+    click.option(
+        "--emit-k8s",
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="Write a Job of Kubernetes for each cell, and run none.",
+    ),
+    click.option("--k8s-image", metavar="IMAGE", help="Of the jobs."),
+    click.option(
+        "--k8s-mount",
+        "k8s_mounts",
+        type=Parsed("CLAIM:FOLDER", _mount),
+        multiple=True,
+        help="Volume that holds FOLDER, there as here; repeat for more.",
+    ),
+    click.option(
+        "--k8s-gpu-label",
+        default="nvidia.com/gpu.product={gpu}",
+        show_default=True,
+        help="Label of nodes by their kind of GPU.",
+    ),
+    click.option("--k8s-namespace", help="Of the jobs.  [default: none is named]"),
+    click.option("--collect", is_flag=True, help="Take in what jobs have left, and run none."),
 )
 
 
@@ -49,8 +78,27 @@ def fleet_options(function: F) -> F:
     return function
 
 
+def is_elsewhere(options: dict[str, Any]) -> bool:
+    """Whether the options ask for another place than this process.
+
+    Raises
+    ------
+    UsageError
+        Options that exclude each other, or that say nothing without another one.
+    """
+    asked = [name for name, key in _PLACES.items() if options[key]]
+    if len(asked) > 1:
+        raise UsageError(" and ".join(asked), why="a cell is done in one place")
+    for name, (key, of) in _PARTS.items():
+        if options[key] and not options[_PLACES[of]]:
+            raise UsageError(f"{name} without {of}")
+    if asked and options["jobs"] > 1:
+        raise UsageError(f"{asked[0]} and --jobs", why="--jobs is of cells on this machine")
+    return bool(asked)
+
+
 def fleet_of(options: dict[str, Any], folder: Path) -> Fleet | None:
-    """Return the machines that the options ask for; ``None``: this one.
+    """Return the machines that the options ask for; ``None``: they are for Kubernetes.
 
     Parameters
     ----------
@@ -59,26 +107,13 @@ def fleet_of(options: dict[str, Any], folder: Path) -> Fleet | None:
 
     Raises
     ------
-    UsageError
-        Options that exclude each other.
     MissingDependencyError, UnsupportedError
         What is needed for it is not installed, or does not answer.
     """
-    given = {
-        "--on-ray": options["on_ray"],
-        "--on-slurm": options["on_slurm"],
-        "--in-docker": options["in_docker"],
-    }
-    asked = [name for name, value in given.items() if value]
-    if len(asked) > 1:
-        raise UsageError(" and ".join(asked), why="a cell is done in one place")
-    if options["slurm_options"] and not options["on_slurm"]:
-        raise UsageError("--slurm without --on-slurm")
-    if asked and options["jobs"] > 1:
-        raise UsageError(f"{asked[0]} and --jobs", why="--jobs is of cells on this machine")
-    if not asked:
-        return None
-    return _FLEETS[asked[0]](options, folder)
+    for key, make in _FLEETS.items():
+        if options[key]:
+            return make(options, folder)
+    return None
 
 
 def _ray(options: dict[str, Any], folder: Path) -> Fleet:
@@ -107,7 +142,22 @@ def _docker(options: dict[str, Any], folder: Path) -> Fleet:
 
 
 _FLEETS: dict[str, Callable[[dict[str, Any], Path], Fleet]] = {
-    "--on-ray": _ray,
-    "--on-slurm": _slurm,
-    "--in-docker": _docker,
+    "on_ray": _ray,
+    "on_slurm": _slurm,
+    "in_docker": _docker,
+}
+#: Option -> its key, of those that exclude each other.
+_PLACES = {
+    "--on-ray": "on_ray",
+    "--on-slurm": "on_slurm",
+    "--in-docker": "in_docker",
+    "--emit-k8s": "emit_k8s",
+    "--collect": "collect",
+}
+#: Option -> its key, and the option that it is a part of.
+_PARTS = {
+    "--slurm": ("slurm_options", "--on-slurm"),
+    "--k8s-image": ("k8s_image", "--emit-k8s"),
+    "--k8s-mount": ("k8s_mounts", "--emit-k8s"),
+    "--k8s-namespace": ("k8s_namespace", "--emit-k8s"),
 }

@@ -6,12 +6,20 @@ import tempfile
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from zipfile import ZipFile
 
 from enginescope.cli.options import note
 from enginescope.cli.suite_progress import SuiteProgress
 from enginescope.cli.termination import ending_in_order
+from enginescope.core.errors import StoreError
 from enginescope.model.suite import Cell, CellRow, CellStatus, SuitePlan
-from enginescope.runner.fleet.errand import Fleet, FleetWatch, Lost, Returned
+from enginescope.runner.fleet.errand import (
+    Fleet,
+    FleetWatch,
+    Lost,
+    Returned,
+    unpacked_returned,
+)
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
 
@@ -43,7 +51,7 @@ class FleetSitting:
 
         watch = FleetWatch(
             started=started,
-            returned=lambda _, returned: ended(self.taken(returned)),
+            returned=lambda _, returned: ended(kept(returned, self._plan, self._store)),
             lost=lambda one: ended(self._row_of(one)),
             again=lambda cell, why: note(f"{cell.label}: {why}; it is done once more"),
         )
@@ -57,15 +65,6 @@ class FleetSitting:
             )
             raise
 
-    def taken(self, returned: Returned) -> CellRow:
-        """Put what came back into the store, and return its row."""
-        with tempfile.TemporaryDirectory(prefix="enginescope-returned-") as made:
-            for number, data in enumerate(returned.runs):
-                file = Path(made) / f"{number}.zip"
-                file.write_bytes(data)
-                self._store.tag(self._store.import_zip(file).id, self._plan.suite.name)
-        return returned.row
-
     def _row_of(self, lost: Lost) -> CellRow:
         return CellRow(
             cell=lost.cell,
@@ -76,6 +75,41 @@ class FleetSitting:
             ended=_now(),
             attempts=lost.attempts,
         )
+
+
+def taken(data: bytes, plan: SuitePlan, store: Store) -> CellRow:
+    """Put the runs of what came back, as bytes, into the store; return its row.
+
+    Raises
+    ------
+    FormatError
+        It is of another version of enginescope, or damaged.
+    """
+    return kept(unpacked_returned(data), plan, store)
+
+
+def kept(returned: Returned, plan: SuitePlan, store: Store) -> CellRow:
+    """Put the runs of what came back into the store, and return its row.
+
+    A run that is there already was taken in before a kill.
+    """
+    with tempfile.TemporaryDirectory(prefix="enginescope-returned-") as made:
+        for number, data in enumerate(returned.runs):
+            file = Path(made) / f"{number}.zip"
+            file.write_bytes(data)
+            if not _is_stored(file, store):
+                store.tag(store.import_zip(file).id, plan.suite.name)
+    return returned.row
+
+
+def _is_stored(file: Path, store: Store) -> bool:
+    """Whether a store has the run in a zip file, which is its one top folder."""
+    with ZipFile(file) as packed:
+        run_id = packed.namelist()[0].partition("/")[0]
+    try:
+        return store.id_of(run_id) == run_id
+    except StoreError:
+        return False
 
 
 def _now() -> str:

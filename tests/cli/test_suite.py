@@ -1,0 +1,299 @@
+"""``enginescope suite`` as a user runs it: cells in processes, killed, resumed, changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.probe.affinity import usable_processors
+
+LIMIT_S = 200
+TIMING = '[timing]\niterations = 10\nwarmup = "1"\n'
+
+
+def command(store: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "enginescope", "suite", "--store", str(store), *arguments]
+
+
+def suite(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "80"}
+    return subprocess.run(
+        command(store, *arguments), capture_output=True, text=True, timeout=LIMIT_S, env=env
+    )
+
+
+def rows(folder: Path) -> list[dict]:
+    """Every row that was kept, in order, the older ones of a cell too."""
+    return [json.loads(one) for one in (folder / "cells.jsonl").read_bytes().splitlines()]
+
+
+def statuses(folder: Path) -> dict[str, str]:
+    return {one["cell"]["model"]: one["status"] for one in rows(folder)}
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def perf(folder: Path, name: str) -> list[dict[str, str]]:
+    (path,) = (folder / "ort_perf").glob(f"benchmark_{name}_*.csv")
+    return table(path)
+
+
+def planted(model: Path, *faults: str) -> str:
+    return "".join(
+        f'[[model]]\nname = "{one}"\npath = "{model}"\nbackends = ["fake?fault={one}"]\n'
+        for one in faults
+    )
+
+
+def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
+    file = tmp_path / "zoo.toml"
+    file.write_text(
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = ["ort-cpu", "fake"]\nlayers = false\n'
+        f'timeout = "12s"\nmemory_limit = "700MiB"\n'
+        + TIMING
+        + planted(convnet, "segfault", "hang", "memory", "abort")
+    )
+    ended = suite(tmp_path, str(file))
+    folder = tmp_path / "suites" / "zoo"
+    assert ended.returncode == 3, ended.stderr
+    assert statuses(folder) == {
+        "small_convnet": "ok",
+        "segfault": "crashed",
+        "hang": "timed_out",
+        "memory": "out_of_memory",
+        "abort": "crashed",
+    }
+    assert "6 cells: 2 ok, 2 crashed, 1 timed out, 1 out of memory" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80 + len(str(tmp_path))
+    found = table(folder / "results.csv")
+    measured = [one for one in found if one["metric"] == "latency"]
+    assert sorted(one["spec"] for one in measured) == ["fake", "ort-cpu"]
+    assert [one["spec"] for one in found if one["metric"] == "speed_up"] == ["ort-cpu", "fake"]
+    assert {one["reason"] for one in found if one["model"] == "segfault"} == {"died of SIGSEGV"}
+    assert [one["model"] for one in perf(folder, "fail")] == ["segfault", "hang", "memory", "abort"]
+    assert perf(folder, "status")[0]["ORT-CPUFp32"] == "Pass"
+    assert b"small_convnet" in (folder / "suite.html").read_bytes()
+    before = rows(folder)
+
+    again = suite(tmp_path, str(file))
+    assert rows(folder) == before  # nothing is run again
+    assert "6 cells, 2 done before" in again.stderr
+    since = before[-1]["ended"][:10]
+    assert f"known to be bad since {since}: segfault" in again.stderr
+    assert again.returncode == 3
+
+    more = suite(tmp_path, str(file), "--retry-failed", "--include", "segfault", "--json")
+    assert [one["cell"]["model"] for one in rows(folder)[len(before) :]] == ["segfault"]
+    assert json.loads(more.stdout)["rows"][0]["status"] == "crashed"
+    assert more.stderr == ""
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
+    file = tmp_path / "killed.toml"
+    on = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(5))
+    file.write_text(
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = [{on}]\nlayers = false\n'
+        '[timing]\niterations = 300\nwarmup = "1"\n'
+    )
+    folder = tmp_path / "suites" / "killed"
+    process = subprocess.Popen(command(tmp_path, str(file)), stderr=subprocess.DEVNULL)
+    limit = time.monotonic() + LIMIT_S
+    while not (folder / "cells.jsonl").exists() or len(rows(folder)) < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = rows(folder)
+    assert 2 <= len(before) < 5
+    ended = suite(tmp_path, str(file))
+    assert ended.returncode == 0, ended.stderr
+    assert rows(folder)[: len(before)] == before
+    assert len({one["cell"]["key"] for one in rows(folder)}) == len(rows(folder)) == 5
+    assert f"{len(before)} done before" in ended.stderr
+    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
+    assert {one["run"] for one in rows(folder)} <= kept
+
+
+def test_only_what_changed_is_done_again(tmp_path, convnet, transformer, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    zoo = tmp_path / "zoo"
+    for name, model in (("conv", convnet), ("block", transformer)):
+        (zoo / name).mkdir(parents=True)
+        (zoo / name / "model.onnx").write_bytes(model.read_bytes())
+    options = ["--on", "fake", "--iterations", "5", "--no-layers", "--store", "s"]
+    assert main(["suite", "zoo", *options]) == 0
+    folder = Path("s/suites/zoo")
+    assert [one["cell"]["model"] for one in rows(folder)] == ["block", "conv"]
+    model = zoo / "conv" / "model.onnx"
+    model.write_bytes(model.read_bytes() + b"\0")
+    assert main(["suite", "zoo", *options]) == 0
+    assert [one["cell"]["model"] for one in rows(folder)] == ["block", "conv", "conv"]
+    assert main(["suite", "zoo", *options, "--warmup", "2"]) == 0  # another option: all of them
+    assert len(rows(folder)) == 5
+    assert len(table(folder / "results.csv")[0]) > 20
+
+
+def test_a_provider_that_is_not_here_is_unsupported_and_says_why(
+    tmp_path, convnet, transformer, capsys
+) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    if "TensorrtExecutionProvider" in ort.get_available_providers():
+        pytest.skip("this ONNX Runtime has the provider")
+    models = ["--store", str(tmp_path), "--on", "ort-trt", "--iterations", "2", "--name", "trt"]
+    assert main(["suite", str(convnet.parent), *models]) == 3
+    made = rows(tmp_path / "suites" / "trt")
+    assert [one["status"] for one in made] == ["unsupported"] * 2
+    assert all("TensorrtExecutionProvider is not in this" in one["reason"] for one in made)
+    assert "2 unsupported" in capsys.readouterr().out
+    assert all(one["run"] for one in made)  # a gate sees them too
+
+
+def with_answers(folder: Path, model: Path, *, wrong: bool) -> None:
+    """A model with a data set whose outputs are its own, or are not."""
+    onnx = pytest.importorskip("onnx")
+    ort = pytest.importorskip("onnxruntime")
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    named = onnx.load(str(model))
+    named.producer_name = folder.name  # models of the same content are the same model
+    onnx.save(named, str(folder / "model.onnx"))
+    session = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    image = np.random.default_rng(0).random((1, 3, 96, 96), np.float32)
+    (scores,) = session.run(None, {"image": image})
+    values = {"input_0": image, "output_0": scores + 3 if wrong else scores}
+    for name, array in values.items():
+        tensor = onnx.numpy_helper.from_array(array, "image" if "in" in name else "scores")
+        (data / f"{name}.pb").write_bytes(tensor.SerializeToString())
+
+
+def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_answers(tmp_path / "zoo" / "good", convnet, wrong=False)
+    with_answers(tmp_path / "zoo" / "bad", convnet, wrong=True)
+    options = ["--mode", "both", "--input", "dataset", "--iterations", "5", "--no-layers"]
+    assert main(["suite", "zoo", *options, "--store", "s"]) == 1  # the answer is bad
+    bad, good = rows(Path("s/suites/zoo"))
+    assert (bad["status"], bad["run"]) == ("wrong", None)
+    assert bad["reason"].startswith("scores: ")
+    figures = {one["metric"]: one["value"] for one in bad["figures"]}
+    assert figures["max_abs_error"] == pytest.approx(3, rel=1e-3)
+    assert good["status"] == "ok"
+    assert {"latency", "max_abs_error"} <= {one["metric"] for one in good["figures"]}
+    assert perf(Path("s/suites/zoo"), "fail")[0]["error type"] == "result accuracy issue"
+
+    # the same suite, in which what was good is bad now, against this one
+    data = {name: tmp_path / "zoo" / name / "test_data_set_0" for name in ("bad", "good")}
+    data["bad"].rename(tmp_path / "wrong")
+    data["good"].rename(data["bad"])
+    (tmp_path / "wrong").rename(data["good"])
+    assert main(["suite", "zoo", *options, "--store", "s", "--name", "now"]) == 1
+    capsys.readouterr()
+    assert main(["gate", "--baseline", "zoo", "now", "--store", "s", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {(one["model"], one["outcome"]) for one in found["rows"]} == {
+        ("good", "new failure"),
+        ("bad", "fixed"),
+    }
+    assert main(["gate", "--baseline", "now", "s/suites/zoo", "--store", "s"]) == 1
+
+
+def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
+    options = ["--store", str(tmp_path), "--no-layers", "--iterations", "200"]
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
+    zoo = str(tmp_path / "zoo")
+    for name, spec in (("main", "fake?latency_us=1000"), ("head", "fake?latency_us=3000")):
+        assert main(["suite", zoo, *options, "--name", name, "--on", spec]) == 0
+    capsys.readouterr()
+    status = main(["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--all"])
+    shown = capsys.readouterr().out
+    assert status == 1
+    assert shown.startswith("gate failed: 1 regression")
+    assert "net.onnx · fake" in shown
+
+
+def test_side_by_side_on_cores_of_their_own(tmp_path, convnet) -> None:
+    if len(usable_processors() or ()) < 2:
+        pytest.skip("one processor has no two lanes")
+    on = [part for seed in range(4) for part in ("--on", f"fake?seed={seed}")]
+    options = ["--no-layers", "--iterations", "20", "--jobs", "2", "--name", "lanes"]
+    ended = suite(tmp_path, str(convnet.parent), *on, *options, "--include", "convnet")
+    if "physical cores" in ended.stderr:
+        pytest.skip("the processors are threads of one core")
+    assert ended.returncode == 0, ended.stderr
+    made = rows(tmp_path / "suites" / "lanes")
+    assert len(made) == 4
+    runs = [json.loads((tmp_path / "runs" / one["run"] / "run.json").read_text()) for one in made]
+    pinned = {tuple(one["job"]["conditions"]["pinned_cores"]) for one in runs}
+    assert 1 <= len(pinned) <= 2
+    assert () not in pinned
+    assert made[0]["cell"]["job"]["conditions"]["pinned_cores"] == []  # the plan's cell is kept
+
+
+def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    assert main(["suite", "--init"]) == 0
+    assert main(["suite", "--list", "--store", "s"]) == 0
+    assert capsys.readouterr().out.count("light_") == 9
+    assert main(["suite", "--init"]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[suite]\nmodels = ["samples"]\nbackend = ["fake"]', "did you mean backends?"),
+        ('[suite]\nmodels = ["samples"]\nname = "two words"', "--name NAME"),
+        ("[suite]", "models = "),
+    ],
+)
+def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> None:
+    file = tmp_path / "suite.toml"
+    file.write_text(text)
+    assert main(["suite", str(file), "--store", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "suites").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_zoo_in_two_precisions_with_three_planted_cells(tmp_path, convnet, request) -> None:
+    """The nine light topologies, and the models that are only at hand where they are."""
+    pytest.importorskip("onnx")
+    from tests.conftest import SHARED
+
+    words = ["onnx:light", *([str(SHARED / "models")] if SHARED.is_dir() else [])]
+    file = tmp_path / "zoo.toml"
+    file.write_text(
+        f"[suite]\nmodels = {json.dumps(words)}\n"
+        'backends = ["ort-cpu", "ort-cpu:fp16"]\nlayers = false\nexclude = ["bert"]\n'
+        'timeout = "60s"\nmemory_limit = "2GiB"\n[timing]\niterations = 1\nwarmup = 0\n'
+        + planted(convnet, "segfault", "memory")
+    )
+    ended = subprocess.run(
+        command(tmp_path, str(file)), capture_output=True, text=True, timeout=800
+    )
+    assert ended.returncode == 3, ended.stderr
+    made = rows(tmp_path / "suites" / "zoo")
+    by_status = {one["cell"]["model"]: one["status"] for one in made}
+    assert by_status["segfault"] == "crashed"
+    assert by_status["memory"] == "out_of_memory"
+    light = [one for one in made if one["cell"]["model"].startswith("light_")]
+    assert len(light) == 18
+    assert {one["status"] for one in light} == {"ok"}
+    assert {one["cell"]["job"]["backend"]["precision"] for one in light} == {None, "fp16"}

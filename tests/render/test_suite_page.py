@@ -1,0 +1,95 @@
+"""A suite's page and screens."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.model.suite import CellStatus
+from enginescope.render.charts.suite import suite_charts
+from enginescope.render.suite_page import suite_page
+from enginescope.render.suite_phrases import matrix
+from enginescope.render.suite_text import suite_tables
+from tests.render.browser import chromium_tab
+from tests.suites.made import cell, result, row, timed
+
+EVIL = "<script>alert(1)</script>"
+CUDA = [("CUDAExecutionProvider", 90, 3.0), ("CPUExecutionProvider", 10, 1.0)]
+
+
+def zoo(count: int = 2):
+    made = []
+    for at in range(count):
+        made.append(timed(cell(f"net{at}"), 20.0 + at))
+        made.append(timed(cell(f"net{at}", "ort-cuda"), 5.0, providers=CUDA))
+    made.append(row(cell(EVIL), CellStatus.CRASHED, reason=EVIL))
+    made.append(row(cell(EVIL, "ort-cuda"), CellStatus.UNSUPPORTED))
+    pending = cell("late")
+    return result(made, cells=[*(one.cell for one in made), pending])
+
+
+def test_the_page_reads_without_scripts() -> None:
+    text = suite_page(zoo(), b"a\n1\n").decode()
+    body = text.partition('<script type="application/json"')[0]
+    assert EVIL not in text
+    assert "7 cells: 4 ok, 1 crashed, 1 unsupported, 1 not done" in body
+    for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
+        assert said in body
+    assert "http" not in body.partition("Licences of the JavaScript")[0]
+
+
+def test_a_long_table_lies_beside_the_page() -> None:
+    text = suite_page(zoo(), b"x" * (3 << 20)).decode()
+    assert "results.csv lies beside this page" in text
+    assert len(text) < 3 << 20
+
+
+def test_charts_are_of_what_there_is() -> None:
+    heat, status, coverage = suite_charts(zoo())
+    assert heat.title.startswith("Speed-up")
+    assert status.table is not None
+    assert ("ort-cpu", "2", "1", "0", "1") in status.table.rows
+    values = coverage.spec["data"]["values"]
+    assert {one["nodes_pct"] for one in values} == {90.0}
+    assert values[0]["time_pct"] == 75.0
+    alone = suite_charts(result([timed(cell("a"), 2.0)]))
+    assert [one.key for one in alone] == ["suite_heat", "suite_status"]
+    assert alone[0].title.startswith("Latency")
+    nothing = suite_charts(result([row(cell("a"), CellStatus.CRASHED)]))
+    assert nothing[0].title.startswith("How every cell ended")
+
+
+def test_the_matrix_says_what_was_not_asked_for() -> None:
+    lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
+    assert [[one.is_asked for one in line.cells] for line in lines] == [
+        [True, False],
+        [False, True],
+    ]
+
+
+def test_screens_fit_and_group_what_fails_alike() -> None:
+    many = ["ort-cuda", "ort-trt:fp16", "trt:fp16", "trtexec:int8", "ort-cpu"]
+    made = result(
+        [row(cell(f"model{at}", one), CellStatus.UNSUPPORTED) for at in range(12) for one in many]
+    )
+    tables = suite_tables(made, width=60)
+    grids = [one for one in tables if one.headers[0] == "model"]
+    assert [name for one in grids for name in one.headers[1:]] == many
+    assert all(sum(len(name) + 2 for name in one.headers) <= 60 for one in grids)
+    failing = next(one for one in tables if one.headers[0] == "status")
+    assert len(failing.rows) == len(many)  # a line for each backend, its models together
+    assert "4 more" in failing.rows[0][1]
+
+
+@pytest.mark.browser
+def test_two_thousand_cells_in_a_browser(tmp_path) -> None:
+    page = tmp_path / "suite.html"
+    page.write_bytes(suite_page(zoo(1_000), b"a\n1\n"))
+    with chromium_tab(tmp_path / "profile") as tab:
+        tab.open(page)
+        tab.draw_all()
+        assert tab.evaluate("document.querySelectorAll('.vis svg').length") == 3
+        cells = "document.querySelectorAll('#chart-suite_heat svg path[aria-roledescription]')"
+        assert tab.evaluate(f"{cells}.length") >= 2_000
+        assert tab.evaluate("document.querySelector('h1').textContent").startswith("nightly")
+        assert tab.requests() == [page.as_uri()]
+        assert tab.complaints() == []
