@@ -159,7 +159,9 @@ def _precision(job: Job) -> tuple[str, str]:
         allowed = backend.precision.lower()
         name = allowed if allowed in TOLERANCES else "int8" if allowed == "best" else "fp16"
         if name != "fp32":
-            return widest((name, held)), f"{backend} may compute in {allowed}"
+            found = widest((name, held))
+            held_why = f"{job.subject.name} holds {held}"
+            return found, f"{backend} may compute in {allowed}" if found == name else held_why
     on_gpu = backend.name in ("trt", "ort-cuda", "ort-trt")
     if held == "fp32" and on_gpu:
         return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"

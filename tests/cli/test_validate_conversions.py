@@ -13,6 +13,8 @@ import pytest
 from onnx import numpy_helper
 
 from enginescope.cli.main import main
+from tests.conftest import SHARED
+from tests.fakes.dequantised import dequantised
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +88,56 @@ def test_a_trained_net_passes_its_own_data_set_and_no_broken_one(shared, tmp_pat
         (copy / "output_0.pb").write_bytes(wrong)
         assert run(capsys, model, "--data", copy)[0] == 1, name
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.fixture(scope="module")
+def mobilenet(tmp_path_factory) -> dict[str, Path]:
+    """A trained net in FP32, and by ONNX Runtime in INT8, calibrated on its own picture."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+    source = SHARED / "models" / "mobilenet_v2_scores"
+    if not source.is_dir():
+        pytest.skip(f"shared artefacts are not at {SHARED}")
+    folder = tmp_path_factory.mktemp("mobilenet")
+    full = dequantised(source / "model.onnx", folder / "full.onnx")
+    tensor = onnx.TensorProto.FromString((source / "test_data_set_0/input_0.pb").read_bytes())
+    picture = numpy_helper.to_array(tensor)
+    turned = [picture, picture[..., ::-1], picture.swapaxes(2, 3)]
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            self.left = iter(turned)
+
+        def get_next(self) -> Any:
+            one = next(self.left, None)
+            return None if one is None else {"image": np.ascontiguousarray(one)}
+
+    eight = folder / "int8.onnx"
+    quantize_static(str(full), str(eight), Reader(), quant_format=QuantFormat.QDQ, per_channel=True)
+    return {"fp32": full, "int8": eight, "data": source / "test_data_set_0"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_trained_net_in_fp16_and_int8_has_verdicts_of_its_own(mobilenet, capsys) -> None:
+    picture = ("--data", mobilenet["data"])
+    half = ("--on", "ort-cpu:fp16", "--reference", "ort-cpu")
+    status, found = run(capsys, mobilenet["fp32"], *half, *picture)
+    (side,) = found["sides"]
+    assert (status, side["tolerance"]) == (0, "fp16")
+    error = side["outputs"][0]["error_to_spread"]
+    assert 3e-4 < error < 0.01
+    eight = ("--reference", mobilenet["fp32"], *picture)
+    status, found = run(capsys, mobilenet["int8"], *eight)
+    (side,) = found["sides"]
+    assert (status, side["tolerance"]) == (0, "int8")
+    assert 10 * error < side["outputs"][0]["error_to_spread"] < 0.15
+    status, found = run(capsys, mobilenet["int8"], *eight, "--tolerance", "fp16")
+    assert (status, found["passes"]) == (1, False)
+    # noise is nothing that it was calibrated for
+    status, found = run(
+        capsys, mobilenet["int8"], "--reference", mobilenet["fp32"], "--random", "--samples", 2
+    )
+    assert (status, found["passes"]) == (1, False)
 
 
 def test_a_net_of_dynamic_shapes_is_compared_at_each(shared, capsys) -> None:
