@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,16 +13,15 @@ from markupsafe import Markup
 from enginescope.render.theme import DARK, LIGHT, chart_config
 
 
-def page_template(name: str) -> Template:
-    """Return a template; what it is given is escaped unless it is `Markup`."""
-    found = Environment(
-        loader=PackageLoader("enginescope.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return found.get_template(name)
+def page_template(name: str, *, package: str = "enginescope.render") -> Template:
+    """Return a template; what it is given is escaped unless it is `Markup`.
+
+    Parameters
+    ----------
+    package : str
+        With a folder ``templates``.
+    """
+    return _environment(package).get_template(name)
 
 
 def content_policy(script_sources: Sequence[str]) -> str:
@@ -39,6 +39,17 @@ def script_json(value: Any) -> Markup:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 - no character of it is markup any more
+
+
+@cache  # a template is compiled once: a server renders it again and again
+def _environment(package: str) -> Environment:
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def chart_themes() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.suggest import closest
 from enginescope.model.notice import Notice
 from enginescope.store.folder_shelf import FolderShelf
@@ -120,6 +120,34 @@ class Store:
 
         return read_run(self._folder(found))
 
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of just that id, damaged or not."""
+        return is_id(run_id) and self._shelf.has(run_id)
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all runs, damaged ones too."""
+        return self._shelf.names()
+
+    def load_id(self, run_id: str) -> Run:
+        """Return the run of just that id; neither a path nor any other name will do.
+
+        Raises
+        ------
+        StoreError
+            There is none, or a newer enginescope wrote it.
+        FormatError
+            It is damaged.
+        """
+        if not self.has(run_id):
+            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+        return self._shelf.read(run_id)
+
+    def folder_of_id(self, run_id: str) -> Path:
+        """Return a folder with all files of the run of just that id; see `folder_of`."""
+        if not self.has(run_id):
+            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+        return self._shelf.folder(run_id)
+
     def folder_of(self, name: str) -> Path:
         """Return a folder with all files of the run that `name` means, damaged or not; see `load`.
 
@@ -200,8 +228,17 @@ class Store:
 
         return pack(self.folder_of(name), destination)
 
-    def import_zip(self, file: Path) -> Run:
+    def import_zip(
+        self, file: Path, *, run_id: str | None = None, most_bytes: int | None = None
+    ) -> Run:
         """Store the run in a file that `export` wrote, and return it.
+
+        Parameters
+        ----------
+        run_id : str, optional
+            What its id must be.
+        most_bytes : int, optional
+            What its files may take when unpacked.
 
         Raises
         ------
@@ -214,9 +251,12 @@ class Store:
         from enginescope.store.zip_file import unpack
 
         with self._shelf.new_part() as part:
-            unpack(file, part)
+            unpack(file, part, most_bytes=most_bytes)
             run = read_run(part, source=str(file))
             check_id(run.id)
+            if run_id is not None and run.id != run_id:
+                why = f"it is {run.id!r}"
+                raise FormatError(str(file), where="id", why=why, expected=repr(run_id))
             self._shelf.place(run, part)
             return run
 

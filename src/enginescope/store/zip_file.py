@@ -42,8 +42,13 @@ def pack(folder: Path, destination: Path) -> Path:
     return destination
 
 
-def unpack(file: Path, folder: Path) -> None:
+def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
     """Write what `pack` packed into `folder`, without the top folder.
+
+    Parameters
+    ----------
+    most_bytes : int, optional
+        What all files together may take.
 
     Raises
     ------
@@ -55,6 +60,9 @@ def unpack(file: Path, folder: Path) -> None:
     with opened_zip(file, expected="a zip file of one run") as packed:
         members = _below_top(safe_members(packed, str(file)), file)
         needed = sum(one.info.file_size for one in members)
+        if most_bytes is not None and needed > most_bytes:
+            why = f"it would take {needed:,} bytes; at most {most_bytes:,} are accepted"
+            raise FormatError(str(file), why=why)
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise StoreError(f"cannot unpack {file}", why=f"{needed} bytes; {free} are free")

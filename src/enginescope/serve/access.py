@@ -1,0 +1,147 @@
+"""Who may ask for what: hosts, the token, and the headers of every answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+
+COOKIE = "enginescope"
+LOGIN = "/login"
+#: Below this a token could be guessed.
+LEAST_TOKEN_CHARACTERS = 16
+#: What the pages of the server themselves need; a report brings its own policy.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, no-cache",
+}
+
+
+class Access(Record, frozen=True, kw_only=True):
+    """Who may ask.
+
+    Attributes
+    ----------
+    token : str or None
+        ``None``: whoever reaches the address.
+    hosts : frozenset of str or None
+        What the address may be called; ``None``: anything. Without a token it must be known: a
+        name that was made to point here is how a page elsewhere would read ours.
+    """
+
+    token: str | None = None
+    hosts: frozenset[str] | None = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+    @property
+    def cookie(self) -> str | None:
+        """What a browser keeps in place of the token."""
+        if self.token is None:
+            return None
+        return hmac.new(self.token.encode(), b"enginescope cookie", hashlib.sha256).hexdigest()
+
+    def is_token(self, given: str) -> bool:
+        """Whether that is the token; takes as long whatever is wrong with it."""
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+    def is_allowed(self, headers: Headers) -> bool:
+        """Whether a request brings the token, or the cookie."""
+        if self.token is None:
+            return True
+        return self.has_bearer(headers) or self._has_cookie(headers)
+
+    def has_bearer(self, headers: Headers) -> bool:
+        """Whether a request brings the token itself."""
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and self.is_token(given.strip())
+
+    def knows_host(self, headers: Headers) -> bool:
+        """Whether the address is called by a name of its own."""
+        if self.hosts is None:
+            return True
+        name, colon, port = headers.get("host", "").rpartition(":")
+        host = name if colon and port.isdigit() else headers.get("host", "")
+        return host.lower() in self.hosts
+
+    def _has_cookie(self, headers: Headers) -> bool:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        given = found.value if found else ""
+        return hmac.compare_digest(given.encode(), (self.cookie or "-").encode())
+
+
+def check_token(token: str) -> str:
+    """Return a token that cannot be guessed.
+
+    Raises
+    ------
+    UsageError
+    """
+    stripped = token.strip()
+    if len(stripped) < LEAST_TOKEN_CHARACTERS or not stripped.isascii():
+        raise UsageError(
+            "the token",
+            why=f"it has {len(stripped)} characters, or some that no header can hold",
+            hint=f"at least {LEAST_TOKEN_CHARACTERS} letters and digits; "
+            "--token-file makes one where there is no file",
+        )
+    return stripped
+
+
+class Guard:
+    """Turns away who may not ask, and puts headers on every answer, that of a bug too."""
+
+    def __init__(self, app: ASGIApp, access: Access, open_paths: Iterable[str]) -> None:
+        self._app = app
+        self._access = access
+        self._open = tuple(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # there are no web sockets here
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Content-Security-Policy", PAGE_POLICY)
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self._app)(scope, receive, with_headers)
+
+    def _refusal(self, request: Request) -> Response | None:
+        if not self._access.knows_host(request.headers):
+            return PlainTextResponse("unknown host\n", status_code=421)
+        path = request.url.path
+        if path.startswith(self._open) or self._access.is_allowed(request.headers):
+            return None
+        if path.startswith("/api"):
+            return JSONResponse(
+                {"error": "a token is needed"},
+                status_code=401,
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return RedirectResponse(LOGIN, status_code=303)

@@ -1,0 +1,65 @@
+"""The application: addresses, who may ask, what is taken."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.record import Record
+from enginescope.serve import browsing, looking, signing_in, suites, uploads
+from enginescope.serve.access import LOGIN, Access, Guard
+from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.pages import failure, not_found, static_file
+from enginescope.store.archive import Store
+
+#: Of one run, as a zip file.
+MOST_BYTES = 256 << 20
+
+
+class Taking(Record, frozen=True, kw_only=True):
+    """Whether runs that are pushed are taken, and how large one may be."""
+
+    is_on: bool = False
+    most_bytes: int = MOST_BYTES
+
+
+def application(store: Store, access: Access | None = None, taking: Taking | None = None) -> Guard:
+    """Return the pages over a store.
+
+    Parameters
+    ----------
+    store : Store
+    access : Access, optional
+        By default whoever reaches a loopback address may look.
+    taking : Taking, optional
+        By default nothing can be changed.
+    """
+    access, taking = access or Access(), taking or Taking()
+    made = Starlette(
+        routes=[
+            Route("/", browsing.home),
+            Route("/runs", browsing.runs),
+            Route("/runs/{run_id}", looking.run),
+            Route("/runs/{run_id}/files", looking.files),
+            Route("/runs/{run_id}/files/{path:path}", looking.file),
+            Route("/runs/{run_id}/archive", looking.archive),
+            Route("/models", browsing.models),
+            Route("/history", looking.history),
+            Route("/compare", looking.compare),
+            Route("/suites", suites.suites),
+            Route("/suites/{name}", suites.suite),
+            Route(LOGIN, signing_in.login, methods=["GET", "POST"]),
+            Route("/logout", signing_in.logout, methods=["POST"]),
+            Route("/static/{name}", static_file),
+            Route("/api", uploads.about),
+            Route("/api/missing", uploads.missing, methods=["POST"]),
+            Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
+        ],
+        exception_handlers={EnginescopeError: failure, 404: not_found},
+    )
+    made.state.kept = KeptRuns(store)
+    made.state.access = access
+    made.state.accepts = taking.is_on
+    made.state.most_bytes = taking.most_bytes
+    return Guard(made, access, open_paths=(LOGIN, "/static/"))

@@ -1,0 +1,64 @@
+"""The runs of a store as strangers may ask for them: by whole ids, and files by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginescope.core.errors import StoreError
+from enginescope.model.run import Artifact, Run
+from enginescope.store.archive import Store
+from enginescope.store.location import DatabaseUrl
+from enginescope.store.run_folder import DOCUMENT
+from enginescope.store.run_name import is_id
+
+
+class KeptRuns:
+    """Reads runs of a store and never anything beside it.
+
+    A name that comes over the network is an id or nothing: neither a path, nor a tag, nor the
+    beginning of an id.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def run(self, run_id: str) -> Run:
+        """Return a run.
+
+        Raises
+        ------
+        StoreError
+            There is none of that id.
+        FormatError
+            It is damaged.
+        """
+        self._check(run_id)
+        return self.store.load_id(run_id)
+
+    def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
+        """Return a file that a run names, by the path in its record.
+
+        Raises
+        ------
+        StoreError
+            There is no such run, it names no such file, or the file lies elsewhere.
+        """
+        run = self.run(run_id)
+        folder = self.store.folder_of_id(run_id)
+        for one in run.artifacts:
+            if one.path == path:
+                file = (folder / path).resolve()
+                if file.is_file() and file.is_relative_to(folder.resolve()):
+                    return one, file
+        raise StoreError(f"run {run_id}", why="it has no such file")
+
+    def _check(self, run_id: str) -> None:
+        if not is_id(run_id) or not self.store.has(run_id):
+            raise StoreError("this run", why="there is none of that id")
+        if isinstance(self.store.place, DatabaseUrl):
+            return
+        top = self.store.runs_folder.resolve()
+        folder = self.store.runs_folder / run_id
+        for one in (folder, folder / DOCUMENT):  # a link that leads out is no run of the store
+            if not one.resolve().is_relative_to(top):
+                raise StoreError("this run", why="there is none of that id")

@@ -1,0 +1,58 @@
+"""Two stored runs as the sides of a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginescope.analysis.comparison import Comparison, compare
+from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide, compare_sides
+from enginescope.analysis.terms import Terms
+from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.model.noise_floor import NoiseFloor
+from enginescope.model.run import Run
+from enginescope.render.side_names import side_names
+from enginescope.store.noise_floors import read_floors
+
+
+def comparison_of(
+    a: Run, b: Run, folder: Path
+) -> tuple[MeasuredComparison | None, Comparison | None]:
+    """Return verdicts, where both were measured, and what explains them, where both have a plan.
+
+    Parameters
+    ----------
+    folder : Path
+        Of noise floors.
+
+    Raises
+    ------
+    UsageError
+        There can be neither.
+    """
+    runs = (a, b)
+    names = side_names([one.job for one in runs])
+    if len(set(names)) < len(names):
+        names = [f"{name} ({one.id[:6]})" for name, one in zip(names, runs, strict=True)]
+    measured = plans = None
+    if all(one.headline is not None for one in runs):
+        sides = [
+            MeasuredSide(label=label, name=name, runs=(one,))
+            for label, name, one in zip("AB", names, runs, strict=True)
+        ]
+        measured = compare_sides(sides, Terms(), _floors(folder))
+    if all(one.plan is not None for one in runs):
+        plans = compare(list(runs), names=names, plan_profile=0)
+    if measured is None and plans is None:
+        raise UsageError(
+            "these two runs cannot be compared",
+            why="neither were both measured, nor have both a plan",
+            hint="choose two that went well",
+        )
+    return measured, plans
+
+
+def _floors(folder: Path) -> tuple[NoiseFloor, ...]:
+    try:
+        return read_floors(folder)
+    except (FormatError, StoreError):  # verdicts are given without, and more carefully
+        return ()

@@ -1,0 +1,109 @@
+"""The pages of suites: which there are, and one as models by backends."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.record import Record
+from enginescope.model.suite import CellStatus
+from enginescope.render.suite_phrases import (
+    MatrixCell,
+    baseline_sentence,
+    cell_text,
+    counts_sentence,
+    matrix,
+    reason_text,
+    specs_of,
+    status_text,
+)
+from enginescope.serve.pages import page
+from enginescope.store.archive import Store
+from enginescope.store.suite_folder import SuiteFolder, suite_folders
+
+
+class SuiteLine(Record, frozen=True, kw_only=True):
+    """A suite in the list."""
+
+    name: str
+    created: str
+    counts: str
+
+
+class CellView(Record, frozen=True, kw_only=True):
+    """A cell of the matrix: what it says, how it looks, where it leads."""
+
+    text: str
+    looks: str
+    run: str | None
+    title: str
+
+
+def suites(request: Request) -> Response:
+    """Answer with the list of suites."""
+    store: Store = request.app.state.kept.store
+    lines, broken = [], []
+    for folder in suite_folders(store.path):
+        try:
+            result = folder.result()
+        except FormatError as error:
+            broken.append(f"{folder.path.name}: {error.why}")
+            continue
+        made = result.plan.created[:16].replace("T", " ")
+        lines.append(SuiteLine(name=folder.path.name, created=made, counts=counts_sentence(result)))
+    return page(request, "suites", here="suites", lines=lines, broken=broken)
+
+
+def suite(request: Request) -> Response:
+    """Answer with a suite's matrix."""
+    store: Store = request.app.state.kept.store
+    name: str = request.path_params["name"]
+    result = _folder(store, name).result()
+    specs = specs_of(result)
+    lines = [(line.name, [_view(cell) for cell in line.cells]) for line in matrix(result)]
+    bad = [
+        (row.cell.label, status_text(row.status), reason_text(row), row.run)
+        for row in result.rows
+        if row.status is not CellStatus.OK
+    ]
+    return page(
+        request,
+        "suite",
+        here="suites",
+        name=name,
+        specs=specs,
+        lines=lines,
+        bad=bad,
+        counts=counts_sentence(result),
+        baseline=baseline_sentence(result),
+    )
+
+
+def _folder(store: Store, name: str) -> SuiteFolder:
+    """Return a suite by its name in the list: no path is made of what comes over the network."""
+    for one in suite_folders(store.path):
+        if one.path.name == name:
+            return one
+    raise StoreError("this suite", why="there is none of that name")
+
+
+def _view(cell: MatrixCell) -> CellView:
+    run = cell.row.run if cell.row is not None else None
+    looks = "plain"
+    if cell.row is not None and cell.row.status is not CellStatus.OK:
+        looks = "unsupported" if cell.row.status is CellStatus.UNSUPPORTED else "bad"
+    elif cell.is_baseline:
+        looks = "base"
+    elif cell.speed_up is not None:
+        looks = _heat(cell.speed_up)
+    reason = cell.row.reason if cell.row is not None else None
+    return CellView(text=cell_text(cell), looks=looks, run=run, title=reason or "")
+
+
+def _heat(speed_up: float) -> str:
+    """Return a class of the style sheet: slower, alike, faster in four steps."""
+    for bound, name in ((0.9, "slower"), (1.1, "alike"), (1.5, "faster-1"), (3.0, "faster-2")):
+        if speed_up < bound:
+            return name
+    return "faster-3"

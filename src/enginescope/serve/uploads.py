@@ -1,0 +1,131 @@
+"""Runs that are pushed: which are missing, and one at a time as a zip file."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from enginescope._version import __version__
+from enginescope.core.errors import EnginescopeError, FormatError, StoreError
+from enginescope.core.record import Record
+from enginescope.serve.kept_runs import KeptRuns
+from enginescope.store.run_name import is_id
+
+#: What the zip file of a run may grow to, in multiples of what may be sent.
+MOST_GROWTH = 8
+#: Ids that can be asked for at once; the list of them is no larger than that.
+MOST_IDS = 100_000
+_MOST_LIST_BYTES = 16 << 20
+_ZIP = "application/zip"
+
+
+class Ids(Record, frozen=True, kw_only=True):
+    """Runs by their ids."""
+
+    ids: tuple[str, ...]
+
+
+class TooLarge(Exception):  # noqa: N818 - an answer, no error of ours
+    """More was sent than is taken."""
+
+
+def about(request: Request) -> Response:
+    """Answer with what this server is, and takes."""
+    return JSONResponse(
+        {
+            "enginescope": __version__,
+            "accepts_runs": request.app.state.accepts,
+            "most_bytes": request.app.state.most_bytes,
+        }
+    )
+
+
+async def missing(request: Request) -> Response:
+    """Answer with those of the named runs that are not here."""
+    refusal = _refusal(request)
+    if refusal is not None:
+        return refusal
+    body = bytearray()
+    try:
+        async for block in request.stream():
+            body += block
+            if len(body) > _MOST_LIST_BYTES:
+                return _error(413, "the list is too long")
+        asked = msgspec.json.decode(bytes(body), type=Ids).ids
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return _error(400, f"not a list of ids: {error}")
+    if len(asked) > MOST_IDS:
+        return _error(413, f"{len(asked):,} ids, more than {MOST_IDS:,}")
+    kept: KeptRuns = request.app.state.kept
+    here = set(await asyncio.to_thread(kept.store.ids))
+    return JSONResponse({"missing": [one for one in asked if one not in here]})
+
+
+async def put_run(request: Request) -> Response:
+    """Take up a run; one that is here already stays as it is."""
+    refusal = _refusal(request)
+    if refusal is not None:
+        return refusal
+    kept: KeptRuns = request.app.state.kept
+    run_id: str = request.path_params["run_id"]
+    if not is_id(run_id):
+        return _error(400, "not an id of a run")
+    if await asyncio.to_thread(kept.store.has, run_id):
+        return JSONResponse({"there": run_id})
+    if request.headers.get("content-type") != _ZIP:
+        return _error(415, f"a run is sent as {_ZIP}")
+    most_bytes: int = request.app.state.most_bytes
+    with tempfile.NamedTemporaryFile(prefix="enginescope-", suffix=".zip") as file:
+        try:
+            await _receive(request, file, most_bytes)
+        except TooLarge:
+            return _error(413, f"more than {most_bytes:,} bytes")
+        except ClientDisconnect:  # nobody is there to read an answer
+            return _error(400, "the connection was closed")
+        return await asyncio.to_thread(_take_up, kept, run_id, Path(file.name), most_bytes)
+
+
+async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > most_bytes:
+        raise TooLarge
+    count = 0
+    async for block in request.stream():
+        count += len(block)
+        if count > most_bytes:
+            raise TooLarge
+        file.write(block)
+    file.flush()
+
+
+def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Response:
+    try:
+        kept.store.import_zip(file, run_id=run_id, most_bytes=most_bytes * MOST_GROWTH)
+    except FormatError as error:
+        return _error(422, f"not a run: {error.why}")
+    except StoreError as error:
+        if kept.store.has(run_id):  # another client was first
+            return JSONResponse({"there": run_id})
+        return _error(409, error.why or str(error))
+    except EnginescopeError as error:
+        return _error(500, str(error))
+    return JSONResponse({"stored": run_id}, status_code=201)
+
+
+def _refusal(request: Request) -> Response | None:
+    """Turn away what no server that only shows takes; a cookie is no leave to write."""
+    if not request.app.state.accepts:
+        return _error(403, "this server takes no runs: it was started without --accept-push")
+    if not request.app.state.access.has_bearer(request.headers):
+        return _error(401, "a token is needed")
+    return None
+
+
+def _error(status: int, why: str) -> Response:
+    return JSONResponse({"error": why}, status_code=status)

@@ -1,0 +1,177 @@
+"""A store on another machine, behind ``enginescope serve --accept-push``."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+from enginescope.core.errors import StoreError, UsageError
+
+_TIMEOUT_S = 60.0
+#: Ids asked for in one request.
+_MOST_IDS = 10_000
+_ZIP = "application/zip"
+_TOO_LARGE, _UNAUTHORIZED = 413, 401
+
+
+class RemoteStore:
+    """Sends runs to a server.
+
+    Parameters
+    ----------
+    url : str
+        Of the server: ``https://host:port``, with a folder where it is behind a proxy.
+    token : str
+        Sent with every request, and never followed to another address.
+
+    Raises
+    ------
+    UsageError
+        It is no such URL.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        try:
+            self._parts = urlsplit(url)
+            port = self._parts.port
+        except ValueError as error:
+            raise UsageError(f"server {url}", why=str(error)) from None
+        if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
+            raise UsageError(f"server {url}", why="it is no http:// or https:// address")
+        if self._parts.username or self._parts.password:
+            raise UsageError(
+                "the server's address holds credentials", hint="leave them out; the token is enough"
+            )
+        self._port = port
+        self._token = token
+
+    def __str__(self) -> str:
+        """Return the address."""
+        return _bare(self._parts)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether what is sent can be read on the way."""
+        return self._parts.scheme == "http"
+
+    @property
+    def host(self) -> str:
+        """The host's name or address."""
+        return self._parts.hostname or ""
+
+    def check(self) -> None:
+        """Raise `StoreError` unless the server takes runs from who has this token."""
+        answer = self._ask("GET", "/api")
+        if not answer.get("accepts_runs"):
+            raise StoreError(
+                f"server {self}",
+                why="it takes no runs",
+                hint="start it with enginescope serve --accept-push",
+            )
+
+    def missing(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return those of `ids` that the server does not have.
+
+        Raises
+        ------
+        StoreError
+            It cannot be reached, or refuses.
+        """
+        found: list[str] = []
+        for start in range(0, len(ids), _MOST_IDS):
+            body = json.dumps({"ids": list(ids[start : start + _MOST_IDS])}).encode()
+            answer = self._ask("POST", "/api/missing", body)
+            wanted = answer.get("missing")
+            if not isinstance(wanted, list):
+                raise StoreError(f"server {self}", why="its answer is no list of runs")
+            found += [one for one in wanted if isinstance(one, str)]
+        asked = set(ids)
+        return tuple(one for one in found if one in asked)
+
+    def put(self, run_id: str, file: Path) -> bool:
+        """Send a run as the zip file that `Store.export` writes.
+
+        Returns
+        -------
+        bool
+            Whether the server took it; ``False``: it had it already.
+
+        Raises
+        ------
+        StoreError
+            It cannot be reached, or refuses.
+        """
+        with file.open("rb") as body:
+            answer = self._ask(
+                "PUT", f"/api/runs/{run_id}", body, kind=_ZIP, size=file.stat().st_size
+            )
+        return "stored" in answer
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | IO[bytes] | None = None,
+        *,
+        kind: str = "application/json",
+        size: int | None = None,
+    ) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        if size is not None:
+            headers["Content-Length"] = str(size)
+        with self._connection() as connection:
+            # it may answer before it has read all: what, is said below
+            with suppress(BrokenPipeError, ConnectionResetError):
+                address = f"{self._parts.path.rstrip('/')}{path}"
+                connection.request(method, address, body, headers)
+            response = connection.getresponse()
+            data = response.read()
+        answer = _decoded(data)
+        if response.status // 100 == 2:
+            return answer
+        why = answer.get("error") or f"it answers {response.status} {response.reason}"
+        hint = None
+        if response.status == _UNAUTHORIZED:
+            hint = "--token-file FILE with the server's token, or set ENGINESCOPE_TOKEN"
+        elif response.status == _TOO_LARGE:
+            hint = "start the server with a larger --max-upload"
+        raise StoreError(f"server {self}", why=str(why), hint=hint)
+
+    @contextmanager
+    def _connection(self) -> Iterator[http.client.HTTPConnection]:
+        connection: http.client.HTTPConnection
+        if self.is_plain:
+            connection = http.client.HTTPConnection(self.host, self._port, timeout=_TIMEOUT_S)
+        else:
+            connection = http.client.HTTPSConnection(
+                self.host, self._port, timeout=_TIMEOUT_S, context=ssl.create_default_context()
+            )
+        try:
+            yield connection
+        except (OSError, http.client.HTTPException) as error:
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise StoreError(
+                f"server {self}", why=why, hint="is it running there: enginescope serve"
+            ) from error
+        finally:
+            connection.close()
+
+
+def _decoded(data: bytes) -> dict[str, Any]:
+    try:
+        answer = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _bare(parts: SplitResult) -> str:
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

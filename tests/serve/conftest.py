@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from enginescope.model.run import Artifact, Outcome, OutcomeKind
+from enginescope.serve.access import Access
+from enginescope.serve.app import Taking, application
+from enginescope.store.archive import Store
+from tests.conftest import missing
+from tests.store.stored_runs import a_run
+
+#: Long enough, and looked for in every answer.
+TOKEN = "a-token-that-nobody-guesses"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Four runs of two models: one with a file, one that failed."""
+    made = Store(tmp_path / "store")
+    (tmp_path / "build.log").write_text("what the build said")
+    log = Artifact(path=str(tmp_path / "build.log"), kind="log")
+    made.save(a_run("resnet.onnx", id="aaa111", at=1, artifacts=(log,)), tags=["main"])
+    made.save(a_run("resnet.onnx", id="aaa222", at=2))
+    made.save(a_run("<b>bert</b>.onnx", id="bbb111", at=3))
+    failed = Outcome(kind=OutcomeKind.CRASHED, message="it crashed")
+    made.save(a_run("<b>bert</b>.onnx", id="bbb222", at=4, samples=(), outcome=failed))
+    return made
+
+
+@pytest.fixture
+def client(store: Store) -> Iterator:
+    with client_of(store) as made:
+        yield made
+
+
+@contextmanager
+def client_of(store: Store, access: Access | None = None, taking: Taking | None = None) -> Iterator:
+    """A browser of a real server, that follows no answer elsewhere by itself."""
+    import httpx
+
+    with served(store, access, taking) as address, httpx.Client(base_url=address) as made:
+        yield made
+
+
+@contextmanager
+def served(store: Store, access: Access | None = None, taking: Taking | None = None) -> Iterator:
+    """A real server on loopback; yields its address."""
+    import socket
+
+    try:
+        import uvicorn
+    except ImportError:
+        missing("uvicorn is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(
+            application(store, access, taking), log_level="error", ws="none", lifespan="off"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        wait_for(lambda: server.started)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join(timeout=10)
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float = 20.0) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)

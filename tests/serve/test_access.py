@@ -1,0 +1,164 @@
+"""Who may ask: hosts, the token, the cookie; headers of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import httpx
+import pytest
+
+from enginescope.core.errors import UsageError
+from enginescope.serve import access as module
+from enginescope.serve.access import COOKIE, Access, check_token
+from enginescope.serve.app import Taking, application
+from tests.serve.conftest import TOKEN, client_of
+
+ADDRESSES = (
+    *("/", "/runs", "/runs/aaa111", "/runs/aaa111/files", "/runs/aaa111/archive", "/models"),
+    *("/suites", "/suites/x", "/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222"),
+    "/runs/aaa111/files/artifacts/build.log",
+    "/none",
+)
+
+
+@pytest.fixture
+def locked(store):
+    with client_of(store, Access(token=TOKEN)) as client:
+        yield client
+
+
+def test_without_the_token_there_is_nothing(locked) -> None:
+    for address in ADDRESSES:
+        answer = locked.get(address)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login"), address
+        assert answer.text == ""
+    for address in ("/api", "/api/none"):
+        answer = locked.get(address)
+        assert (answer.status_code, answer.json()) == (401, {"error": "a token is needed"})
+
+
+WRONG = (
+    *("", "Bearer", "Bearer x", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"),
+    *(TOKEN, "Bearer \u00e9", f"Bearer  {TOKEN.upper()}"),
+)
+
+
+def test_a_wrong_header(locked) -> None:
+    for header in WRONG:
+        answer = locked.get("/runs", headers={"Authorization": header.encode("latin-1")})
+        assert answer.status_code == 303, header
+
+
+def test_the_token_as_a_header(locked) -> None:
+    answer = locked.get("/runs", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    assert locked.get("/runs").status_code == 303  # it is for one request
+
+
+def test_signing_in_and_out(locked, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.serve.signing_in._PAUSE_S", 0)
+    assert "Token of this server" in locked.get("/login").text
+    for wrong in ("", "x", TOKEN + "x"):
+        answer = locked.post("/login", data={"token": wrong})
+        assert answer.status_code == 401
+        assert "not the token" in answer.text
+        assert "set-cookie" not in answer.headers
+    answer = locked.post("/login", data={"token": TOKEN})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert TOKEN not in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    page = locked.get("/runs")
+    assert page.status_code == 200
+    assert TOKEN not in page.text
+    assert locked.post("/logout").status_code == 303
+    assert locked.get("/runs").status_code == 303
+
+
+def test_a_cookie_over_https_stays_there(store) -> None:
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(application(store, Access(token=TOKEN)))
+        async with httpx.AsyncClient(transport=transport, base_url="https://localhost") as client:
+            return await client.post("/login", data={"token": TOKEN})
+
+    assert "Secure" in asyncio.run(ask()).headers["set-cookie"]
+
+
+def test_a_wrong_cookie(locked) -> None:
+    for value in ("", "x", TOKEN, '"', "a" * 64, "; ;=", "\u00e9"):
+        header = f"{COOKIE}={value}".encode("latin-1")
+        assert locked.get("/runs", headers={"Cookie": header}).status_code == 303
+
+
+def test_a_form_that_is_too_long(locked) -> None:
+    assert locked.post("/login", data={"token": "x" * 10_000}).status_code == 413
+
+
+def test_a_cookie_is_no_leave_to_write(store) -> None:
+    with client_of(store, Access(token=TOKEN), Taking(is_on=True)) as client:
+        client.post("/login", data={"token": TOKEN})
+        assert client.get("/runs").status_code == 200
+        assert client.post("/api/missing", content=b'{"ids": []}').status_code == 401
+        assert client.put("/api/runs/new", content=b"x").status_code == 401
+
+
+def test_without_a_token_there_is_no_sign_in(client) -> None:
+    assert client.get("/login").headers["location"] == "/"
+    assert "Sign out" not in client.get("/").text
+
+
+def test_hosts_of_ours(client) -> None:
+    for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642", "LOCALHOST"):
+        assert client.get("/runs", headers={"Host": host}).status_code == 200
+
+
+def test_a_name_that_was_made_to_point_here(client) -> None:
+    for host in ("evil.example", "localhost.evil.example:80", "", "127.0.0.1.x", "[::2]"):
+        answer = client.get("/runs", headers={"Host": host})
+        assert answer.status_code == 421
+        assert "resnet" not in answer.text
+
+
+def test_headers_of_every_answer(client, locked) -> None:
+    for one, address in (
+        *((client, address) for address in (*ADDRESSES, "/static/page.css", "/static/none")),
+        *((locked, address) for address in ("/", "/login", "/api")),
+        (client, "/api/none"),
+    ):
+        headers = one.get(address).headers
+        assert headers["x-content-type-options"] == "nosniff", address
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "http:" not in policy
+        assert "https:" not in policy
+        assert "*" not in policy
+        assert "'unsafe-eval'" not in policy
+
+
+def test_the_pages_of_the_server_run_no_script_of_their_own(client) -> None:
+    for address in ("/", "/runs", "/models"):
+        answer = client.get(address)
+        assert "script-src 'self';" in answer.headers["content-security-policy"]
+        assert "'unsafe-inline'" not in answer.headers["content-security-policy"]
+        assert "<style" not in answer.text
+        assert " style=" not in answer.text
+        assert " onclick=" not in answer.text
+        assert "<script>" not in answer.text
+
+
+def test_tokens_that_can_be_guessed() -> None:
+    for token in ("", "short", "   padded to length   "[:15], "é" * 40):
+        with pytest.raises(UsageError, match="the token"):
+            check_token(token)
+    assert check_token(f" {TOKEN}\n") == TOKEN
+
+
+def test_tokens_are_compared_in_constant_time() -> None:
+    source = inspect.getsource(module)
+    assert source.count("hmac.compare_digest") == 2
+    assert "== self.token" not in source

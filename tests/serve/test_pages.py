@@ -1,0 +1,230 @@
+"""What the pages show, and where they lead."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from html.parser import HTMLParser
+from io import BytesIO
+
+from enginescope.model.run import Artifact
+from enginescope.store.archive import Store
+from enginescope.store.location import DatabaseUrl
+from tests.serve.conftest import client_of
+from tests.store.stored_runs import DAMAGE, a_run
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        for name, value in attrs:
+            if name in ("href", "src", "action", "hx-get"):
+                self.found.append(value or "")
+
+
+def links(text: str) -> list[str]:
+    parser = Links()
+    parser.feed(text)
+    return parser.found
+
+
+def test_the_first_page(client) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert "4 runs of 2 models" in answer.text
+    assert "/runs/bbb222" in answer.text
+    assert "No suites in this folder" in answer.text
+
+
+def test_an_empty_store(tmp_path) -> None:
+    with client_of(Store(tmp_path / "none")) as client:
+        assert "No runs yet" in client.get("/").text
+        assert "No such runs" in client.get("/runs").text
+        assert "No such models" in client.get("/models").text
+        assert "No suites in this folder" in client.get("/suites").text
+    assert not (tmp_path / "none").exists()
+
+
+def test_every_link_leads_somewhere(client) -> None:
+    seen, to_see = set(), ["/"]
+    while to_see:
+        address = to_see.pop()
+        if address in seen or address.startswith(("#", "data:")):
+            continue
+        seen.add(address)
+        assert address.startswith("/"), address
+        answer = client.get(address)
+        # a form is sent with what was chosen; a run that failed is compared with none
+        is_fine = address == "/compare" or ("/compare" in address and "bbb222" in address)
+        assert answer.status_code == 200 or is_fine, address
+        if "html" in answer.headers["content-type"]:
+            to_see += [one for one in links(answer.text) if one != "/logout"]
+    assert {"/runs/aaa111", "/runs/aaa111/files/artifacts/build.log", "/models"} <= seen
+
+
+def test_names_are_text_everywhere(client) -> None:
+    for address in ("/", "/runs", "/models", "/runs/bbb111", "/runs?model=<b>x", "/runs?with=<b>x"):
+        text = client.get(address).text
+        body = re.sub(r"(?s)<script.*?</script>", "", text)
+        assert "<b>" not in body, address
+    assert "&lt;b&gt;bert&lt;/b&gt;.onnx" in client.get("/runs").text
+
+
+ASKED = (
+    ("", ["bbb222", "bbb111", "aaa222", "aaa111"]),
+    ("model=RESNET", ["aaa222", "aaa111"]),
+    ("tag=main", ["aaa111"]),
+    ("outcome=crashed", ["bbb222"]),
+    ("on=trt", []),
+    ("model=+resnet+&on=ort", ["aaa222", "aaa111"]),
+)
+
+
+def test_runs_that_are_asked_for(client) -> None:
+    for query, expected in ASKED:
+        text = client.get(f"/runs?{query}").text
+        found = re.findall(r'href="/runs/(\w+)"', text)
+        assert found == expected
+
+
+def test_what_cannot_be_asked(client) -> None:
+    for query in ("page=0", "page=-1", "page=x", "page=²", "page=" + "9" * 400, "outcome=odd"):
+        answer = client.get(f"/runs?{query}")
+        assert answer.status_code == 400
+        assert "Not shown" in answer.text
+
+
+def test_pages_of_many_runs(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.serve.browsing.PAGE_ROWS", 3)
+    store = Store(tmp_path / "store")
+    for number in range(7):
+        store.save(a_run(f"m{number}.onnx", id=f"run{number}", at=number), tags=["t"])
+    with client_of(store) as client:
+        address, seen, models = "/runs?tag=t", [], []
+        while address:
+            text = client.get(address).text
+            seen += re.findall(r'href="/runs/(\w+)"', text)
+            address = next(iter(re.findall(r'href="([^"]+)" rel="next"', text)), "")
+            address = address.replace("&amp;", "&")
+        assert seen == [f"run{number}" for number in range(6, -1, -1)]
+        assert "runs 7 … 7" in text
+        for number in (1, 2, 3):
+            models += re.findall(r">(m\d.onnx)</a>", client.get(f"/models?page={number}").text)
+        assert models == [f"m{number}.onnx" for number in range(7)]
+        assert "7 models" in text or "7 models" in client.get("/models").text
+
+
+def test_models_by_backends(client) -> None:
+    text = client.get("/models").text
+    assert "1.500 ms" in text
+    assert "2 runs" in text
+    assert re.search(r'2 runs, <span class="bad">1 failed', text)
+    assert "bert" not in client.get("/models?model=resnet").text
+
+
+def test_the_report_of_a_run(client) -> None:
+    answer = client.get("/runs/aaa111")
+    assert answer.status_code == 200
+    assert "Distribution of latency" in answer.text
+    assert answer.text.index('class="store-bar"') < answer.text.index('class="top"')
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "'sha256-" in policy
+    assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+    assert policy.endswith("frame-ancestors 'none'")
+
+
+def test_files(client) -> None:
+    text = client.get("/runs/aaa111/files").text
+    assert "artifacts/build.log" in text
+    answer = client.get("/runs/aaa111/files/artifacts/build.log")
+    assert answer.text == "what the build said"
+    assert answer.headers["content-disposition"] == 'attachment; filename="build.log"'
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert "No other files" in client.get("/runs/aaa222/files").text
+
+
+def test_a_whole_run(client, store, tmp_path) -> None:
+    answer = client.get("/runs/aaa111/archive")
+    assert "aaa111/run.json" in zipfile.ZipFile(BytesIO(answer.content)).namelist()
+    (tmp_path / "one.zip").write_bytes(answer.content)
+    assert Store(tmp_path / "other").import_zip(tmp_path / "one.zip").tags == ("main",)
+
+
+def test_a_history(client) -> None:
+    assert "History of resnet.onnx" in client.get("/history?model=resnet.onnx").text
+    for query in ("model=none", "", "model=resnet", "model=resnet.onnx&metric=odd"):
+        answer = client.get(f"/history?{query}")
+        assert answer.status_code == 400, query
+
+
+def test_two_runs_compared(client) -> None:
+    answer = client.get("/compare?run=aaa111&run=aaa222")
+    assert answer.status_code == 200
+    assert "aaa111" in answer.text
+    assert client.get("/compare?run=aaa222&run=bbb111").status_code == 200
+    for query in ("run=aaa111", "run=aaa111&run=aaa111", "", "run=a&run=b&run=c"):
+        assert client.get(f"/compare?{query}").status_code == 400
+    answer = client.get("/compare?run=aaa111&run=bbb222")
+    assert answer.status_code == 400
+    assert "cannot be compared" in answer.text
+    assert client.get("/compare?run=aaa111&run=none").status_code == 404
+
+
+def test_a_damaged_run_is_named(client, store) -> None:
+    DAMAGE["half"](store.runs_folder / "aaa222")
+    (store.path / "index.sqlite").unlink()
+    answer = client.get("/runs/aaa222")
+    assert answer.status_code == 500
+    assert "Not shown" in answer.text
+    assert "W-BROKEN-RUN" in client.get("/runs").text
+
+
+def test_a_bug_has_the_headers_too(client, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.serve.kept_runs.KeptRuns.run", lambda *_: 1 / 0)
+    answer = client.get("/runs/aaa111")
+    assert answer.status_code == 500
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "ZeroDivision" not in answer.text
+
+
+def test_what_there_is_not(client) -> None:
+    for address in ("/none", "/runs/none", "/suites/none", "/static/none", "/static/serve.css"):
+        answer = client.get(address)
+        assert answer.status_code == 404, address
+        assert "Not shown" in answer.text
+
+
+def test_nothing_can_be_changed(client) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        for address in ("/", "/runs", "/runs/aaa111", "/runs/aaa111/files", "/models"):
+            assert client.request(method, address).status_code == 405
+
+
+def test_nothing_is_loaded_from_elsewhere(client) -> None:
+    for address in ("/", "/runs", "/models", "/suites", "/runs/aaa111/files"):
+        for one in links(client.get(address).text):
+            assert one.startswith(("/", "#", "data:,")), one
+            assert not one.startswith("//")
+    for name in ("page.css", "htmx.min.js", "serve.js", "LICENSES.txt"):
+        assert client.get(f"/static/{name}").status_code == 200
+
+
+def test_a_store_in_a_database(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    store = Store(DatabaseUrl(f"sqlite:///{tmp_path / 'team.db'}"))
+    (tmp_path / "build.log").write_text("what the build said")
+    log = Artifact(path=str(tmp_path / "build.log"), kind="log")
+    store.save(a_run("resnet.onnx", id="aaa111", at=1, artifacts=(log,)))
+    store.save(a_run("resnet.onnx", id="aaa222", at=2))
+    with client_of(store) as client:
+        assert "2 runs of 1 model" in client.get("/").text
+        assert "Distribution of latency" in client.get("/runs/aaa111").text
+        answer = client.get("/runs/aaa111/files/artifacts/build.log")
+        assert answer.text == "what the build said"
+        assert client.get("/compare?run=aaa111&run=aaa222").status_code == 200
+        assert "History of resnet" in client.get("/history?model=resnet.onnx").text
+        assert client.get("/runs/none").status_code == 404

@@ -1,0 +1,312 @@
+"""Runs that are pushed: taken once, checked before they are kept, resumed by what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import zipfile
+
+import httpx
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.core.errors import StoreError, UsageError
+from enginescope.serve.access import Access
+from enginescope.serve.app import Taking
+from enginescope.store.archive import Store
+from enginescope.store.remote import RemoteStore
+from tests.serve.conftest import TOKEN, served
+from tests.store.stored_runs import DAMAGE, a_run, edit, plain
+
+ACCESS = Access(token=TOKEN)
+
+
+@pytest.fixture
+def team(tmp_path) -> Store:
+    return Store(tmp_path / "team")
+
+
+@pytest.fixture
+def server(team):
+    with served(team, ACCESS, Taking(is_on=True, most_bytes=200_000)) as address:
+        yield address
+
+
+@pytest.fixture
+def environment(monkeypatch) -> None:
+    monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN)
+
+
+def push(address: str, store: Store, *more: str) -> int:
+    return main(["push", address, "--store", str(store.path), *more])
+
+
+@pytest.mark.usefixtures("environment")
+def test_every_run_arrives_whole(server, store, team, capsys) -> None:
+    assert push(server, store) == 0
+    assert "4 sent" in capsys.readouterr().out
+    assert {row.id for row in team.rows()} == {"aaa111", "aaa222", "bbb111", "bbb222"}
+    for row in team.rows():
+        assert plain(team.load(row.id)) == plain(store.load(row.id))
+    assert team.artifact_paths("aaa111")[0].read_text() == "what the build said"
+    assert push(server, store, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"sent": [], "left_out": [], "there": 4}
+
+
+@pytest.mark.usefixtures("environment")
+def test_what_is_chosen(server, store, team, capsys) -> None:
+    assert push(server, store, "--model", "resnet", "--on", "ort") == 0
+    assert {row.id for row in team.rows()} == {"aaa111", "aaa222"}
+    assert push(server, store, "bbb1", "latest") == 0
+    assert len(team.rows()) == 4
+    assert push(server, store, "--tag", "none") == 2
+    assert push(server, store, "bbb1", "--tag", "main") == 2
+    assert "give either" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_push_that_was_cut_off_goes_on(server, store, team, monkeypatch, capsys) -> None:
+    put = RemoteStore.put
+    sent = []
+
+    def cut_off(self, run_id, file):
+        if len(sent) == 2:
+            raise StoreError("server x", why="Connection reset by peer")
+        sent.append(run_id)
+        return put(self, run_id, file)
+
+    monkeypatch.setattr(RemoteStore, "put", cut_off)
+    assert push(server, store) == 2
+    assert len(team.rows()) == 2
+    monkeypatch.setattr(RemoteStore, "put", put)
+    assert push(server, store, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["there"] == 2
+    assert set(answer["sent"]) | set(sent) == {row.id for row in store.rows()}
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_run_that_cannot_be_sent_holds_up_no_other(server, store, team, capsys) -> None:
+    store.rows()
+    DAMAGE["half an array"](store.runs_folder / "aaa222")
+    (store.runs_folder / "bbb111" / "artifacts").mkdir()
+    (store.runs_folder / "bbb111" / "artifacts" / "x.bin").write_bytes(os.urandom(300_000))
+    assert push(server, store) == 3
+    shown = capsys.readouterr()
+    assert "2 sent" in shown.out
+    assert "not sent: aaa222" in shown.err
+    assert "not sent: bbb111: more than 200,000 bytes" in shown.err
+    assert {row.id for row in team.rows()} == {"aaa111", "bbb222"}
+
+
+@pytest.mark.parametrize("place", ["no token", "wrong token"])
+def test_without_the_token(server, store, team, monkeypatch, capsys, place) -> None:
+    monkeypatch.delenv("ENGINESCOPE_TOKEN", raising=False)
+    if place == "wrong token":
+        monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN + "x")
+    assert push(server, store) == 2
+    shown = capsys.readouterr().err
+    assert "token" in shown
+    assert TOKEN not in shown
+    assert team.rows() == ()
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_server_that_only_shows(store, team, capsys) -> None:
+    with served(team, ACCESS) as address:
+        assert push(address, store) == 2
+        assert "--accept-push" in capsys.readouterr().err
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        for method, path in (("PUT", "/api/runs/new"), ("POST", "/api/missing")):
+            answer = httpx.request(method, address + path, headers=headers, content=b"{}")
+            assert answer.status_code == 403
+    assert not team.path.exists()
+
+
+@pytest.mark.usefixtures("environment")
+def test_no_server_there(store, capsys) -> None:
+    assert push("http://127.0.0.1:9", store) == 2
+    assert "is it running there" in capsys.readouterr().err
+    for url in (
+        "ftp://x",
+        "127.0.0.1:80",
+        "http://u:secret@127.0.0.1",
+        "http://[::1",
+        "http://x:y",
+    ):
+        assert push(url, store) == 2
+        assert "secret" not in capsys.readouterr().err.replace(url, "")
+
+
+class Sent:
+    """Raw requests to the server."""
+
+    def __init__(self, address: str) -> None:
+        self._client = httpx.Client(
+            base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30
+        )
+
+    def put(self, run_id: str, data: object, kind: str = "application/zip") -> tuple[int, dict]:
+        answer = self._client.put(
+            f"/api/runs/{run_id}", content=data, headers={"Content-Type": kind}
+        )
+        return answer.status_code, answer.json() if answer.content else {}
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@pytest.fixture
+def sent(server):
+    made = Sent(server)
+    yield made
+    made.close()
+
+
+def zipped(tmp_path, run_id: str, **changes: object) -> bytes:
+    place = Store(tmp_path / "made")
+    folder = place.save(a_run(id=run_id))
+    if changes:
+        edit(folder, **changes)
+    data = place.export(run_id, tmp_path / f"{run_id}.zip").read_bytes()
+    (tmp_path / f"{run_id}.zip").unlink()
+    shutil.rmtree(place.path)
+    return data
+
+
+def test_it_is_taken_once(sent, team, tmp_path) -> None:
+    data = zipped(tmp_path, "one")
+    assert sent.put("one", data) == (201, {"stored": "one"})
+    team.tag("one", "kept")
+    assert sent.put("one", data) == (200, {"there": "one"})
+    assert sent.put("one", b"not even a zip") == (200, {"there": "one"})
+    assert team.load("one").tags == ("kept",)
+
+
+def test_many_send_the_same_at_once(server, team, tmp_path) -> None:
+    data, found = zipped(tmp_path, "one"), []
+
+    def send() -> None:
+        one = Sent(server)
+        found.append(one.put("one", data))
+        one.close()
+
+    senders = [threading.Thread(target=send) for _ in range(6)]
+    for one in senders:
+        one.start()
+    for one in senders:
+        one.join()
+    assert sorted(code for code, _ in found) == [200] * 5 + [201]
+    assert [row.id for row in team.rows()] == ["one"]
+
+
+def evil(tmp_path, name: str, data: bytes = b"x") -> bytes:
+    file = tmp_path / "evil.zip"
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("one/run.json", "{}")
+        made.writestr(name, data)
+    return file.read_bytes()
+
+
+def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
+    empty = tmp_path / "empty.zip"
+    zipfile.ZipFile(empty, "w").close()
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("one/run.json", "{}")
+        made.writestr("one/zeros", bytes(2_000_000))
+    good = zipped(tmp_path, "other")
+    for data, status, why in (
+        (b"", 422, "not a run"),
+        (b"PK\x03\x04 half a zip", 422, "not a run"),
+        (empty.read_bytes(), 422, "not a run"),
+        (evil(tmp_path, "one/../../evil.txt"), 422, "lead out"),
+        (evil(tmp_path, "/tmp/evil.txt"), 422, "lead out"),
+        (evil(tmp_path, "C:/evil.txt"), 422, "lead out"),
+        (evil(tmp_path, "two/x"), 422, "not one folder"),
+        (evil(tmp_path, "one/x"), 422, "schema_version"),
+        (bomb.read_bytes(), 422, "at most 1,600,000 are accepted"),
+        (good, 422, "it is 'other'"),
+        (good[:-40], 422, "not a run"),
+        (bytes(300_000), 413, "more than 200,000 bytes"),
+        (iter([bytes(100_000)] * 3), 413, "more than 200,000 bytes"),
+    ):
+        found, answer = sent.put("one", data)
+        assert (found, why in answer["error"]) == (status, True), answer
+        assert str(tmp_path) not in answer["error"]
+    assert team.rows() == ()
+    assert list(team.runs_folder.iterdir()) == []
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_a_run_of_a_newer_enginescope(sent, tmp_path) -> None:
+    status, answer = sent.put("one", zipped(tmp_path, "one", schema_version=99))
+    assert status == 409
+    assert "schema 99" in answer["error"]
+
+
+def test_only_ids_and_only_zip_files(sent, team, tmp_path) -> None:
+    data = zipped(tmp_path, "one")
+    for run_id in ("..%2f..%2fx", "-x", ".part-1", "a b", "x" * 65, "%00"):
+        assert sent.put(run_id, data)[0] in (400, 404), run_id
+    for kind in ("text/plain", "multipart/form-data", "application/zip; x=1"):
+        assert sent.put("one", data, kind)[0] == 415
+    assert team.rows() == ()
+
+
+def test_lists_that_are_none(server, team) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    for body, status in (
+        (b"", 400),
+        (b"[]", 400),
+        (b'{"ids": "x"}', 400),
+        (b'{"ids": [1]}', 400),
+        (b"\xff", 400),
+        (json.dumps({"ids": ["x"] * 100_001}).encode(), 413),
+        (bytes(17 << 20), 413),
+    ):
+        answer = httpx.post(f"{server}/api/missing", content=body, headers=headers)
+        assert answer.status_code == status
+    asked = {"ids": ["a", "../x", "latest"]}
+    answer = httpx.post(f"{server}/api/missing", json=asked, headers=headers)
+    assert answer.json() == {"missing": ["a", "../x", "latest"]}
+
+
+def test_an_answer_that_is_not_trusted(store) -> None:
+    class Liar(RemoteStore):
+        def _ask(self, *_, **__):
+            return {"missing": ["aaa111", "../../etc", 5]}
+
+    assert Liar("http://127.0.0.1:1", TOKEN).missing(["aaa111", "bbb"]) == ("aaa111",)
+    with pytest.raises(UsageError, match="credentials"):
+        RemoteStore("http://u:p@h", TOKEN)
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> None:
+    """An answer with another address is no success, and is not followed."""
+    import http.server
+
+    asked = []
+
+    class Redirecting(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(307)
+            self.send_header("Location", "http://127.0.0.1:1/api")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Redirecting) as one:
+        thread = threading.Thread(target=one.serve_forever, daemon=True)
+        thread.start()
+        assert push(f"http://127.0.0.1:{one.server_port}/team", store) == 2
+        one.shutdown()
+        thread.join()
+    assert asked == ["/team/api"]
+    assert "it answers 307" in capsys.readouterr().err
