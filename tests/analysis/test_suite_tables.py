@@ -80,7 +80,7 @@ def test_a_row_for_each_cell_and_metric() -> None:
     found = list(zip(columns["cell"], columns["metric"], columns["value"], strict=True))
     assert ("net-ort-trt-None", "latency", 5.0) in found
     assert ("net-ort-trt-None", "nodes:TensorrtExecutionProvider", 75) in found
-    assert ("net-ort-trt-None", "layer_time:TensorrtExecutionProvider", 2.0) in found
+    assert ("net-ort-trt-None", "kernel_time:TensorrtExecutionProvider", 2.0) in found
     assert ("net-ort-trt-None", "speed_up", 4.0) in found
     assert len(found) == len({one[:2] for one in found})
     at = columns["cell"].index("bert-ort-cpu-None")  # without a figure, one row
@@ -170,6 +170,11 @@ def test_success_has_a_row_for_each_that_was_measured() -> None:
 def test_sessions_are_in_seconds() -> None:
     net, bert = lines("session")
     assert net["ORT-TRTFp32 \nsession creation time (s)"] == 4.5
+    made = timed(cell("net", "ort-trt"), 5.0, figures={"load": 700.0, "cold_load": 9_000.0})
+    (both,) = [one for one in perf_tables(result([made])) if one.name == "session"]
+    cold = dict(zip(both.headers, both.rows[0], strict=True))
+    assert cold["ORT-TRTFp32 \nsession creation time (s)"] == 9.0
+    assert cold["ORT-TRTFp32 \nsecond session creation time (s)"] == 0.7
     assert net["ORT-TRTFp32 \nsecond session creation time (s)"] is None
     assert bert["ORT-CPUFp32 \nsession creation time (s)"] is None
 

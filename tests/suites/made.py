@@ -11,9 +11,9 @@ from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.suite import (
     Cell,
     CellFigure,
+    CellProvider,
     CellRow,
     CellStatus,
-    ProviderWork,
     Suite,
     SuitePlan,
     SuiteResult,
@@ -57,7 +57,7 @@ def row(
             for name, value in (figures or {}).items()
         ),
         providers=tuple(
-            ProviderWork(provider=name, nodes=nodes, time_ms=ms) for name, nodes, ms in providers
+            CellProvider(provider=name, nodes=nodes, time_ms=ms) for name, nodes, ms in providers
         ),
         **known,
     )

@@ -232,9 +232,9 @@ def _shares(trt: CellRow | None, cuda: CellRow | None) -> tuple[Any, ...]:
 
 
 def _nodes(row: CellRow | None, provider: str | None = None) -> int | None:
-    if row is None or not row.providers:
+    if row is None or not any(one.nodes for one in row.providers):
         return None
-    return sum(one.nodes for one in row.providers if provider in (None, one.provider))
+    return sum(one.nodes or 0 for one in row.providers if provider in (None, one.provider))
 
 
 def _time_us(row: CellRow | None, provider: str | None = None) -> float | None:
@@ -264,7 +264,7 @@ def _status(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> P
 
 
 def _session(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> PerfTable:
-    """Return the creation times: cold, and a second one with caches where that was timed."""
+    """Return the creation times: cold, and with caches where a cold one was timed too."""
     headers = [f"{one} \nsession creation time (s)" for one in providers]
     headers += [f"{one} \nsecond session creation time (s)" for one in providers]
     return PerfTable(
@@ -273,17 +273,23 @@ def _session(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> 
         rows=tuple(
             (
                 name,
-                *(_seconds(own.get(one), "load") for one in providers),
-                *(_seconds(own.get(one), "load_warm") for one in providers),
+                *(_seconds(own.get(one), "cold_load", "load") for one in providers),
+                *(_second_session(own.get(one)) for one in providers),
             )
             for name, own in cases.items()
         ),
     )
 
 
-def _seconds(row: CellRow | None, metric: str) -> float | None:
-    value = row.figure(metric) if row else None
+def _seconds(row: CellRow | None, *metrics: str) -> float | None:
+    """Return the first of the figures that there is, in seconds."""
+    known = (row.figure(one) for one in metrics) if row else ()
+    value = next((one for one in known if one is not None), None)
     return value / 1e3 if value is not None else None
+
+
+def _second_session(row: CellRow | None) -> float | None:
+    return _seconds(row, "load") if row and row.figure("cold_load") is not None else None
 
 
 def _system_info(rows: Sequence[CellRow]) -> PerfTable:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 
 from enginescope.analysis.gate_metrics import GATED_FIGURES
+from enginescope.analysis.provider_work import provider_work
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.validation import ValidatedSide
 from enginescope.core.record import Record
 from enginescope.model.run import OutcomeKind, Run
-from enginescope.model.suite import Cell, CellFigure, CellRow, CellStatus, ProviderWork
+from enginescope.model.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 
 
 class CellChecked(Record, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ def cell_row(
         ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         attempts=time.attempts,
         figures=(*(checked.figures if checked else ()), *(run_figures(run) if run else ())),
-        providers=provider_work(run) if run else (),
+        providers=cell_providers(run) if run else (),
         versions=dict(time.versions),
         host=environment.host.name if environment else None,
         cpu=environment.host.cpu_model if environment else None,
@@ -100,6 +101,8 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
     if run.inputs:
         found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
+    cold = run.preparation.cold if run.preparation else ()
+    found += [CellFigure(metric=one.name, value=one.duration_ms, unit="ms") for one in cold]
     for one in GATED_FIGURES:
         value = one.of(view)
         if value is not None:
@@ -107,22 +110,13 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
     return tuple(found)
 
 
-def provider_work(run: Run) -> tuple[ProviderWork, ...]:
-    """Return nodes and layer times of each execution provider, the one with most nodes first."""
-    layers = run.profile.layers if run.profile else ()
-    names = dict.fromkeys(one.provider for one in run.placement)
-    made = []
-    for name in names:
-        times = [one.mean_ms for one in layers if one.provider == name]
-        known = [one for one in times if one is not None]
-        made.append(
-            ProviderWork(
-                provider=name,
-                nodes=sum(one.nodes for one in run.placement if one.provider == name),
-                time_ms=sum(known) if known else None,
-            )
-        )
-    return tuple(sorted(made, key=lambda one: -one.nodes))
+def cell_providers(run: Run) -> tuple[CellProvider, ...]:
+    """Return nodes and times of each execution provider, the one with most nodes first."""
+    made = [
+        CellProvider(provider=one.provider, nodes=one.nodes, time_ms=one.time_ms)
+        for one in provider_work(run)
+    ]
+    return tuple(sorted(made, key=lambda one: -(one.nodes or 0)))
 
 
 def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:

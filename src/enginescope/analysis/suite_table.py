@@ -94,9 +94,10 @@ def _value(figure: CellFigure | None) -> dict[str, Any]:
 def _of_providers(row: CellRow) -> list[CellFigure]:
     made = []
     for one in row.providers:
-        made.append(CellFigure(metric=f"nodes:{one.provider}", value=one.nodes, unit="1"))
+        if one.nodes is not None:
+            made.append(CellFigure(metric=f"nodes:{one.provider}", value=one.nodes, unit="1"))
         if one.time_ms is not None:
             made.append(
-                CellFigure(metric=f"layer_time:{one.provider}", value=one.time_ms, unit="ms")
+                CellFigure(metric=f"kernel_time:{one.provider}", value=one.time_ms, unit="ms")
             )
     return made

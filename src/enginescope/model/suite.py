@@ -203,19 +203,19 @@ class CellFigure(Record, frozen=True, kw_only=True):
     unit: str
 
 
-class ProviderWork(Record, frozen=True, kw_only=True):
+class CellProvider(Record, frozen=True, kw_only=True):
     """What one execution provider did of a model.
 
     Attributes
     ----------
-    nodes : int
-        That it took.
+    nodes : int or None
+        That it took; ``None``: the runtime does not say.
     time_ms : float or None
-        Of its layers, summed; ``None``: layers were not timed.
+        Of its kernels in a request; ``None``: they were not timed.
     """
 
     provider: str
-    nodes: int
+    nodes: int | None = None
     time_ms: float | None = None
 
 
@@ -252,7 +252,7 @@ class CellRow(Record, frozen=True, kw_only=True):
     ended: str
     attempts: int = 1
     figures: tuple[CellFigure, ...] = ()
-    providers: tuple[ProviderWork, ...] = ()
+    providers: tuple[CellProvider, ...] = ()
     versions: dict[str, str] = {}
     host: str | None = None
     cpu: str | None = None

@@ -117,16 +117,17 @@ def coverage_text(row: CellRow) -> str | None:
     """Return ``TensorRT 947 of 948 nodes, 99.8 % of time; CPU …``; ``None`` where not known."""
     if not row.providers:
         return None
-    nodes = sum(one.nodes for one in row.providers)
+    nodes = sum(one.nodes or 0 for one in row.providers)
     times = [one.time_ms for one in row.providers if one.time_ms is not None]
     whole = sum(times)
     parts = []
     for one in row.providers:
         name = one.provider.removesuffix("ExecutionProvider")
         share = (
-            f", {format_significant(100 * one.time_ms / whole)} % of layer time"
+            f", {format_significant(100 * one.time_ms / whole)} % of kernel time"
             if one.time_ms is not None and whole
             else ""
         )
-        parts.append(f"{name} {one.nodes:,} of {nodes:,} nodes{share}")
+        taken = f"{one.nodes:,} of {nodes:,} nodes" if one.nodes is not None else "nodes not known"
+        parts.append(f"{name} {taken}{share}")
     return "; ".join(parts)

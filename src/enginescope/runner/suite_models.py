@@ -36,7 +36,8 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
     Parameters
     ----------
     word : str
-        A file, a folder, a pattern of either such as ``zoo/**/*.onnx``, ``onnx:light`` or ``samples``.
+        A file, a folder, a pattern of either such as ``zoo/**/*.onnx``, or what is bundled:
+        ``onnx:light``, ``samples``.
     base : Path
         What relative paths start from.
     samples : Path

@@ -328,7 +328,7 @@ def _coverage(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
 
 
 def _shares(row: CellRow) -> Spec | None:
-    nodes = sum(one.nodes for one in row.providers)
+    nodes = sum(one.nodes or 0 for one in row.providers)
     if not nodes or row.cell.job.backend.name == "ort-cpu":
         return None
     away = [one for one in row.providers if not one.provider.startswith("CPU")]
@@ -336,7 +336,7 @@ def _shares(row: CellRow) -> Spec | None:
     whole = sum(times)
     part = sum(one.time_ms or 0.0 for one in away)
     return {
-        "nodes_pct": 100 * sum(one.nodes for one in away) / nodes,
+        "nodes_pct": 100 * sum(one.nodes or 0 for one in away) / nodes,
         **({"time_pct": 100 * part / whole} if whole else {}),
         "providers": ", ".join(f"{one.provider} {one.nodes}" for one in row.providers),
     }
