@@ -118,9 +118,11 @@ def reads(node: Any) -> Iterator[str]:
     for attribute in node.attribute:
         graphs = (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
         for graph in graphs:
-            for inner in graph.node:
-                yield from reads(inner)
-            yield from (one.name for one in graph.output)
+            own = {one.name for one in (*graph.input, *graph.initializer)}
+            own |= {name for inner in graph.node for name in inner.output}
+            wanted = [name for inner in graph.node for name in reads(inner)]
+            wanted += [one.name for one in graph.output]
+            yield from (name for name in wanted if name not in own)
 
 
 def _nodes(protos: Sequence[Any], inputs: Sequence[str]) -> Iterator[FlowNode]:
