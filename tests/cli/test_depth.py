@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from enginescope.cli.depth import _repeated
 from enginescope.cli.main import main
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import depth_model, scene
+from tests.fakes.loading import environment
+from tests.fakes.nvml_scenarios import FOLDER as NVML
 
 FIGURES = ("depth_comparison.png", "speed_benchmark.png", "gpu_utilization.png")
 
@@ -94,6 +99,28 @@ def test_one_model_of_a_dynamic_size_with_known_depth(tmp_path, capsys) -> None:
     assert kept.shape == (1, 3, 32, 32)
     stored = main(["runs", "--store", str(tmp_path / "store")])
     assert stored == 0
+
+
+@pytest.mark.slow
+def test_on_a_gpu_its_telemetry_is_drawn(tmp_path) -> None:
+    """On the stand-ins for TensorRT and NVML, in processes as always."""
+    net = depth_model(tmp_path / "net.onnx", size=("height", "width"))
+    scene(tmp_path / "a", tmp_path / "b", "view", 3, (40, 60))
+    arguments = (
+        *("depth", "--engines", net, "--on", "trt", "--image", tmp_path / "a" / "view.png"),
+        *("--input-size", 32, "--iterations", 20, "--warmup", 2, "--telemetry-time", "500ms"),
+        *("--gpu-sample-interval", 0.02, "--store", tmp_path / "s", "--output-dir", tmp_path / "o"),
+    )
+    variables = {**os.environ, **environment("10.16.1"), "FAKE_NVML": "h200"}
+    variables["PYTHONPATH"] = f"{NVML}{os.pathsep}{variables['PYTHONPATH']}"
+    command = [sys.executable, "-m", "enginescope", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "W-NO-TELEMETRY" not in ended.stdout
+    found = json.loads((tmp_path / "o" / "depth.json").read_text())
+    assert found["sides"][0]["gpu"] == "NVIDIA H200"
+    with Image.open(tmp_path / "o" / "gpu_utilization.png") as picture:
+        assert picture.height > 1_200  # four quantities above each other
 
 
 def test_engines_take_all_that_follows_as_the_old_script_did() -> None:

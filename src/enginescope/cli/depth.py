@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import DURATION_MS, json_option, store_option
+from enginescope.cli.validate_options import FILTERS
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     show_default=True,
     help="Seconds between two samples of the GPU, in a pass of its own.",
 )
+@click.option(
+    "--telemetry-time", type=DURATION_MS, help="How long that pass repeats the loop.  [default: 5s]"
+)
 @click.option("--gpu-id", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--output-dir",
@@ -115,9 +119,10 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 )
 @click.option(
     "--image-filter",
-    type=click.Choice(["nearest", "bilinear", "bicubic"]),
-    default="bicubic",
+    type=click.Choice(FILTERS),
+    default="opencv-bicubic",
     show_default=True,
+    help="Of Pillow or of OpenCV, which is what models of depth were mostly trained behind.",
 )
 @click.option("--output-name", help="Output that is the map.  [default: the first that is one]")
 @click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")

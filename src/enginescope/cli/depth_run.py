@@ -22,6 +22,7 @@ from enginescope.analysis.tasks.map_outputs import first_maps
 from enginescope.analysis.tasks.pairing import base_name
 from enginescope.backends.base import Progress
 from enginescope.cli.bench import usual_backend
+from enginescope.cli.depth_inputs import fed_shape, height_width, on_gpu, picture_input
 from enginescope.cli.progress import JobProgress
 from enginescope.cli.telemetry_options import with_telemetry
 from enginescope.cli.validate_options import preprocessing_of
@@ -29,10 +30,16 @@ from enginescope.cli.validation_progress import ValidationProgress
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.formats.answer_files import answer_file, read_answers
-from enginescope.model.job import InputFile, InputShape, Job, Limits, StopRule, Workload
+from enginescope.model.job import (
+    InputFile,
+    InputShape,
+    Job,
+    Limits,
+    StopRule,
+    Workload,
+)
 from enginescope.model.run import Run
 from enginescope.model.sample_set import AnswerRequest, Preprocessing, Sample
-from enginescope.model.tensor import Tensor
 from enginescope.model.tensor_values import TensorValues
 from enginescope.runner.answering import answered
 from enginescope.runner.images import IMAGE_SUFFIXES, rgb_pixels
@@ -43,9 +50,6 @@ from enginescope.store.archive import Store
 
 #: Height and width of an input that leaves them open, as Depth Anything was trained.
 _USUAL_SIZE = 518
-_COLOURS = (1, 3, 4)
-#: How backends are told which GPU.
-_GPU_OPTIONS = {"trt": "device", "ort-cuda": "device_id", "ort-trt": "device_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class DepthRun:
         options = self._options
         for model in options["engines"]:
             on = options["backends"] or (usual_backend(model),)
-            on = [_on_gpu(one, options["gpu_id"]) for one in on]
+            on = [on_gpu(one, options["gpu_id"]) for one in on]
             made += make_jobs(
                 [model],
                 on,
@@ -176,12 +180,8 @@ class DepthRun:
     def _opened(self, number: int, job: Job) -> _Side:
         """Ask a model for its bindings; an input that is dynamic gets its size here."""
         folder = self._work / str(number)
-        run = answered(replace(job, answering=AnswerRequest(folder=str(folder))))
+        picture = picture_input(job, folder)
         given = self._options["input_size"]
-        picture = next((one for one in run.inputs if len(one.shape or ()) == 4), None)
-        if picture is None:
-            shapes = ", ".join(f"{one.name} {one.shape}" for one in run.inputs)
-            raise UsageError(f"{job.subject.name} takes no picture", why=shapes)
         preprocessing = preprocessing_of(
             {
                 **dict.fromkeys(("image_fit", "image_colours", "layout", "image_divisor")),
@@ -190,8 +190,8 @@ class DepthRun:
                 "image_filter": self._options["image_filter"],
             }
         )
-        shape = _shape(picture, given or _USUAL_SIZE)
-        size = _height_width(shape)
+        shape = fed_shape(picture, given or _USUAL_SIZE)
+        size = height_width(shape)
         if given is not None and size != (given, given):
             dims = "×".join(map(str, picture.shape or ()))
             raise UsageError(
@@ -280,7 +280,7 @@ class DepthRun:
             tuple(self._fed(number, side) for number, side in enumerate(sides)),
             {
                 "telemetry": True,
-                "telemetry_time": None,
+                "telemetry_time": self._options["telemetry_time"],
                 "gpu_sample_interval": 1e3 * self._options["gpu_sample_interval"],
                 "timeout": None,
             },
@@ -319,27 +319,3 @@ def _task_options(options: dict[str, Any]) -> dict[str, str]:
         "max_depth": options["max_depth"],
     }
     return {key: str(value) for key, value in given.items() if value is not None}
-
-
-def _shape(one: Tensor, size: int) -> tuple[int, ...]:
-    """Return the shape that an input is fed with: one picture, open sides of `size`."""
-    shape = one.shape or ()
-    is_last = _has_channels_last(shape)
-    channels, sides = (3, (1, 2)) if is_last else (1, (2, 3))
-    fills = {0: 1, channels: 3, **dict.fromkeys(sides, size)}
-    return tuple(fills[axis] if dim is None else dim for axis, dim in enumerate(shape))
-
-
-def _height_width(shape: tuple[int, ...]) -> tuple[int, int]:
-    return (shape[1], shape[2]) if _has_channels_last(shape) else (shape[2], shape[3])
-
-
-def _has_channels_last(shape: Sequence[int | None]) -> bool:
-    return shape[1] not in _COLOURS and shape[3] in _COLOURS
-
-
-def _on_gpu(backend: str, number: int) -> str:
-    key = _GPU_OPTIONS.get(backend.partition("?")[0].partition(":")[0])
-    if not number or key is None or f"{key}=" in backend:
-        return backend
-    return f"{backend}{'&' if '?' in backend else '?'}{key}={number}"

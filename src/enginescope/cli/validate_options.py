@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -11,9 +11,10 @@ from enginescope.analysis.output_tolerance import parse_tolerance
 from enginescope.cli.options import Parsed, parse_shape
 from enginescope.core.errors import UsageError
 from enginescope.model.job import InputShape
-from enginescope.model.sample_set import Preprocessing
+from enginescope.model.sample_set import PictureFilter, Preprocessing
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILTERS: tuple[str, ...] = get_args(PictureFilter)
 
 
 def parse_wide_shape(text: str) -> InputShape:
@@ -58,7 +59,7 @@ def image_options(function: F) -> F:
         click.option("--image-input", metavar="NAME", help="Input that pictures are for."),
         click.option("--image-size", type=PIXELS, help="Where the model leaves it open."),
         click.option("--image-fit", type=click.Choice(["stretch", "crop", "pad"])),
-        click.option("--image-filter", type=click.Choice(["nearest", "bilinear", "bicubic"])),
+        click.option("--image-filter", type=click.Choice(FILTERS), help="Pillow's, or OpenCV's."),
         click.option("--image-colours", type=click.Choice(["rgb", "bgr"])),
         click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of picture inputs."),
         click.option(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from enginescope.core.record import Record
+
+#: Of pictures that change their size.
+PictureFilter: TypeAlias = Literal[
+    "nearest", "bilinear", "bicubic", "opencv-bilinear", "opencv-bicubic"
+]
 
 
 class SampleFile(Record, frozen=True, kw_only=True):
@@ -51,7 +56,8 @@ class Preprocessing(Record, frozen=True, kw_only=True):
     fit : {"stretch", "crop", "pad"}
         Both sides to the size; the shorter side to it and the middle of it; the longer side to it
         and the rest filled with 0.
-    filter : {"nearest", "bilinear", "bicubic"}
+    filter : {"nearest", "bilinear", "bicubic", "opencv-bilinear", "opencv-bicubic"}
+        Pillow's, which average where a picture gets smaller, or OpenCV's, which do not.
     colours : {"rgb", "bgr"}
     layout : {"auto", "nchw", "nhwc"}
         ``auto``: where the input's shape has 1, 3 or 4.
@@ -64,7 +70,7 @@ class Preprocessing(Record, frozen=True, kw_only=True):
     """
 
     fit: Literal["stretch", "crop", "pad"] = "stretch"
-    filter: Literal["nearest", "bilinear", "bicubic"] = "bilinear"
+    filter: PictureFilter = "bilinear"
     colours: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["auto", "nchw", "nhwc"] = "auto"
     divisor: float = 255.0

@@ -14,7 +14,7 @@ from enginescope.analysis.task_report import TaskReport
 from enginescope.analysis.tasks.depth_agreement import unit_map
 from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.core.record import Record
-from enginescope.render.depth_words import quality_title, short_labels, speed_line
+from enginescope.render.depth_words import quality_title, short_labels, speed_line, subjects_text
 from enginescope.render.pixels import heat_png, rgb_png
 from enginescope.render.svg_text import document, letters, picture, words
 from enginescope.render.task_words import task_figure
@@ -57,8 +57,7 @@ def depth_panels(found: DepthBenchmark) -> str:
 
 
 def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
-    counted = f"{len(found.sides)} model{'' if len(found.sides) == 1 else 's'}"
-    title = f"Depth of {found.image_name} by {counted}"
+    title = f"Depth of {found.image_name} by {subjects_text(found)}"
     about = ["Latency: median of single pictures, all copies included"]
     if found.agreement is not None:
         about.append("RMSE to the first: of maps brought to 0…1")

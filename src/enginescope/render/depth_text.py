@@ -14,6 +14,7 @@ from enginescope.render.depth_words import (
     quality_title,
     short_labels,
     speed_cells,
+    subjects_text,
 )
 from enginescope.render.task_words import left_out_lines, metric_columns, metric_header, task_cells
 from enginescope.render.text import label_row, notice_lines, table
@@ -48,8 +49,7 @@ def depth_text(
 
 
 def _title(found: DepthBenchmark) -> str:
-    counted = len(found.sides)
-    return f"{found.image_name} · {counted} model{'' if counted == 1 else 's'} of depth"
+    return f"Depth of {found.image_name} by {subjects_text(found)}"
 
 
 def _speed(found: DepthBenchmark, width: int) -> RenderableType:

@@ -12,12 +12,21 @@ from enginescope.render.phrases import outcome_text, range_text, shorten_apart
 
 
 def short_labels(found: DepthBenchmark, limit: int) -> list[str]:
-    """Return the sides' labels, without a backend that all have in common."""
+    """Return the sides' labels, without a model or backend that all have in common."""
     labels = [one.label for one in found.sides]
-    backends = {one.rpartition(" · ")[2] for one in labels}
-    names = [one.rpartition(" · ")[0] for one in labels]
-    plain = names if len(backends) == 1 and len(set(names)) == len(names) else labels
-    return shorten_apart(plain, limit)
+    names, _, backends = zip(*(one.rpartition(" · ") for one in labels), strict=True)
+    for plain, common in ((names, backends), (backends, names)):
+        if len(set(common)) == 1 and len(set(plain)) == len(plain):
+            return shorten_apart(plain, limit)
+    return shorten_apart(labels, limit)
+
+
+def subjects_text(found: DepthBenchmark) -> str:
+    """Return what is compared: the model all sides have in common, or how many models."""
+    names = list(dict.fromkeys(one.label.rpartition(" · ")[0] for one in found.sides))
+    if len(names) == 1:
+        return names[0]
+    return f"{len(names)} models"
 
 
 def speed_cells(side: DepthSide) -> tuple[str, ...]:

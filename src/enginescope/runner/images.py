@@ -12,6 +12,7 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.optional import require
 from enginescope.model.sample_set import Preprocessing
 from enginescope.runner.feed_types import NUMPY_TYPES
+from enginescope.runner.opencv_resize import opencv_resized
 
 IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".webp", ".tif", ".tiff"}
@@ -38,8 +39,7 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
         Pillow is not installed.
     """
     is_nchw, channels, size = _form(spec, how)
-    pixels = _fitted(_opened(path, _MODES[channels]), size or None, how)
-    values = np.asarray(pixels)
+    values = _fitted(_opened(path, _MODES[channels]), size or None, how)
     if values.ndim == 2:
         values = values[:, :, None]
     if how.colours == "bgr" and channels == 3:
@@ -51,6 +51,8 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
         mean = _by_channel("mean", how.mean, channels)
         std = _by_channel("std", how.std, channels)
         values = (values.astype(np.float32) / np.float32(how.divisor) - mean) / std
+    elif values.dtype.kind == "f":
+        values = np.clip(np.rint(values), 0, 255)
     laid = values.transpose(2, 0, 1) if is_nchw else values
     return np.ascontiguousarray(laid[None], dtype=kind)
 
@@ -108,17 +110,26 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> Any:
+    """Return a picture's values at the input's size, height × width, channels behind."""
     if size is None:
-        return picture
+        return np.asarray(picture)
+    if how.filter.startswith("opencv-"):
+        if how.fit != "stretch":
+            raise UsageError(
+                f"filter {how.filter} with fit {how.fit}", why="it goes with stretch alone"
+            )
+        values = np.asarray(picture)
+        planes = values[:, :, None] if values.ndim == 2 else values
+        return opencv_resized(planes, size, is_cubic=how.filter == "opencv-bicubic")
     image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
     ops = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
     target = (size[1], size[0])
     method = image.Resampling[how.filter.upper()]
     if how.fit == "crop":
-        return ops.fit(picture, target, method=method)
+        return np.asarray(ops.fit(picture, target, method=method))
     if how.fit == "pad":
-        return ops.pad(picture, target, method=method)
-    return picture.resize(target, method)
+        return np.asarray(ops.pad(picture, target, method=method))
+    return np.asarray(picture.resize(target, method))
 
 
 def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
