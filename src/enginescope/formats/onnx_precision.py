@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,15 @@ def onnx_precision(path: Path) -> str:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(str(path), why=f"it is no ONNX model ({error})") from None
-    types, operators = set(), set()
-    for graph in _graphs(onnx, model.graph):
-        operators |= {one.op_type for one in graph.node}
-        types |= {onnx.TensorProto.DataType.Name(one.data_type) for one in graph.initializer}
+    nodes = [
+        node
+        for own in (model.graph.node, *(one.node for one in model.functions))
+        for node in _all_nodes(onnx, own)
+    ]
+    operators = {one.op_type for one in nodes}
+    numbers = {one.data_type for graph in _graphs(onnx, model.graph) for one in graph.initializer}
+    numbers |= {number for node in nodes for number in _types_of(onnx, node)}
+    types = {onnx.TensorProto.DataType.Name(one) for one in numbers}
     if types & _FOUR_BITS:
         return "fp4"
     if operators & _QUANTISED:
@@ -56,9 +61,27 @@ def onnx_precision(path: Path) -> str:
     return "bf16" if "BFLOAT16" in types else "fp16" if "FLOAT16" in types else "fp32"
 
 
+def _types_of(onnx: Any, node: Any) -> Iterator[int]:
+    """Yield the types that a node holds a constant of, or casts to."""
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.TENSOR:
+            yield attribute.t.data_type
+        elif node.op_type == "Cast" and attribute.name == "to":
+            yield attribute.i
+
+
 def _graphs(onnx: Any, graph: Any) -> Iterator[Any]:
     yield graph
-    for node in graph.node:
+    for node in _all_nodes(onnx, graph.node):
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from _graphs(onnx, attribute.g)
+                yield attribute.g
+
+
+def _all_nodes(onnx: Any, nodes: Iterable[Any]) -> Iterator[Any]:
+    """Yield the nodes, and those of the graphs that they hold."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from _all_nodes(onnx, attribute.g.node)

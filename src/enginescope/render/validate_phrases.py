@@ -59,7 +59,7 @@ def bindings_text(found: Validation) -> str:
         return f"incompatible: {', '.join(blocked)}"
     if any(one.bindings for one in found.sides):
         return f"compatible, with differences: {counts}"
-    return f"the same: {counts}"
+    return f"the same: {counts}" if found.outputs else "not known"
 
 
 def difference_text(one: BindingDifference) -> str:

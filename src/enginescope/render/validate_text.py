@@ -46,7 +46,7 @@ def validate_text(
         lines += [Text(), *_side(side, width, alone=len(found.sides) == 1)]
     if found.task is not None:
         lines += [Text(), *task_lines(found.task, width=width)]
-    lines += [Text(), *notice_lines(found.notices)]
+    lines += [Text(), *notice_lines(found.notices)] if found.notices else []
     where = f"files: {files}" if files else "files and a page: --output DIR"
     lines.append(Text(f"  {where}"))
     return Group(*lines)
