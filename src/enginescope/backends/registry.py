@@ -75,7 +75,7 @@ def parse_backend(text: str) -> BackendSpec:
     name, colon, precision = head.partition(":")
     if name in FAMILIES and precision:
         member, colon, precision = precision.partition(":")
-        name = f"{name}:{member}"
+        name = f"{name}:{member}" if member else ""
     options: dict[str, str] = {}
     for pair in tail.split("&") if question else ():
         key, equals, value = pair.partition("=")

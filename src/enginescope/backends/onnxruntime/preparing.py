@@ -25,10 +25,8 @@ from enginescope.model.job import Job
 from enginescope.model.phase import Phase
 from enginescope.model.preparation import Preparation
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.probe.nvml import PeakDeviceMemory
 
 T = TypeVar("T")
-_SAMPLED_EVERY_S = 0.02
 
 
 def make_ready(
@@ -138,11 +136,13 @@ class _Building:
         told = prepared.cache_options(part, self._provider)
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
-        peak = PeakDeviceMemory(int(setup.provider_options.get("device_id", "0")), _SAMPLED_EVERY_S)
-        with peak:
-            session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
+        session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
+        try:
             session.bind(self._feeds(session.input_specs))
             _, first_ms = _timed(session.step)
+            memory = session.device_memory()
+        finally:
+            session.close()
         del session  # some providers write their caches when they are released
         files, size = prepared.kept_in(part)
         return _ready(
@@ -156,7 +156,7 @@ class _Building:
             ),
             cache_files=files,
             cache_bytes=size,
-            peak_device_bytes=peak.bytes,
+            peak_device_bytes=memory.process_peak_bytes if memory else None,
         )
 
 
