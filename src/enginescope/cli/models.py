@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.units import format_bytes
+
+if TYPE_CHECKING:
+    from enginescope.runner.model_fetch import Fetched
 
 EXIT_RUN_FAILED = 3
 
@@ -63,7 +66,8 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that gets one of its own for each model.",
 )
-def fetch_command(links: Path, folder: Path) -> int:
+@json_option
+def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
     """Download the models of LIST, a text file: URL [SHA256] [NAME] a line.
 
     What is there already is not asked for again; what was cut off goes on. Archives (tar.gz, zip)
@@ -74,7 +78,7 @@ def fetch_command(links: Path, folder: Path) -> int:
     from enginescope.formats.link_list import read_links
     from enginescope.runner.model_fetch import fetch
 
-    failed = 0
+    done: list[Fetched] = []
     found = read_links(links)
     with ending_in_order(), DownloadProgress() as progress:
         for number, link in enumerate(found, 1):
@@ -82,15 +86,21 @@ def fetch_command(links: Path, folder: Path) -> int:
             try:
                 fetched = fetch(link, folder, progress.of(place))
             except EnginescopeError as error:
-                failed += 1
                 note(f"{place}: {error}{f' (try: {error.hint})' if error.hint else ''}")
+                continue
+            done.append(fetched)
+            if as_json:
                 continue
             how = "there already" if fetched.was_there else fetched.folder
             note(f"{place}: {how}")
             if link.sha256 is None:
                 note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
-    done = len(found) - failed
-    print(f"{done:,} of {len(found):,} models in {folder}")
-    if done:
-        print(f"run them with  enginescope suite {folder}")
-    return EXIT_RUN_FAILED if failed else 0
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode(done))
+        sys.stdout.flush()
+    else:
+        print(f"{len(done):,} of {len(found):,} models in {folder}")
+        print(f"run them with  enginescope suite {folder}" if done else "none of them is there")
+    return EXIT_RUN_FAILED if len(done) < len(found) else 0
