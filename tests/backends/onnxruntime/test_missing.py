@@ -36,8 +36,9 @@ OPENVINO = provider_called("OpenVINOExecutionProvider")
             ("onnxruntime", "onnxruntime-gpu"),
             CUDA,
             (
-                "onnxruntime-gpu and onnxruntime are both installed into one package and the last one "
-                "wins: pip uninstall -y onnxruntime-gpu onnxruntime; pip install onnxruntime-gpu"
+                "onnxruntime-gpu and onnxruntime are both installed into one package and the "
+                "last one wins: pip uninstall -y onnxruntime-gpu onnxruntime; "
+                "pip install onnxruntime-gpu"
             ),
         ),
         (
