@@ -146,7 +146,7 @@ def command(**options: Any) -> int:
     with ending_in_order(), DepthRun(options, store, command_line(), folder) as doing:
         found = doing.benchmark()
     written = _write(found, folder)
-    _present(found, written, as_json=options["as_json"])
+    _present(found, written, options)
     failed = any(one.view.run.outcome.kind.value != "ok" for one in found.sides)
     return EXIT_RUN_FAILED if failed else 0
 
@@ -190,8 +190,8 @@ def _write(found: DepthBenchmark, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in files)
 
 
-def _present(found: DepthBenchmark, written: tuple[Path, ...], *, as_json: bool) -> None:
-    if as_json:
+def _present(found: DepthBenchmark, written: tuple[Path, ...], options: dict[str, Any]) -> None:
+    if options["as_json"]:
         from enginescope.render.depth_data import depth_json
 
         sys.stdout.buffer.write(depth_json(found))
@@ -201,4 +201,6 @@ def _present(found: DepthBenchmark, written: tuple[Path, ...], *, as_json: bool)
     from enginescope.render.text import show
 
     width = shutil.get_terminal_size().columns
-    show(depth_text(found, tuple(map(str, written)), width=width))
+    store = options["store_folder"]
+    files = tuple(map(str, written))
+    show(depth_text(found, files, width=width, store=str(store) if store else None))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from enginescope.analysis.depth_benchmark import DepthBenchmark
-from enginescope.analysis.task_report import TaskReport
 from enginescope.render.depth_words import (
     benchmark_notices,
     quality_title,
@@ -16,7 +16,8 @@ from enginescope.render.depth_words import (
     speed_cells,
     subjects_text,
 )
-from enginescope.render.task_words import left_out_lines, metric_columns, metric_header, task_cells
+from enginescope.render.task_text import score_tables
+from enginescope.render.task_words import left_out_lines
 from enginescope.render.text import label_row, notice_lines, table
 
 _NARROW = 76
@@ -26,25 +27,36 @@ _LEAST_NAME = 10
 
 
 def depth_text(
-    found: DepthBenchmark, files: Sequence[str] = (), *, width: int = 80
+    found: DepthBenchmark, files: Sequence[str] = (), *, width: int = 80, store: str | None = None
 ) -> RenderableType:
-    """Return the screen: speed, agreement, figures against known depth, and what weakens them."""
+    """Return the screen: speed, agreement, figures against known depth, and what weakens them.
+
+    Parameters
+    ----------
+    files : sequence of str
+        That were written.
+    store : str, optional
+        Where the runs lie, if that must be said to the next command.
+    """
     lines: list[RenderableType] = [Text(_title(found), style="bold"), Text()]
     lines += [_speed(found, width), Text()]
     if found.agreement is not None:
         first = short_labels(found, 40)[0]
         title = f"Maps of {found.image_name}, each brought to 0…1, against {first}"
-        lines += [Text(title), _scores(found, found.agreement, width, skip=1), Text()]
+        labels = short_labels(found, 40)[1:]
+        lines += [Text(title), *score_tables(found.agreement, labels, width)]
     if found.quality is not None:
         title = quality_title(found.quality, found.image_name)
-        lines += [Text(title), _scores(found, found.quality, width), Text()]
+        lines += [Text(title), *score_tables(found.quality, short_labels(found, 40), width)]
         left_out = left_out_lines(found.quality)
         lines += [label_row(label, text) for label, text in left_out]
         lines += [Text()] if left_out else []
     lines += notice_lines(benchmark_notices(found))
     lines += [Text(f"  {one}") for one in files]
     runs = " ".join(one.view.id[:6] for one in found.sides)
-    lines += [Text(f"  runs {runs} · which is faster: enginescope compare {runs}")]
+    where = f" --store {shlex.quote(store)}" if store else ""
+    then = f"which is faster: enginescope compare {runs}{where}"
+    lines.append(Text(f"  {then}" if len(found.sides) > 1 else f"  run {runs}"))
     return Group(*lines)
 
 
@@ -64,16 +76,4 @@ def _speed(found: DepthBenchmark, width: int) -> RenderableType:
             at = headers.index(header)
             headers.pop(at)
             rows = [[*row[:at], *row[at + 1 :]] for row in rows]
-    return table(headers, rows, right=tuple(headers[1:]))
-
-
-def _scores(
-    found: DepthBenchmark, report: TaskReport, width: int, *, skip: int = 0
-) -> RenderableType:
-    headers = ["", *map(metric_header, report.metrics)]
-    room = metric_columns(report, width, _LEAST_NAME)
-    rows = [
-        [name, *task_cells(report, side.label)]
-        for name, side in zip(short_labels(found, room), found.sides, strict=True)
-    ][skip:]
     return table(headers, rows, right=tuple(headers[1:]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -10,9 +12,10 @@ from enginescope.render.phrases import shorten_apart
 from enginescope.render.task_words import (
     MOST_NAMES,
     broken_text,
+    column_groups,
     interval_texts,
+    label_room,
     left_out_lines,
-    metric_columns,
     metric_header,
     part_table,
     task_cells,
@@ -26,13 +29,7 @@ def task_lines(report: TaskReport, *, width: int = 80) -> list[RenderableType]:
     """Return title, figures, limits that are not kept, and what was not counted."""
     lines: list[RenderableType] = [Text(task_title(report), style="bold")]
     lines += [label_row("averaged", report.averaged), Text()]
-    labels = shorten_apart([one.label for one in report.sides], metric_columns(report, width))
-    rows = [
-        [label, *task_cells(report, one.label)]
-        for label, one in zip(labels, report.sides, strict=True)
-    ]
-    headers = ["", *map(metric_header, report.metrics)]
-    lines += [table(headers, rows, right=tuple(headers[1:])), Text()]
+    lines += score_tables(report, [one.label for one in report.sides], width)
     lines += [label_row("interval", one) for one in interval_texts(report)]
     lines += _worst_classes(report)
     for side in report.sides:
@@ -42,12 +39,32 @@ def task_lines(report: TaskReport, *, width: int = 80) -> list[RenderableType]:
     return [*lines, *notice_lines(task_notices(report))]
 
 
+def score_tables(report: TaskReport, labels: Sequence[str], width: int) -> list[RenderableType]:
+    """Return the sides' figures, in as many tables as the width asks for.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Of the report's sides.
+    """
+    lines: list[RenderableType] = []
+    for group in column_groups(report, width):
+        short = shorten_apart(labels, label_room(report, group, width))
+        headers = ["", *map(metric_header, report.metrics[slice(*group)])]
+        rows = [
+            [label, *task_cells(report, one.label)[slice(*group)]]
+            for label, one in zip(short, report.sides, strict=True)
+        ]
+        lines += [table(headers, rows, right=tuple(headers[1:])), Text()]
+    return lines
+
+
 def _worst_classes(report: TaskReport) -> list[RenderableType]:
     """Return the classes of the first side with the least figures."""
     found = part_table(report)
     if found is None:
         return []
-    parts = [one for one in report.sides[0].scores.parts if any(one.values.values())]
+    parts = [one for one in report.sides[0].scores.parts if None not in one.values.values()]
     worst = sorted(parts, key=lambda one: next(iter(one.values.values())) or 0.0)[:MOST_NAMES]
     shown = ", ".join(f"{one.name} {next(iter(one.values.values())):.3f}" for one in worst)
     return [label_row("least", f"{shown}; every class: --output DIR")] if worst else []

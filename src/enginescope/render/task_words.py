@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from enginescope.analysis.task_report import TaskReport, TaskSide
 from enginescope.analysis.tasks.base import TaskMetric
@@ -143,7 +142,19 @@ def part_table(report: TaskReport) -> Figures | None:
     )
 
 
-def metric_columns(report: TaskReport, width: int, least: int = 10) -> int:
-    """Return how many letters the labels of sides have beside the figures."""
-    columns: Sequence[int] = [max(len(metric_header(one)), 6) + 2 for one in report.metrics]
-    return max(least, width - sum(columns))
+def column_groups(report: TaskReport, width: int, least: int = 18) -> list[tuple[int, int]]:
+    """Return metrics from … to, for tables that leave `least` letters to the labels of sides."""
+    groups, start, used = [], 0, 0
+    for at, one in enumerate(report.metrics):
+        column = max(len(metric_header(one)), 6) + 2
+        if at > start and used + column > width - least:
+            groups.append((start, at))
+            start, used = at, 0
+        used += column
+    return [*groups, (start, len(report.metrics))]
+
+
+def label_room(report: TaskReport, group: tuple[int, int], width: int, least: int = 10) -> int:
+    """Return how many letters the labels of sides have beside a group of figures."""
+    metrics = report.metrics[group[0] : group[1]]
+    return max(least, width - sum(max(len(metric_header(one)), 6) + 2 for one in metrics))
