@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
         return 137
     home = next(one.partition("HOME=")[2] for one in options if one.startswith("--env=HOME="))
     mounted = [one.split("target=")[1].split(",")[0] for one in options if "target=" in one]
+    assert all(Path(one).is_dir() for one in mounted), mounted
     assert all(any(Path(path).is_relative_to(one) for one in mounted) for path in rest[3:])
     return subprocess.run(
         [sys.executable, *rest[1:]], env={**os.environ, "HOME": home}, check=False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
 from enginescope.model.suite import Cell
-from enginescope.runner.fleet.docker_command import ERRAND, RETURNED, docker_command
+from enginescope.runner.fleet.docker_command import ERRAND, RETURNED, docker_command, mounts_of
 from enginescope.runner.fleet.errand import FleetWatch, Lost, packed_errand, unpacked_returned
 from enginescope.runner.fleet.slurm_fleet import longest_s
 
@@ -63,6 +63,9 @@ class DockerFleet:
         with tempfile.TemporaryDirectory(prefix="enginescope-docker-") as made:
             work = Path(made).resolve()
             (work / ERRAND).write_bytes(packed_errand(cell, command))
+            for one in mounts_of(cell):
+                if one.is_writable:
+                    Path(one.folder).mkdir(parents=True, exist_ok=True)
             started = docker_command(self._docker, self._image, cell, work, name=name)
             ended = self._started(started, name, longest_s(cell))
             if ended is not None and (work / RETURNED).is_file():
