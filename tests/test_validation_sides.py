@@ -78,3 +78,13 @@ def test_limits_are_those_of_the_coarsest_precision_in_play(
 ) -> None:
     found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted
+
+
+def test_expected_outputs_of_some_samples_alone_are_no_reference(model, tmp_path) -> None:
+    (tmp_path / "with").mkdir()
+    (tmp_path / "with" / "output_0.pb").write_bytes(b"")
+    full, bare = (Sample(name=one, data_set=str(tmp_path / one)) for one in ("with", "without"))
+    assert sides(tmp_path, model, ["trt"], [full]).reference.job is None
+    found = sides(tmp_path, model, ["trt"], [full, bare])
+    assert found.reference.label == "net.onnx · ort-cpu"
+    assert "1 of 2 data sets have expected outputs: they are not used" in found.note

@@ -74,8 +74,18 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
     return Sides(
         reference=Side(label=_label(job), job=_spanning(job, samples)),
         others=_sides(others, samples),
-        note=_note(job),
+        note="; ".join(filter(None, (_note(job), _unused(request, samples)))),
     )
+
+
+def _unused(request: ValidationRequest, samples: Sequence[Sample]) -> str | None:
+    """Return a remark on expected outputs that some samples have, and that are no reference."""
+    from enginescope.formats.stored_answers import has_expected
+
+    having = sum(has_expected(one) for one in samples)
+    if request.reference is not None or not having:
+        return None
+    return f"{having:,} of {len(samples):,} data sets have expected outputs: they are not used"
 
 
 def _jobs(request: ValidationRequest) -> tuple[Job, ...]:

@@ -230,3 +230,44 @@ def test_the_screen_answers_first(tmp_path, capsys) -> None:
     assert lines[0] == "worse.onnx · ort-cpu fails: y (error)"
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("  ✗          y: correlation -1") for line in lines)
+
+
+@pytest.mark.slow
+def test_nothing_is_written_beside_what_is_read_nor_where_one_stands(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    read, here = tmp_path / "read", tmp_path / "here"
+    read.mkdir()
+    here.mkdir()
+    model = perceptron(read / "net.onnx")
+    worse = perceptron(read / "worse.onnx", -WEIGHTS)
+    data_set(read / "data" / "a", X)
+    np.savez(read / "data" / "b.npz", x=X)
+    (read / "answers").mkdir()
+    for name in ("a", "b"):
+        np.savez(read / "answers" / f"{name}.npz", y=Y)
+    before = {one: one.stat().st_mtime_ns for one in read.rglob("*")}
+    monkeypatch.chdir(here)
+    data = ("--data", read / "data")
+    assert run(capsys, model, worse, "--on", EXACT, *data, "-o", tmp_path / "out")[0] == 1
+    assert run(capsys, model, *data, "--reference", read / "answers")[0] == 0
+    assert run(capsys, model, "--on", "ort-cpu:fp16", *data, "--store", tmp_path / "s")[0] == 0
+    for folder in (read, read / "data", read / "answers"):
+        arguments = [model, *data, "--reference", read / "answers", "-o", folder]
+        assert main(["validate", *map(str, arguments)]) == 2, folder
+    assert {one: one.stat().st_mtime_ns for one in read.rglob("*")} == before
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_folder_may_name_inputs_as_files_can(tmp_path, capsys) -> None:
+    nodes = [helper.make_node("Add", ["a/x:0", "b"], ["y"])]
+    ends = ([value("a/x:0", [2]), value("b", [2])], [value("y", [2])])
+    model = save(tmp_path / "net.onnx", nodes, *ends)
+    sample = tmp_path / "data" / "first"
+    sample.mkdir(parents=True)
+    np.save(sample / "a_x_0.npy", np.array([1, 2], np.float32))
+    np.array([3, 4], np.float32).tofile(sample / "b.raw")
+    np.savez(tmp_path / "first.npz", y=np.array([4, 6], np.float32))
+    given = ("--data", tmp_path / "data", "--reference", tmp_path)
+    assert run(capsys, model, *given)[0] == 0

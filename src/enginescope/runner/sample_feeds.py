@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from enginescope.model.job import InputFile, InputShape, Workload
 from enginescope.model.sample_set import Preprocessing, Sample, SampleFile
 from enginescope.runner.images import image_input
 from enginescope.runner.inputs import make_feeds
+
+_NO_FILE_NAME = re.compile(r"[^\w.,-]")
 
 
 def sample_feeds(
@@ -59,12 +62,20 @@ def sample_feeds(
     )
 
 
+def _as_file(name: str) -> str:
+    """Return a tensor's name as files can have it: ``images:0`` as ``images_0``."""
+    return _NO_FILE_NAME.sub("_", name)
+
+
 def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str:
     """Return the input a file is for; without a name, the only one."""
     known = [spec.name for spec in specs]
     if one.input in known:
         return str(one.input)
     if one.input is not None:
+        by_file = [name for name in known if _as_file(name) == one.input]
+        if len(by_file) == 1:
+            return by_file[0]
         raise UsageError(
             f"the model has no input called {one.input!r}", hint=did_you_mean(one.input, known)
         )
