@@ -125,6 +125,17 @@ def test_times_of_whole_requests_beside_the_plan(folder: Path) -> None:
     assert [one.code for one in read.notices] == ["W-SUMMARY-MISMATCH"]
 
 
+def test_how_coarse_times_are_and_what_was_repaired_in_their_file_is_said(folder: Path) -> None:
+    """A run made of the plan shows percentiles of these times."""
+    steps = [1.0 + (one % 7) / 1024 for one in range(200)]
+    records = [{"startEnqMs": 5000.0 + one, "computeMs": one} for one in steps]
+    text = json.dumps(records).replace("}]", ', "note": "a\x01b"}]')
+    (folder / "net.engine.timing.json").write_text(text)
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    found = {one.code: one.level for one in read.notices}
+    assert found["I-RESOLUTION"] == found["I-JSON-REPAIRED"] == "info"
+
+
 @pytest.mark.parametrize("text", ["[{", '[{"name": "x"}]', "{}"])
 def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> None:
     (folder / "net.engine.timing.json").write_text(text)

@@ -299,7 +299,7 @@ def test_every_parameter_is_a_weight(
 ) -> None:
     """trex takes those of gemm layers for activations; their alphas and betas are the scalars."""
     read = read_plan_files(PlanFiles(plan=shared / "trt10-rtx3060" / f"{name}.json"))
-    assert read.notices == ()
+    assert {one.level for one in read.notices} <= {"info"}  # how coarse times beside it are
     totals = PlanView(read.plan).totals
     held = (totals.weights_bytes + totals.bias_bytes) / element_bytes
     assert held == PARAMETERS + scalars

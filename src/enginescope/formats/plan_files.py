@@ -225,9 +225,7 @@ class _Reader:
             return None
 
         def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
-            found, notices = parse_times(data, source, warmup_ms=warmup)
-            # How coarse single samples are says nothing of a mean, which is what is asked here.
-            return found, tuple(one for one in notices if one.level != "info")
+            return parse_times(data, source, warmup_ms=warmup)
 
         return self.read(None, role, parse)
 

@@ -14,6 +14,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.tensor import Tensor
 from enginescope.render.explore_tables import NUMBERS, UNKNOWN, Cell, PlanTable, explore_tables
 from enginescope.render.facts import tensor_text
+from enginescope.render.layer_counts import others_text, timed_at_rest
 from enginescope.render.phrases import layer_sum_sentence, shorten_apart
 from enginescope.render.text import label_row, notice_lines, table
 
@@ -110,10 +111,8 @@ def _plan_text(found: Exploration) -> str:
     assert totals is not None
     idle = totals.layers - totals.active_layers
     count = _counted(totals.active_layers, "layer")
-    # A profile times shape calls too, which run on the host: those stand in the tables.
-    timed = sum(one.row.is_inert and bool(one.row.mean_ms) for one in found.layers)
-    what = f"no kernel, {timed:,} of which took time" if timed else "nothing"
-    rest = f" and {idle:,} that {'launches' if idle == 1 else 'launch'} {what}" if idle else ""
+    timed = timed_at_rest(one.row for one in found.layers)
+    rest = f" and {others_text(idle, timed)}" if idle else ""
     return f"{count}{rest}, {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
 
 

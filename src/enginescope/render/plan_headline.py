@@ -8,6 +8,7 @@ from pathlib import PurePath
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.render.facts import inputs_text
 from enginescope.render.headline import Figure, Headline
+from enginescope.render.layer_counts import timed_at_rest
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.phrases import metric_title
 from enginescope.rules.base import Severity
@@ -62,6 +63,9 @@ def _layers(subject: PageSubject) -> Figure:
     if totals is None:
         return Figure(label="layers", value=f"{len(subject.layers):,}", note="times, no plan")
     note = f"{totals.active_layers:,} do work"
+    timed = timed_at_rest(subject.layers)
+    if timed:
+        note += f"\n{timed:,} that {'launches' if timed == 1 else 'launch'} no kernel took time"
     if subject.view.run.profile is None:
         note += "\nno layer times: none were given or found beside the plan"
     return Figure(label="layers", value=f"{totals.layers:,}", note=note)

@@ -6,6 +6,7 @@ from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_bytes
 from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
 from enginescope.render.facts import Facts
+from enginescope.render.layer_counts import others_text, timed_at_rest
 from enginescope.render.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.sections.section import Section
 
@@ -39,13 +40,15 @@ def plan_facts(view: RunView) -> Facts:
     totals = view.plan_totals
     if totals is None:
         return ()
+    others = totals.layers - totals.active_layers
+    rest = f", {others_text(others, timed_at_rest(view.layers))}" if others else ""
     unsized = ("Tensors of unknown size, left out", f"{totals.unknown_tensors:,}")
     hidden = (
         "Layers that stand for a whole part, their inside left out",
         f"{totals.whole_parts:,}",
     )
     return (
-        ("Layers", f"{totals.layers:,}, of which {totals.active_layers:,} do work"),
+        ("Layers", f"{totals.active_layers:,} that do work{rest}"),
         ("Weights", format_bytes(totals.weights_bytes)),
         ("Activations read and written", format_bytes(totals.activation_bytes)),
         ("The same with padding", format_bytes(totals.padded_activation_bytes)),
