@@ -101,7 +101,7 @@ def test_the_example_runs(monkeypatch, capsys) -> None:
     pytest.importorskip("pandas")
     found = compare([run_a(), run_b()])
     monkeypatch.setattr(es, "compare_plans", lambda *_: found, raising=False)
-    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert code is not None
-    exec(compile(code[1], "compare.md", "exec"), {})
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    (code,) = [one for one in blocks if "compare_plans" in one]
+    exec(compile(code, "compare.md", "exec"), {"es": es})
     assert "-1.25 precision Convolution FP32 → FP16" in capsys.readouterr().out

@@ -19,6 +19,7 @@ from enginescope.runner.interleaved import looks_up_to
 
 SCHEDULES = (
     Schedule(),
+    Schedule((8, 12, 20, 30), 0.99),
     Schedule((7, 10, 14, 20), 0.984),
     Schedule((7, 10, 14, 20, 28), 0.984),
     Schedule((8, 12, 20, 30), 0.984),

@@ -123,13 +123,13 @@ def noise_floor(
     from enginescope.analysis.noise_floor import noise_floor as floor_of
     from enginescope.runner.interleaved import Pacing, run_interleaved
     from enginescope.runner.sample_models import sample_models
-    from enginescope.stats.deciding import LOOKS
+    from enginescope.stats.deciding import FLOOR_ROUNDS
     from enginescope.store.noise_floors import record_floor
 
     place = store_at(store)
     subject = model or sample_models(place.path / "samples")[0]
     (job,) = _jobs([subject], [on], workload, limits, place)
-    pacing = Pacing(looks=(rounds or LOOKS[-1],), seed=job.workload.seed)
+    pacing = Pacing(looks=(rounds or FLOOR_ROUNDS,), seed=job.workload.seed)
     command = shlex.join(sys.orig_argv)
     sides = run_interleaved((job, job), _keeper(place, ()), pacing, command=command)
     floor = floor_of(_measured(sides))

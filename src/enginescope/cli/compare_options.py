@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginescope.core.errors import UsageError
+from enginescope.stats.deciding import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.analysis.terms import Terms
@@ -51,15 +52,13 @@ def across_option(function: F) -> F:
     )(function)
 
 
-def rounds_option(function: F) -> F:
-    """Add ``--rounds``."""
-    from enginescope.stats.deciding import LOOKS
-
+def rounds_option(usual: int) -> Callable[[F], F]:
+    """Add ``--rounds``; `usual` is what is taken without it."""
     return click.option(
         "--rounds",
         type=click.IntRange(LOOKS[0], 1_000),
-        help=f"At most so many rounds.  [default: {LOOKS[-1]}]",
-    )(function)
+        help=f"At most so many rounds.  [default: {usual}]",
+    )
 
 
 _BENCH = (
@@ -68,7 +67,7 @@ _BENCH = (
         is_flag=True,
         help="Compare the jobs: fresh processes in turn, until it is decided which is faster.",
     ),
-    rounds_option,
+    rounds_option(LOOKS[-1]),
     click.option(
         "--threshold",
         "threshold_pct",

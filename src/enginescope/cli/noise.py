@@ -10,6 +10,7 @@ import click
 
 from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.options import DURATION_MS, MOST_ITEMS, SHAPE, json_option, note, store_option
+from enginescope.stats.deciding import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.measured_sides import MeasuredComparison
@@ -27,7 +28,7 @@ EXIT_RUN_FAILED = 3
 @click.option(
     "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
 )
-@rounds_option
+@rounds_option(FLOOR_ROUNDS)
 @click.option("--duration", type=DURATION_MS, help="Timing of a process.  [default: 1s]")
 @click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
 @store_option
@@ -55,7 +56,6 @@ def command(
     from enginescope.model.job import StopRule, Workload
     from enginescope.runner.interleaved import PROCESS_STOP
     from enginescope.runner.jobs import make_jobs
-    from enginescope.stats.deciding import LOOKS
     from enginescope.store.archive import Store
 
     typed, store = command_line(), writable(Store(store_folder))
@@ -69,7 +69,7 @@ def command(
         engine_cache=store.path / "engines",
     )
     measuring = Comparing((job, job), store, terms_of(None, ()))
-    looks = (rounds or LOOKS[-1],)
+    looks = (rounds or FLOOR_ROUNDS,)
     sides = measuring.run(looks, tags=tags, command=typed, quiet=as_json)
     named = measuring.sides(sides)
     if any(not one.measured for one in named):

@@ -11,8 +11,10 @@ import math
 from enginescope.model.verdict import RatioEstimate, Reason, VerdictKind
 
 #: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
-#: scatter by a standard deviation of 2 %: ``benchmarks/statistics/looks.py``.
-LOOKS = (8, 12, 20, 30)
+#: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
+LOOKS = (8, 16, 30, 60)
+#: So many rounds of a side with itself tell how rounds scatter.
+FLOOR_ROUNDS = 30
 #: Confidence at each, the same at all as in Pocock 1977, *Group sequential methods*. One of the
 #: four intervals misses in 3 % of comparisons at most, so that of 200 comparisons of a side with
 #: itself hardly ever more than 5 % end with a difference.
