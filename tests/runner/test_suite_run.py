@@ -13,7 +13,9 @@ from enginescope.probe.affinity import usable_processors
 from enginescope.runner.suite_run import lanes_for, run_cells
 from tests.suites.made import cell, timed
 
-LANES = ((0,), (1,))
+PROCESSORS = usable_processors() or ()
+LANES = tuple((one,) for one in PROCESSORS[:2])
+two_lanes = pytest.mark.skipif(len(LANES) < 2, reason="one processor has no two lanes")
 LIMIT_S = 20
 
 
@@ -24,6 +26,7 @@ class Meeting:
         self.now: set[str] = set()
         self.met: set[frozenset[str]] = set()
         self.cores: dict[str, tuple[int, ...]] = {}
+        self.own: dict[str, set[int]] = {}
         self._lock = threading.Lock()
         self._all_here = threading.Barrier(together) if together > 1 else None
 
@@ -32,6 +35,7 @@ class Meeting:
             self.now.add(one.model)
             self.met.add(frozenset(self.now))
             self.cores[one.model] = one.job.conditions.pinned_cores
+            self.own[one.model] = set(usable_processors() or ())
         if self._all_here is not None:
             self._all_here.wait(LIMIT_S)
         else:
@@ -48,13 +52,17 @@ def test_one_lane_keeps_the_order_and_pins_nothing() -> None:
     assert done == [("a", 0), ("b", 0), ("c", 0)]
 
 
+@two_lanes
 def test_two_lanes_have_cores_of_their_own() -> None:
     do = Meeting(together=2)
     run_cells([cell("a"), cell("b")], do, LANES)
     assert frozenset("ab") in do.met
-    assert sorted(do.cores.values()) == [(0,), (1,)]
+    assert sorted(do.cores.values()) == sorted(LANES)
+    assert sorted(do.own.values()) == [set(one) for one in sorted(LANES)]  # the lane's thread too
+    assert set(usable_processors() or ()) == set(PROCESSORS)
 
 
+@two_lanes
 def test_never_two_on_one_gpu() -> None:
     do = Meeting(together=1)
     cells = [cell(f"{at}", "fake?gpu=0") for at in range(6)]
@@ -62,12 +70,14 @@ def test_never_two_on_one_gpu() -> None:
     assert do.met == {frozenset({one.model}) for one in cells}
 
 
+@two_lanes
 def test_a_gpu_cell_leaves_the_other_lane_to_the_cpu() -> None:
     do = Meeting(together=2)
     run_cells([cell("gpu", "ort-cuda"), cell("cpu")], do, LANES)
     assert frozenset({"gpu", "cpu"}) in do.met
 
 
+@two_lanes
 def test_who_asks_to_be_alone_is_alone() -> None:
     do = Meeting(together=1)
     alone = replace(cell("alone"), needs=Needs(exclusive=True))
@@ -75,6 +85,7 @@ def test_who_asks_to_be_alone_is_alone() -> None:
     assert {one for one in do.met if "alone" in one} == {frozenset({"alone"})}
 
 
+@two_lanes
 def test_an_error_ends_all_lanes_and_is_raised() -> None:
     stopped = threading.Event()
     begun = []

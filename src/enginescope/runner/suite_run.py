@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from enginescope.core.errors import UsageError
 from enginescope.model.suite import Cell, CellRow
-from enginescope.probe.affinity import siblings, usable_processors
+from enginescope.probe.affinity import children_pinned_to, siblings, usable_processors
 from enginescope.runner.isolate import kill_running
 from enginescope.runner.job_gpus import gpu_index
 from enginescope.runner.suite_cell import on_cores
@@ -114,7 +114,9 @@ class _Lanes:
     def _lane(self, number: int, cores: tuple[int, ...]) -> None:
         while (cell := self._take()) is not None:
             try:
-                self._do(on_cores(cell, cores), number)
+                # what it starts besides the measurement, a build or answers, stays there too
+                with children_pinned_to(cores):
+                    self._do(on_cores(cell, cores), number)
             except BaseException as error:  # noqa: BLE001 - the main thread raises it
                 self._stop(error)
                 return
