@@ -82,12 +82,13 @@ def command(source: Path | None, **options: Any) -> int:
     if options["init"]:
         return write_example(source or Path("suite.toml"))
     store = Store(options["store_folder"])
-    suite = _suite(source or Path("suite.toml"), options, store)
+    source = source or Path("suite.toml")
+    suite = _suite(source, options, store)
     if options["only_list"]:
         return _list(_cells(suite, store), as_json=options["as_json"])
     folder = _folder(suite, options, store)
     with folder.held():
-        plan = _plan(suite, folder, store)
+        plan = _plan(suite, source, folder, store)
         _run(plan, folder, store, options)
         result = folder.result()
         from enginescope.cli.suite_output import write_outputs
@@ -180,18 +181,23 @@ def _cells(suite: Suite, store: Store) -> tuple[Cell, ...]:
     return cells_of(suite, engine_cache=store.path / "engines")
 
 
-def _plan(suite: Suite, folder: SuiteFolder, store: Store) -> SuitePlan:
+def _plan(suite: Suite, source: Path, folder: SuiteFolder, store: Store) -> SuitePlan:
     from enginescope.cli.bench import command_line
     from enginescope.model.suite import SuitePlan
 
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    described = str(source.resolve())
     if folder.exists:
-        created = folder.plan().created
+        former = folder.plan()
+        created = former.created
+        if former.source not in (None, described):
+            note(f"{suite.name} was {former.source} before; --name NAME keeps the two apart")
     plan = SuitePlan(
         suite=suite,
         cells=_cells(suite, store),
         created=created,
         command=command_line(),
+        source=described,
         store=str(store.place),
     )
     folder.begin(plan)

@@ -172,6 +172,8 @@ class SuitePlan(Record, frozen=True, kw_only=True):
     created : str
         When it was first begun: UTC, ISO 8601.
     command : str or None
+    source : str or None
+        The file or folder that describes it.
     store : str or None
         Folder of the store that holds the runs.
     """
@@ -180,6 +182,7 @@ class SuitePlan(Record, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
     created: str
     command: str | None = None
+    source: str | None = None
     store: str | None = None
 
 
