@@ -69,7 +69,7 @@ class _Own:
         try:
             copy, asked = severed_onnx(
                 Path(plan.job.subject.path or ""),
-                [one.candidate for one in pairs],
+                {one.candidate: self._run.looks[one.candidate] for one in pairs},
                 self._given,
                 folder / "side",
             )
@@ -89,7 +89,7 @@ class _Own:
         partner = {one.candidate: one.reference for one in self._run.paired.pairs}
         names = [one.reference for one in pairs]
         names += [partner[one.removesuffix(GIVEN)] for one in asked if one.endswith(GIVEN)]
-        marks = {name: flow.tensor(name).dtype for name in names}
+        marks = {name: flow.tensor(name) for name in names}
         path = Path(plan.reference.subject.path or "")
         copy = marked_onnx(path, marks, folder / "reference")
         chosen = plan.samples[:_SAMPLES]

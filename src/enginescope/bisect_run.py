@@ -23,7 +23,7 @@ from enginescope.analysis.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.core.record import Record
 from enginescope.formats.answer_files import answer_file, read_answers
-from enginescope.formats.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx_flow import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx_marks import GivenTensor, marked_onnx
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
@@ -96,12 +96,14 @@ class BisectRun:
 
     def find(self) -> Bisected:
         """Search, with fewer marks where the error goes away under many."""
-        most, notices = self._plan.most, []
+        most, notices = self._plan.most, [*_of_cpu(self._plan)]
         errors, shows = self._searched(most or len(self._pairs) or 1)
         if self._plan.fails and not shows and len(self._pairs) > _FEWEST_MARKS:
             marks = f"{most:,} tensors" if most else "all tensors"
             notices.append(_gone(f"with {marks} marked; it was looked for with few"))
             errors, shows = self._searched(_FEWEST_MARKS)
+        if shows and not self._plan.fails:
+            notices.append(_BY_MARKS)
         gone = self._plan.fails and not shows
         if gone:
             notices.append(_gone("with any tensors marked: marks keep the runtime from fusing"))
@@ -144,8 +146,8 @@ class BisectRun:
         plan = self._plan
         self._rounds += 1
         folder = self._folder / f"round-{self._rounds}"
-        ours = {one.reference: self.reference_flow.tensor(one.reference).dtype for one in pairs}
-        theirs = {one.candidate: self.flow.tensor(one.candidate).dtype for one in pairs}
+        ours = {one.reference: self.reference_flow.tensor(one.reference) for one in pairs}
+        theirs = {one.candidate: self.flow.tensor(one.candidate) for one in pairs}
         self._answers(plan.reference, ours, folder / "reference")
         self._answers(plan.job, theirs, folder / "side")
         sums = {one.reference: TensorErrors(one.reference, plan.tolerance) for one in pairs}
@@ -167,14 +169,19 @@ class BisectRun:
         found = {name: one.result() for name, one in sums.items() if one.is_compared}
         return found, not outputs.result().passes
 
-    def _answers(self, job: Job, marks: Mapping[str, DataType | None], folder: Path) -> None:
+    def _answers(self, job: Job, marks: Mapping[str, FlowTensor], folder: Path) -> None:
+        if job.backend.name == "trt" or job.backend.precision:  # parsers and checkers want both
+            marks = {
+                name: one
+                for name, one in marks.items()
+                if one.dtype is not None and one.shape is not None
+            }
         if job.backend.name == "trt":
-            marks = {name: dtype for name, dtype in marks.items() if dtype is not None}
             job = self._typed(job, marks)
         copy = marked_onnx(Path(job.subject.path or ""), marks, folder / "model")
         self.answers_of(job, copy, folder, self._plan.samples)
 
-    def _typed(self, job: Job, marks: Mapping[str, DataType | None]) -> Job:
+    def _typed(self, job: Job, marks: Mapping[str, FlowTensor]) -> Job:
         """Return the job whose engine gives marked tensors in the type it would have them in.
 
         Given in FP32, TensorRT would compute what is around them in FP32 too.
@@ -186,10 +193,10 @@ class BisectRun:
         kept = spec.options.get("keep_fp32", "").split(",")
         makers = {one.candidate: one.node for one in self.paired.pairs}
         formats = ["chw"] * len(own)
-        for name, dtype in marks.items():
+        for name, tensor in marks.items():
             if name not in own:
                 stays = any(fnmatchcase(makers.get(name, ""), one) for one in kept)
-                narrow = dtype is DataType.FP32 and not stays
+                narrow = tensor.dtype is DataType.FP32 and not stays
                 formats.append("fp16:chw" if narrow else "chw")
         options = {**spec.options, "output_formats": ",".join(formats)}
         return msgspec.structs.replace(job, backend=msgspec.structs.replace(spec, options=options))
@@ -270,6 +277,27 @@ def optimisation_text(job: Job) -> str:
         level = job.backend.options.get("graph_optimization_level", "all")
         return f"graph optimisation {level}, as without marks; nothing is fused across a mark"
     return "built as without marks; nothing is fused across a mark"
+
+
+_BY_MARKS = Notice(
+    code="W-ERROR-BY-MARKS",
+    message="with tensors marked the outputs are over their limits, and without marks they are "
+    "not: marks keep the runtime from fusing, and make it store what it would not",
+)
+
+
+def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
+    """Say that ONNX Runtime's CPU provider is no judge of FP16."""
+    if plan.job.backend.name != "ort-cpu" or plan.tolerance.name != "fp16":
+        return ()
+    return (
+        Notice(
+            code="I-FP16-ON-CPU",
+            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and leaves out casts "
+            "between them: a GPU rounds more often, and overflows where this does not",
+            level="info",
+        ),
+    )
 
 
 def _gone(when: str) -> Notice:

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx_flow import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx_marks import GIVEN, GivenTensor, marked_onnx, severed_onnx
 from enginescope.model.tensor import DataType
 
@@ -81,7 +81,11 @@ def test_nodes_that_wait_for_each_other_are_refused(tmp_path) -> None:
 
 def test_marked_tensors_are_given_beside_the_outputs(model, tmp_path) -> None:
     before = model.read_bytes()
-    copy = marked_onnx(model, {"h": DataType.FP32, "r": None, "y": None}, tmp_path / "copy")
+    copy = marked_onnx(
+        model,
+        {"h": FlowTensor(dtype=DataType.FP32), "r": FlowTensor(), "y": FlowTensor()},
+        tmp_path / "copy",
+    )
     found = answers(copy, x=X)
     assert list(found) == ["y", "h", "r"]
     np.testing.assert_allclose(found["h"], X @ W, rtol=1e-5, atol=1e-6)
@@ -91,7 +95,9 @@ def test_marked_tensors_are_given_beside_the_outputs(model, tmp_path) -> None:
 
 def test_nodes_that_are_cut_apart_read_what_they_are_given(model, tmp_path) -> None:
     given = {name: GivenTensor(dtype=DataType.FP32, rank=2) for name in ("x", "h", "r", "b", "y")}
-    copy, asked = severed_onnx(model, ["h", "r", "y"], given, tmp_path / "copy")
+    copy, asked = severed_onnx(
+        model, {name: given[name] for name in "hry"}, given, tmp_path / "copy"
+    )
     assert set(asked) == {f"x{GIVEN}", f"h{GIVEN}", f"b{GIVEN}"}
     ones = np.ones((3, 5), np.float32)
     found = answers(copy, **{f"x{GIVEN}": X, f"h{GIVEN}": -ones, f"b{GIVEN}": 3 * ones})
@@ -102,7 +108,7 @@ def test_nodes_that_are_cut_apart_read_what_they_are_given(model, tmp_path) -> N
 
 def test_what_is_not_given_stays_connected(model, tmp_path) -> None:
     given = {"b": GivenTensor(dtype=DataType.FP32, rank=2)}
-    copy, asked = severed_onnx(model, ["r"], given, tmp_path / "copy")
+    copy, asked = severed_onnx(model, {"r": given["b"]}, given, tmp_path / "copy")
     assert asked == ("x",)
     assert len(onnx.load(copy).graph.node) == 2
     np.testing.assert_allclose(answers(copy, x=X)["r"], np.maximum(X @ W, 0), rtol=1e-5, atol=1e-6)
@@ -118,7 +124,11 @@ def test_weights_in_other_files_are_brought_along_or_missed_by_name(model, tmp_p
         location="weights/net.data",
         size_threshold=64,
     )
-    copy = marked_onnx(apart / "net.onnx", {"h": None}, tmp_path / "copy")
+    copy = marked_onnx(
+        apart / "net.onnx",
+        {"h": FlowTensor(dtype=DataType.FP32, shape=(None, 5))},
+        tmp_path / "copy",
+    )
     assert not (copy.parent / "weights" / "net.data").is_symlink()
     np.testing.assert_allclose(answers(copy, x=X)["h"], X @ W, rtol=1e-5, atol=1e-6)
     (apart / "weights" / "net.data").unlink()

@@ -12,7 +12,7 @@ from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx_files import external_files, load_without_weights
-from enginescope.formats.onnx_flow import reads
+from enginescope.formats.onnx_flow import FlowTensor, reads
 from enginescope.model.tensor import DataType
 
 #: Put behind the name of a tensor whose values are given from outside.
@@ -33,13 +33,13 @@ class GivenTensor(Record, frozen=True, kw_only=True):
     rank: int
 
 
-def marked_onnx(path: Path, tensors: Mapping[str, DataType | None], folder: Path) -> Path:
+def marked_onnx(path: Path, tensors: Mapping[str, FlowTensor], folder: Path) -> Path:
     """Write a copy of a model that gives some of its tensors beside its outputs.
 
     Parameters
     ----------
-    tensors : mapping of str to DataType or None
-        Their names and types; ``None``: the runtime may find out.
+    tensors : mapping of str to FlowTensor
+        Their names, and what is known of them; a runtime may find out the rest.
     folder : Path
         Gets the copy and links to the files of its weights.
 
@@ -57,20 +57,21 @@ def marked_onnx(path: Path, tensors: Mapping[str, DataType | None], folder: Path
     """
     model = load_without_weights(str(path))
     known = {one.name for one in model.graph.output}
-    for name, dtype in tensors.items():
+    for name, one in tensors.items():
         if name not in known:
-            model.graph.output.append(_value(name, dtype))
+            rank = None if one.shape is None else len(one.shape)
+            model.graph.output.append(_value(name, one.dtype, rank))
     return _written(model, path, folder)
 
 
 def severed_onnx(
-    path: Path, wanted: Sequence[str], given: Mapping[str, GivenTensor], folder: Path
+    path: Path, wanted: Mapping[str, GivenTensor], given: Mapping[str, GivenTensor], folder: Path
 ) -> tuple[Path, tuple[str, ...]]:
     """Write a copy of a model in which nodes read given values in place of each other's.
 
     Parameters
     ----------
-    wanted : sequence of str
+    wanted : mapping of str to GivenTensor
         Tensors that the copy gives.
     given : mapping of str to GivenTensor
         Tensors that are inputs of the copy wherever a node of the graph reads them.
@@ -97,13 +98,9 @@ def severed_onnx(
     inputs = [one for one in graph.input if one.name in read or one.name in weights]
     del graph.input[:]
     graph.input.extend(inputs)
-    for name in asked:
-        value = _value(name + GIVEN, given[name].dtype)
-        for _ in range(given[name].rank):
-            value.type.tensor_type.shape.dim.add()
-        graph.input.append(value)
+    graph.input.extend(_open(name + GIVEN, given[name]) for name in asked)
     del graph.output[:]
-    graph.output.extend(_value(name, None) for name in wanted)
+    graph.output.extend(_open(name, one) for name, one in wanted.items())
     own = tuple(one.name for one in inputs if one.name not in weights)
     return _written(model, path, folder), (*(name + GIVEN for name in asked), *own)
 
@@ -121,12 +118,22 @@ def _reached(nodes: Sequence[Any], wanted: Iterable[str]) -> set[int]:
     return found
 
 
-def _value(name: str, dtype: DataType | None) -> Any:
+def _open(name: str, one: GivenTensor) -> Any:
+    return _value(name, one.dtype, one.rank)
+
+
+def _value(name: str, dtype: DataType | None, rank: int | None) -> Any:
+    """Return a tensor whose sizes are open: samples need not have one shape."""
     onnx = require("onnx", purpose="marking tensors", install="enginescope")
     made = onnx.ValueInfoProto(name=name)
-    if dtype in _ELEMENT_TYPES:
-        kind = onnx.TensorProto.DataType.Value(_ELEMENT_TYPES[dtype])
-        made.type.tensor_type.elem_type = kind
+    if dtype not in _ELEMENT_TYPES:
+        return made
+    tensor = made.type.tensor_type
+    tensor.elem_type = onnx.TensorProto.DataType.Value(_ELEMENT_TYPES[dtype])
+    if rank is not None:
+        tensor.shape.SetInParent()
+    for _ in range(rank or 0):
+        tensor.shape.dim.add()
     return made
 
 

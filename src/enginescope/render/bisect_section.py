@@ -24,7 +24,7 @@ from enginescope.render.precision_section import PrecisionSection, precision_sec
 class InsideSection(Record, frozen=True, kw_only=True):
     """What the page says of the inside of a side."""
 
-    start: str
+    title: str
     facts: tuple[tuple[str, str], ...]
     table: Figures
     growth: tuple[Chart, ...]
@@ -53,7 +53,7 @@ def inside_section(
     steps = telling_steps(found)
     rows = tuple(growth_row(one, found) for one in steps)
     return InsideSection(
-        start=start_text(found),
+        title=f"{'Where the error starts' if found.first else 'Inside'}: {start_text(found)}",
         facts=tuple((name, text) for name, text in told if text),
         table=Figures(
             caption="The start, what leads to it and what follows, and the outputs",

@@ -23,7 +23,7 @@ from enginescope.render.phrases import shorten
 from enginescope.render.text import label_row, notice_lines, table
 
 _NARROW = 76
-_SPARK = 40
+_SPARK, _BESIDE_SPARK = 40, 46
 _OPERATOR = 12
 #: Columns that all but the names take, and the one of own errors and sizes in it.
 _FIGURES, _OWN, _SIZE = 62, 10, 13
@@ -32,7 +32,8 @@ _LEAST_NAME = 12
 
 def bisect_lines(found: Bisected, *, width: int = 80) -> list[RenderableType]:
     """Return the lines of one side."""
-    lines: list[RenderableType] = [label_row("starts at", start_text(found), "bold")]
+    label = "starts at" if found.first else "inside"
+    lines: list[RenderableType] = [label_row(label, start_text(found), "bold")]
     for label, text in (
         ("why", why_text(found)),
         ("not finite", not_finite_text(found)),
@@ -40,7 +41,7 @@ def bisect_lines(found: Bisected, *, width: int = 80) -> list[RenderableType]:
         ("looked at", scope_text(found)),
     ):
         lines += [label_row(label, text)] if text else []
-    drawn = spark(found.steps, min(_SPARK, width - 16))
+    drawn = spark(found.steps, min(_SPARK, width - _BESIDE_SPARK))
     if drawn is not None:
         lines += [label_row("growth", f"{drawn[0]}  {drawn[1]}")]
     lines += [Text(), _table(found, width), Text()]
