@@ -51,6 +51,7 @@ def test_each_way_an_answer_can_change() -> None:
     assert not report.is_passed
     assert report.rows[0].why == "crashed: it is said why"  # the worst first, and why
     assert report.jobs == 7
+    assert report.measured == now[0].ended  # where no run says when
 
 
 def test_measured_cells_are_left_to_their_runs() -> None:

@@ -22,7 +22,8 @@ def with_cells(
     Those were validated, and on one side at least not measured: because their answers were wrong or
     could not be had, or because nothing but answers was asked for.
     """
-    before, now = _validated(baseline), _validated(current)
+    rows_now = tuple(current)
+    before, now = _validated(baseline), _validated(rows_now)
     made: list[GateRow] = []
     said: set[str] = set()
     for key in dict.fromkeys((*before, *now)):
@@ -32,8 +33,14 @@ def with_cells(
         made.append(_row(a, b))
         said |= {one.run for one in (a, b) if one is not None and one.run}
     kept = [one for one in report.rows if not _is_said(one, said)]
-    rows = sorted((*kept, *made), key=lambda one: _ORDER[one.outcome])
-    return replace(report, rows=tuple(rows), jobs=report.jobs + len(made) - _dropped(report, kept))
+    newest = max(rows_now, key=lambda one: one.ended, default=None)
+    return replace(
+        report,
+        rows=tuple(sorted((*kept, *made), key=lambda one: _ORDER[one.outcome])),
+        jobs=report.jobs + len(made) - _dropped(report, kept),
+        measured=report.measured or (newest.ended if newest else None),
+        host=report.host or (newest.host if newest else None),
+    )
 
 
 def _dropped(report: GateReport, kept: list[GateRow]) -> int:
