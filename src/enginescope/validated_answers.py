@@ -112,22 +112,20 @@ def validate(
     """
     if not models:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
-    workload = workload or Workload()
-    asked_task = _task(task, targets, task_limits, preprocessing or Preprocessing())
-    paths, pictures = (tuple(str(fspath(one)) for one in _many(given)) for given in (data, images))
-    chosen = choose_samples(
-        Path(models[0]),
-        SampleRequest(
-            data=paths,
-            images=pictures,
-            count=samples,
-            seed=workload.seed,
-            shapes=workload.shapes,
-            has_files=bool(workload.files),
-        ),
+    workload, preprocessing = workload or Workload(), preprocessing or Preprocessing()
+    asked_task = _task(task, targets, task_limits, preprocessing)
+    paths, pictures, known = map(_texts, (data, images, () if targets is None else targets))
+    sampled = SampleRequest(
+        data=paths,
+        images=pictures,
+        count=samples,
+        seed=workload.seed,
+        shapes=workload.shapes,
+        has_files=bool(workload.files),
     )
+    chosen = choose_samples(Path(models[0]), sampled)
     request = ValidationRequest(
-        models=tuple(str(fspath(one)) for one in models),
+        models=_texts(models),
         backends=(on,) if isinstance(on, str) else tuple(on),
         reference=None if reference is None else fspath(reference),
         workload=msgspec.structs.replace(workload, shapes=chosen.shapes),
@@ -136,16 +134,14 @@ def validate(
         profile_index=profile_index,
         alone=asked_task is not None and asked_task.stands_alone,
     )
-    asked = ToleranceRequest(
-        rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(percent_mismatch)
-    )
-    read = (*paths, *pictures, *(() if targets is None else (str(fspath(targets)),)))
+    asked = _tolerance(rtol, atol, percent_mismatch)
+    read = (*paths, *pictures, *known)
     into = None if output is None else _checked(Path(output), request, read)
     with work_folder(into, keeps_samples=True) as folder:
         plan = Plan(
             sides=sides_of(request, chosen.samples),
             samples=chosen.samples,
-            preprocessing=preprocessing or Preprocessing(),
+            preprocessing=preprocessing,
             folder=str(folder),
             keeps_inputs=into is not None,
             tolerance=tolerance_named(tolerance).name if tolerance else None,
@@ -190,6 +186,14 @@ def _checked(output: Path, request: ValidationRequest, data: Sequence[str]) -> P
     return output_folder(output, models, [Path(one) for one in data], request.reference)
 
 
+def _tolerance(
+    rtol: _Limit | None, atol: _Limit | None, mismatch: _Limit | None
+) -> ToleranceRequest:
+    return ToleranceRequest(
+        rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(mismatch)
+    )
+
+
 def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
     if limit is None:
         return ()
@@ -198,8 +202,9 @@ def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
     return (ToleranceOption(output=None, value=limit),)
 
 
-def _many(paths: _Path | Sequence[_Path]) -> Sequence[_Path]:
-    return (paths,) if isinstance(paths, (str, PathLike)) else paths
+def _texts(paths: _Path | Sequence[_Path]) -> tuple[str, ...]:
+    many = (paths,) if isinstance(paths, (str, PathLike)) else paths
+    return tuple(str(fspath(one)) for one in many)
 
 
 def _engines(store: _Path | None) -> Path:

@@ -74,7 +74,7 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
     return Sides(
         reference=Side(label=_label(job), job=_spanning(job, samples)),
         others=_sides(others, samples),
-        note="; ".join(filter(None, (_note(job), _unused(request, samples)))),
+        note="; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
     )
 
 
