@@ -131,7 +131,7 @@ def _container(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> di
         ],
     }
     if uses_gpu(cell):
-        made["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+        made["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
     return made
 
 

@@ -12,6 +12,7 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -22,6 +23,8 @@ from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 
 LOCAL = "local"
+#: How long a cluster's head may take to answer at all.
+_ANSWER_S = 10.0
 _TOKEN, _TOKEN_FILE, _MODE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"
 #: What Ray reads when it is imported, unless the user has set it.
 _QUIET = {
@@ -49,6 +52,8 @@ def ray_session(address: str) -> Iterator[Any]:
         The cluster cannot be reached, or lets nobody in without its token.
     """
     is_local = address == LOCAL
+    if not is_local:
+        _check_answers(address)
     folder = tempfile.mkdtemp(prefix="es-ray-") if is_local else None  # sockets want short paths
     before = dict(os.environ)
     os.environ.update({name: os.environ.get(name, value) for name, value in _QUIET.items()})
@@ -79,6 +84,21 @@ def _settle_token(*, is_local: bool) -> None:
         os.environ[_TOKEN] = secrets.token_hex(32)
     elif _MODE not in os.environ and (_TOKEN in os.environ or _TOKEN_FILE in os.environ):
         os.environ[_MODE] = "token"  # the user has named one: it is meant to be used
+
+
+def _check_answers(address: str) -> None:
+    """Raise `BackendError` where nothing listens: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return  # auto, or what Ray alone understands
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise BackendError(
+            f"Ray cluster {address}",
+            why=f"nothing answers there: {error}",
+            hint="the address is that of its head: ray status, or the job that started it",
+        ) from error
 
 
 def _connect(ray: Any, address: str, folder: str | None) -> None:
