@@ -67,8 +67,9 @@ bench-explore: $(VENV)/.run ## Show what large plans cost, beside the limits and
 bench-validate: $(VENV)/.dev ## Show what comparing the answers to 5,000 pictures takes
 	$(BIN)/python benchmarks/validate.py $(VALIDATE_ARGS)
 
-bench-store: $(VENV)/.run ## Show how long listing 10,000 stored runs takes
+bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000 cells take
 	$(BIN)/python benchmarks/store.py $(STORE_ARGS)
+	$(BIN)/python benchmarks/suite_page.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

@@ -110,7 +110,7 @@ class Guard:
     """Turns away who may not ask, and puts headers on every answer, that of a bug too."""
 
     def __init__(self, app: ASGIApp, access: Access, open_paths: Iterable[str]) -> None:
-        self._app = app
+        self.app = app
         self._access = access
         self._open = tuple(open_paths)
 
@@ -118,7 +118,7 @@ class Guard:
         """Answer one request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
+                await self.app(scope, receive, send)
             return  # there are no web sockets here
 
         async def with_headers(message: Message) -> None:
@@ -130,7 +130,7 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(Request(scope))
-        await (refusal or self._app)(scope, receive, with_headers)
+        await (refusal or self.app)(scope, receive, with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
         if not self._access.knows_host(request.headers):

@@ -49,6 +49,8 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/compare", looking.compare),
             Route("/suites", suites.suites),
             Route("/suites/{name}", suites.suite),
+            Route("/suites/{name}/report", suites.report),
+            Route("/suites/{name}/results.csv", suites.table),
             Route(LOGIN, signing_in.login, methods=["GET", "POST"]),
             Route("/logout", signing_in.logout, methods=["POST"]),
             Route("/static/{name}", static_file),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
-from enginescope.model.suite import CellStatus
+from enginescope.model.suite import CellStatus, SuiteResult
 from enginescope.render.suite_phrases import (
     MatrixCell,
     baseline_sentence,
@@ -18,7 +20,7 @@ from enginescope.render.suite_phrases import (
     specs_of,
     status_text,
 )
-from enginescope.serve.pages import page
+from enginescope.serve.pages import framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
 
@@ -61,9 +63,15 @@ def suite(request: Request) -> Response:
     name: str = request.path_params["name"]
     result = _folder(store, name).result()
     specs = specs_of(result)
-    lines = [(line.name, [_view(cell) for cell in line.cells]) for line in matrix(result)]
+    kept = frozenset(store.ids())
+    lines = [(line.name, [_view(cell, kept) for cell in line.cells]) for line in matrix(result)]
     bad = [
-        (row.cell.label, status_text(row.status), reason_text(row), row.run)
+        (
+            row.cell.label,
+            status_text(row.status),
+            reason_text(row),
+            row.run if row.run in kept else None,
+        )
         for row in result.rows
         if row.status is not CellStatus.OK
     ]
@@ -80,6 +88,33 @@ def suite(request: Request) -> Response:
     )
 
 
+def report(request: Request) -> Response:
+    """Answer with the page of a suite: charts, every cell, conditions."""
+    from enginescope.render.suite_page import suite_page
+
+    store: Store = request.app.state.kept.store
+    name: str = request.path_params["name"]
+    result = _folder(store, name).result()
+    links = (("/suites", "Suites"), (f"/suites/{quote(name)}", "Cells and their runs"))
+    return framed(suite_page(result, _table(result)), links)
+
+
+def table(request: Request) -> Response:
+    """Answer with a suite's tidy table."""
+    store: Store = request.app.state.kept.store
+    name: str = request.path_params["name"]
+    data = _table(_folder(store, name).result())
+    headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
+    return Response(data, media_type="text/csv", headers=headers)
+
+
+def _table(result: SuiteResult) -> bytes:
+    from enginescope.analysis.suite_table import COLUMNS, tidy_columns
+    from enginescope.render.csv_text import csv_bytes
+
+    return csv_bytes(COLUMNS, zip(*tidy_columns(result).values(), strict=True))
+
+
 def _folder(store: Store, name: str) -> SuiteFolder:
     """Return a suite by its name in the list: no path is made of what comes over the network."""
     for one in suite_folders(store.path):
@@ -88,8 +123,8 @@ def _folder(store: Store, name: str) -> SuiteFolder:
     raise StoreError("this suite", why="there is none of that name")
 
 
-def _view(cell: MatrixCell) -> CellView:
-    run = cell.row.run if cell.row is not None else None
+def _view(cell: MatrixCell, kept: frozenset[str]) -> CellView:
+    run = cell.row.run if cell.row is not None and cell.row.run in kept else None
     looks = "plain"
     if cell.row is not None and cell.row.status is not CellStatus.OK:
         looks = "unsupported" if cell.row.status is CellStatus.UNSUPPORTED else "bad"
