@@ -87,6 +87,12 @@ class PlanSource:
         return ", ".join(dict.fromkeys(one.name for one in self.devices)) or None
 
     @property
+    def tensorrt_version(self) -> str | None:
+        """The version that built or ran it, where a file or the run says so."""
+        known = self.run.environment.versions.get("tensorrt") if self.run else None
+        return known or (self.report.tool_version if self.report else None)
+
+    @property
     def whole(self) -> WholeRequest | None:
         """Metric and mean in ms of whole requests: of the samples, else as the tool printed it."""
         from enginescope.analysis.run_view import RunView

@@ -140,6 +140,14 @@ def _print_json(explored: Explored) -> None:
     sys.stdout.flush()
 
 
+def _made_on(explored: Explored) -> str | None:
+    """Return the GPU and the version of TensorRT, as far as they are known."""
+    source, story = explored.source, explored.more.story
+    version = source.tensorrt_version or (story.tensorrt_version if story else None)
+    parts = (source.device_names, f"TensorRT {version}" if version else None)
+    return " · ".join(one for one in parts if one) or None
+
+
 def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.explore_text import explore_text
     from enginescope.render.text import sentence, show, table
@@ -149,7 +157,7 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     tables = tuple(more_tables(more, top=top, width=width))
     shown = explore_text(
         found,
-        device=source.device_names,
+        device=_made_on(explored),
         notices=(*source.notices, *more.notices),
         top=top,
         sort=sort,

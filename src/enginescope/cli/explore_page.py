@@ -14,6 +14,9 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.cli.explore_exports import Explored
+    from enginescope.cli.explore_more import More
+    from enginescope.model.run import Run
+    from enginescope.render.page_subject import PageSubject
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,23 +44,29 @@ def write_page(explored: Explored, asked: dict[str, Any]) -> None:
     if path is None:
         return
     from enginescope.analysis.exploration import view_of
-    from enginescope.analysis.run_view import RunView
     from enginescope.core.jsonio import write_atomic
     from enginescope.render.page import report_page
-    from enginescope.render.page_subject import PageSubject
 
-    run, more = explored.source.as_run(), explored.more
-    view = RunView(msgspec.structs.replace(run, notices=(*run.notices, *more.notices)))
+    run = explored.source.as_run()
+    subject = page_subject(run, explored.more)
     if run.plan is not None:
-        view.plan_view = view_of(explored.found, run.plan, run.profile)
-    subject = PageSubject(
-        view,
-        gpu=more.view.gpu if more.view else None,
-        onnx=more.view.onnx if more.view else None,
-        story=more.story,
-    )
+        subject.view.plan_view = view_of(explored.found, run.plan, run.profile)
     try:
         write_atomic(path, report_page([subject]))
     except OSError as error:
         raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
     note(f"written: {path}")
+
+
+def page_subject(run: Run, more: More) -> PageSubject:
+    """Return a run as the page sees it, with what was read beside it."""
+    from enginescope.analysis.run_view import RunView
+    from enginescope.render.page_subject import PageSubject
+
+    view = RunView(msgspec.structs.replace(run, notices=(*run.notices, *more.notices)))
+    return PageSubject(
+        view,
+        gpu=more.view.gpu if more.view else None,
+        onnx=more.view.onnx if more.view else None,
+        story=more.story,
+    )

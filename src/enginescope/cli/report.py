@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.explore_more import more_options
 from enginescope.cli.options import json_option, note, store_option
 
 if TYPE_CHECKING:
     from enginescope.plan_source import PlanSource
+    from enginescope.render.page_subject import PageSubject
 
 #: Of the folder's name: a system allows 255 bytes.
 _MOST_LETTERS = 60
@@ -33,6 +36,7 @@ _MOST_LETTERS = 60
     help="output_diff.json, or a folder of validate --output; beside runs it is found.",
 )
 @click.option("--topk", type=click.IntRange(1), default=30, show_default=True, help="Layers drawn.")
+@more_options
 @store_option
 @json_option
 def command(
@@ -42,15 +46,15 @@ def command(
     topk: int,
     store_folder: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
 
     A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
     Several runs that kept their outputs, as trtexec --exportOutput has them, are compared.
     Of a PLAN's JSON, an ENGINE, a FOLDER or an ARCHIVE of files, what they tell of each engine;
-    nothing is stored.
+    nothing is stored. What --gpu, --onnx and --build-log add is in the page.
     """
-    from enginescope.analysis.run_view import RunView
     from enginescope.cli.plan_sources import sources
     from enginescope.cli.report_answers import kept_answers, named_answers
     from enginescope.core.errors import UsageError
@@ -62,9 +66,9 @@ def command(
     ]
     folder = output or Path("report") / "+".join(map(_short, given))[:_MOST_LETTERS]
     compared = (*named_answers(answers), *kept_answers(given, store_folder))
-    views = [RunView(one.as_run()) for one in given]
+    about = _subjects(given, asked)
     try:
-        written = write_report(views, folder, topk=topk, answers=compared)
+        written = write_report(about, folder, topk=topk, answers=compared)
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         why = error.strerror or str(error)
         raise UsageError(f"report {folder}", why=why, hint="--output DIR") from error
@@ -75,6 +79,32 @@ def command(
         return
     for path in written.files:
         print(path)
+
+
+def _subjects(given: Sequence[PlanSource], asked: dict[str, Any]) -> list[PageSubject]:
+    """Return the runs with what was named beside them.
+
+    Raises
+    ------
+    UsageError
+        A model or a log, which are of one engine, stands beside several runs; or the GPU is not
+        known.
+    FormatError
+        The model or the log cannot be read.
+    """
+    from enginescope.cli.explore_more import read_more
+    from enginescope.cli.explore_page import page_subject
+    from enginescope.core.errors import UsageError
+
+    for option, value in (("--onnx", asked["onnx"]), ("--build-log", asked["build_log"])):
+        if value and len(given) > 1:
+            raise UsageError(
+                f"{option} {value}",
+                why=f"it is of one engine, and {len(given)} were given",
+                hint="one report for each engine",
+            )
+    runs = [one.as_run() for one in given]
+    return [page_subject(run, read_more(run.plan, run.profile, asked)) for run in runs]
 
 
 def _short(source: PlanSource) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from enginescope.core.errors import FormatError
+from enginescope.formats import log_facts
 from enginescope.formats.build_log_graph import GraphReader
 from enginescope.formats.build_log_layers import LayerListReader
 from enginescope.formats.build_log_lines import story_lines
@@ -63,6 +64,7 @@ class _StoryReader:
         self.layers = LayerListReader()
         self.stages = StageReader()
         self.messages: dict[tuple[str, str], LogMessage] = {}
+        self.version: str | None = None
         # By a line's first word: most lines are told apart without a pattern.
         tuning, graph, stages = self.tuning, self.graph, self.stages
         self.handlers: dict[str, tuple[Handler, ...]] = {
@@ -93,6 +95,8 @@ class _StoryReader:
             "Loaded": (stages.cache_line,),
             "Serialized": (stages.cache_line,),
             "Deleting": (stages.cache_line,),
+            "TensorRT": (self._version,),
+            "&&&&": (self._version,),
         }
 
     def take(self, number: int, level: str | None, text: str) -> None:
@@ -125,6 +129,7 @@ class _StoryReader:
             stages=tuple(self.stages.seconds),
             cache=self.stages.cache(),
             messages=tuple(self.messages.values()),
+            tensorrt_version=self.version,
         )
 
     def _by_content(self, text: str, number: int) -> bool:
@@ -138,6 +143,12 @@ class _StoryReader:
     def _tuning_ended(self, text: str, number: int) -> bool:
         self.tuning.close()
         return self.stages.stage(text, number)
+
+    def _version(self, text: str, _number: int) -> bool:
+        """Take the version, the one that is printed whole; logs of other work have it too."""
+        printed, status = log_facts.printed_version(text), log_facts.status(text)
+        self.version = printed or self.version or (status[1] if status else None)
+        return False
 
     def _message(self, level: str, text: str, number: int) -> None:
         message = LogMessage(level=level, text=text, line=number)

@@ -280,6 +280,8 @@ class BuildStory(Record, frozen=True, kw_only=True):
     cache : TimingCacheUse
     messages : tuple of LogMessage
         Warnings and errors, each text once.
+    tensorrt_version : str or None
+        As the tool that wrote the log printed it.
     """
 
     source: str
@@ -294,6 +296,7 @@ class BuildStory(Record, frozen=True, kw_only=True):
     stages: tuple[TimedStage, ...] = ()
     cache: TimingCacheUse = TimingCacheUse()
     messages: tuple[LogMessage, ...] = ()
+    tensorrt_version: str | None = None
 
     def stage_s(self, name: str) -> float | None:
         """Return a stage's seconds, or ``None``."""

@@ -132,12 +132,14 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
     view, run = subject.view, subject.view.run
     is_measured = subject.is_measured
     place = place_line(run) or "machine not known"
+    built = subject.tensorrt_version if run.origin == "imported" else None
+    made = (place, f"TensorRT {built}") if built else (place,)
     return PageRun(
         view=view,
         is_measured=is_measured,
         prefix="" if count == 1 else f"run-{index}-",
         title=subject_line(run) if is_measured else plan_title(subject),
-        about=(place, f"run {view.id}", made_text(run), run.origin)
+        about=(*made, f"run {view.id}", made_text(run), run.origin)
         if is_measured
         else plan_about(subject),
         headline=headline(view) if is_measured else plan_headline(subject),

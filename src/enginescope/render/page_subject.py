@@ -50,6 +50,12 @@ class PageSubject:
         return self._device.name if self._device else None
 
     @property
+    def tensorrt_version(self) -> str | None:
+        """The run's, else that of the log of the build."""
+        known = self.view.run.environment.versions.get("tensorrt")
+        return known or (self.story.tensorrt_version if self.story else None)
+
+    @property
     def is_measured(self) -> bool:
         """Whether it is about requests: measured, or meant to be; else about a plan's layers."""
         run = self.view.run

@@ -24,7 +24,7 @@ def plan_title(subject: PageSubject) -> str:
 def plan_about(subject: PageSubject) -> tuple[str, ...]:
     """Return GPU, TensorRT and the files that were read."""
     run = subject.view.run
-    version = run.environment.versions.get("tensorrt")
+    version = subject.tensorrt_version
     names = [PurePath(one.path).name for one in run.artifacts]
     more = f" and {len(names) - 1} beside it" if len(names) > 1 else ""
     return (

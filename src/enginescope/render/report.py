@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,6 +28,7 @@ from enginescope.render.export_telemetry import gpu_telemetry_csv
 from enginescope.render.images import png_bytes
 from enginescope.render.markdown import report_markdown
 from enginescope.render.page import report_page
+from enginescope.render.page_subject import PageSubject
 from enginescope.render.report_answers import ReportedAnswers, answers_kept
 
 #: Kinds of files a report can have.
@@ -58,20 +60,20 @@ class WrittenReport(Record, frozen=True, kw_only=True):
 
 
 def write_report(
-    views: _Views,
+    about: Sequence[RunView | PageSubject],
     folder: Path,
     *,
     topk: int = TOPK,
     formats: Collection[str] = FORMATS,
     answers: Sequence[ReportedAnswers] = (),
 ) -> WrittenReport:
-    """Write a report over `views` into `folder`, which is made if it is not there.
+    """Write a report over some runs into `folder`, which is made if it is not there.
 
     Parameters
     ----------
-    views : sequence of RunView
+    about : sequence of RunView or PageSubject
         At least one. With several, one report is over all; plots are one per run, their names
-        ending in the run.
+        ending in the run. What a `PageSubject` has beside its run is in the page alone.
     folder : pathlib.Path
     topk : int
         Layers in pictures and short lists; at least 1. ``per_layer_times.csv`` has all.
@@ -87,11 +89,13 @@ def write_report(
     OSError
         The folder cannot be written.
     """
+    views = [one.view if isinstance(one, PageSubject) else one for one in about]
     _check(views, topk, formats)
+    page = partial(report_page, about, topk=topk)
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     skipped: list[tuple[str, str]] = []
-    for name, make in _parts(views, topk, formats, _compared(views, answers)):
+    for name, make in _parts(views, topk, page, formats=formats, answers=_compared(views, answers)):
         try:
             data = make()
         except MissingDependencyError as error:
@@ -125,7 +129,12 @@ def _compared(views: _Views, answers: Sequence[ReportedAnswers]) -> Sequence[Rep
 
 
 def _parts(
-    views: _Views, topk: int, formats: Collection[str], answers: Sequence[ReportedAnswers]
+    views: _Views,
+    topk: int,
+    page: Callable[..., bytes],
+    *,
+    formats: Collection[str],
+    answers: Sequence[ReportedAnswers],
 ) -> Iterator[tuple[str, _Make]]:
     every: tuple[tuple[str, str, _Make], ...] = (
         ("json", "report.json", lambda: report_json(views, topk=topk, answers=answers)),
@@ -135,7 +144,7 @@ def _parts(
         ("csv", "latency_series.csv", lambda: latency_series_csv(views)),
         ("csv", "latency_percentiles.csv", lambda: latency_percentiles_csv(views)),
         ("csv", "per_layer_times.csv", lambda: per_layer_times_csv(views)),
-        ("html", "report.html", lambda: report_page(views, topk=topk, answers=answers)),
+        ("html", "report.html", lambda: page(answers=answers)),
     )
     yield from ((name, make) for kind, name, make in every if kind in formats)
     if "csv" in formats and any(view.run.gpu for view in views):
