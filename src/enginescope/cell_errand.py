@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from enginescope.model.run import Run
-from enginescope.model.suite import Cell
+from enginescope.model.suite import Cell, Needs
 from enginescope.runner.fleet.errand import Returned, packed_returned, unpacked_errand
 from enginescope.store.archive import Store
 from enginescope.suite_cell import CellContext, do_cell
@@ -38,7 +38,10 @@ def do_errand(data: bytes) -> bytes:
             runs.append(run)
 
         context = CellContext(sink=keep, command=errand.command)
-        row = replace(do_cell(_here(errand.cell), context), cell=errand.cell)
+        cell = _here(errand.cell)
+        if errand.is_placed:  # what a fleet calls a GPU need not be what the driver calls it
+            cell = replace(cell, needs=Needs())
+        row = replace(do_cell(cell, context), cell=errand.cell)
         packed = tuple(_packed(store, run, Path(made)) for run in runs)
     return packed_returned(Returned(row=row, runs=packed))
 

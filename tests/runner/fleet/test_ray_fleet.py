@@ -23,6 +23,10 @@ class NodeDiedError(RayError):
     pass
 
 
+class TaskUnschedulableError(RayError):
+    pass
+
+
 class RayTaskError(RayError):
     cause = None
 
@@ -125,6 +129,15 @@ def test_a_cell_that_loses_its_machine_twice_is_marked() -> None:
     assert lost.attempts == 2
     assert "lost 2 times: a and a" in lost.reason
     assert [one.row.cell.key for one in heard.returned] == ["k1"]
+
+
+def test_a_machine_that_goes_before_a_cell_has_begun_is_not_the_cell_s_fault() -> None:
+    gone = [TaskUnschedulableError("gone") for _ in range(4)]
+    heard = sit(FakeRay(node("a"), ends={"k0": [*gone, NodeDiedError("gone")]}), cell("k0"))
+    assert len(heard.again) == 5
+    assert heard.lost == []
+    endless = FakeRay(node("a"), ends={"k0": [TaskUnschedulableError("gone")] * 9})
+    assert sit(endless, cell("k0")).lost[0].attempts == 5
 
 
 def test_an_error_in_the_task_is_that_cell_s_end() -> None:

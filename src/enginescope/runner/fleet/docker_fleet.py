@@ -62,7 +62,7 @@ class DockerFleet:
         name = f"enginescope-{cell.key}-{secrets.token_hex(3)}"
         with tempfile.TemporaryDirectory(prefix="enginescope-docker-") as made:
             work = Path(made).resolve()
-            (work / ERRAND).write_bytes(packed_errand(cell, command))
+            (work / ERRAND).write_bytes(packed_errand(cell, command, is_placed=False))
             for one in mounts_of(cell):
                 if one.is_writable:
                     Path(one.folder).mkdir(parents=True, exist_ok=True)

@@ -28,10 +28,13 @@ class Errand(Record, frozen=True, kw_only=True):
     ----------
     command : str or None
         The command line to record.
+    is_placed : bool
+        The fleet has seen to it that the machine is of the kind that the cell asks for.
     """
 
     cell: Cell
     command: str | None = None
+    is_placed: bool = True
 
 
 class Returned(Record, frozen=True, kw_only=True):
@@ -97,9 +100,9 @@ class Fleet(Protocol):
         """
 
 
-def packed_errand(cell: Cell, command: str | None) -> bytes:
+def packed_errand(cell: Cell, command: str | None, *, is_placed: bool = True) -> bytes:
     """Return an errand as bytes."""
-    return msgspec.msgpack.encode(Errand(cell=cell, command=command))
+    return msgspec.msgpack.encode(Errand(cell=cell, command=command, is_placed=is_placed))
 
 
 def unpacked_errand(data: bytes) -> Errand:

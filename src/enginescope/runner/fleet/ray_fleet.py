@@ -27,6 +27,10 @@ from enginescope.runner.fleet.ray_session import ray_session
 
 #: A cell is given up when its machine was lost so often.
 LOSSES = 2
+#: Ray's word for a task whose machine was gone before it began, which is no fault of the cell, …
+_NOT_BEGUN = "TaskUnschedulableError"
+#: … unless it happens so often.
+_TOO_LATE = 5
 #: Between two looks at the cluster.
 _LOOK_S = 1.0
 #: So long is waited for a machine when none is left.
@@ -82,6 +86,7 @@ class _Sitting:
         self._watch = watch
         self._tasks: dict[Any, _Task] = {}
         self._losses: dict[str, list[Machine]] = defaultdict(list)
+        self._too_late: dict[str, list[Machine]] = defaultdict(list)
         self._seen_s = time.monotonic()
 
     def run(self) -> None:
@@ -175,16 +180,17 @@ class _Sitting:
         self._watch.returned(task.cell, unpacked_returned(data))
 
     def _was_lost(self, task: _Task, error: Exception) -> None:
-        losses = self._losses[task.cell.key]
-        losses.append(task.machine)
         kind = type(error).__name__
-        if len(losses) < LOSSES:
+        has_begun = kind != _NOT_BEGUN
+        losses = (self._losses if has_begun else self._too_late)[task.cell.key]
+        losses.append(task.machine)
+        if len(losses) < (LOSSES if has_begun else _TOO_LATE):
             self._waiting.insert(0, task.cell)
             self._watch.again(task.cell, f"{task.machine.name} was lost ({kind})")
             return
         where = " and ".join(one.name for one in losses)
-        reason = f"the machine that did it was lost {LOSSES} times: {where} ({kind})"
-        self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=LOSSES))
+        reason = f"the machine that did it was lost {len(losses)} times: {where} ({kind})"
+        self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=len(losses)))
 
 
 def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
