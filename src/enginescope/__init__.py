@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from enginescope.measured_in_turn import bench_in_turn, noise_floor
     from enginescope.measured_runs import compare, gate, history
     from enginescope.opened_plan import plan
+    from enginescope.opened_suite import suite
     from enginescope.validated_answers import validate
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "load_run",
     "noise_floor",
     "plan",
+    "suite",
     "validate",
     "write_report",
 ]
@@ -64,6 +66,7 @@ _HOMES = {
     "load_run": "enginescope.facade",
     "noise_floor": "enginescope.measured_in_turn",
     "plan": "enginescope.opened_plan",
+    "suite": "enginescope.opened_suite",
     "validate": "enginescope.validated_answers",
     "write_report": "enginescope.facade",
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from enginescope.model.history import JobHistory
     from enginescope.model.noise_floor import NoiseFloor
     from enginescope.model.run import Run
+    from enginescope.model.suite import CellRow
     from enginescope.named_runs import Named
     from enginescope.store.archive import Store
 
@@ -116,6 +117,7 @@ def gate(
     """
     from enginescope.analysis.gate import gate as hold
     from enginescope.analysis.gate_metrics import HEADLINE, check_metric
+    from enginescope.analysis.suite_gate import with_cells
     from enginescope.model.gate import GateTerms, Limit
 
     given = max_regression_pct
@@ -135,10 +137,11 @@ def gate(
     else:
         ids = {one.id for one in base}
         now = tuple(one for one in distinct(runs_of(current, place, say)) if one.id not in ids)
-    if not now:
+    answers = [_suite_rows(one, place) for one in (baseline, current)]
+    if not now and not answers[1]:
         raise UsageError("no current runs", why="all of them are the baseline's")
     name = str(baseline) if isinstance(baseline, str | PathLike) else "baseline"
-    return hold(base, now, terms, name=name, floors=floors_at(place))
+    return with_cells(hold(base, now, terms, name=name, floors=floors_at(place)), *answers)
 
 
 def history(
@@ -186,6 +189,13 @@ def history(
     else:
         chosen = [one.run for one in runs]
     return histories(chosen, check_metric(metric), threshold_pct=threshold_pct, sitting_s=sitting_s)
+
+
+def _suite_rows(what: object, store: Store) -> tuple[CellRow, ...]:
+    """Return the rows of a suite that is named; other sides have none."""
+    from enginescope.suite_runs import rows_of_suites
+
+    return rows_of_suites([str(what)], store) if isinstance(what, str | PathLike) else ()
 
 
 def store_at(folder: str | PathLike[str] | None) -> Store:

@@ -46,7 +46,7 @@ def runs_named(name: str, store: Store, say: Say) -> tuple[Run, ...]:
     """
     from enginescope.store.suite_folder import suite_named
 
-    suite = suite_named(name, store.path)
+    suite = suite_named(name, store.suite_home())
     if suite is not None:
         from enginescope.suite_runs import runs_of_suite
 

@@ -41,7 +41,7 @@ def rows_of_suites(names: Iterable[str], store: Store) -> tuple[CellRow, ...]:
     """Return the rows of the suites among `names`; other names have none."""
     from enginescope.store.suite_folder import suite_named
 
-    found = [suite_named(name, store.path) for name in names]
+    found = [suite_named(name, store.suite_home()) for name in names]
     return tuple(row for one in found if one is not None for row in one.result().rows)
 
 

@@ -89,7 +89,10 @@ def command(source: Path | None, **options: Any) -> int:
     folder = _folder(suite, options, store)
     with folder.held():
         plan = _plan(suite, source, folder, store)
-        _run(plan, folder, store, options)
+        try:
+            _run(plan, folder, store, options)
+        finally:
+            store.keep_suite(folder)
         result = folder.result()
         from enginescope.cli.suite_output import write_outputs
 
@@ -172,7 +175,7 @@ def _folder(suite: Suite, options: dict[str, Any], store: Store) -> SuiteFolder:
             why="its runs have it as a tag: no blanks, no slashes, not latest",
             hint="--name NAME",
         )
-    return SuiteFolder(options["output"] or store.path / SUITES / suite.name)
+    return SuiteFolder(options["output"] or store.suite_home() / SUITES / suite.name)
 
 
 def _cells(suite: Suite, store: Store) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,10 @@ PLAN = "suite.json"
 ROWS = "cells.jsonl"
 #: Folder of a store's suites.
 SUITES = "suites"
+
+
+class SuiteRunsError(StoreError):
+    """Another process is running the suite."""
 
 
 class SuiteFolder:
@@ -74,15 +78,7 @@ class SuiteFolder:
         file = self.path / ROWS
         if not file.is_file():
             return {}
-        decoder = msgspec.json.Decoder(CellRow)
-        found: dict[str, CellRow] = {}
-        for line in read_bytes(file).splitlines():
-            try:
-                row = decoder.decode(line)
-            except msgspec.DecodeError:  # ValidationError is one
-                continue
-            found[row.cell.key] = row
-        return found
+        return {row.cell.key: row for row in rows_in(read_bytes(file))}
 
     def keep(self, row: CellRow) -> None:
         """Add a row; it is on the disk when this returns.
@@ -129,7 +125,7 @@ class SuiteFolder:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise StoreError(
+                raise SuiteRunsError(
                     f"suite folder {self.path}",
                     why="another process is running this suite",
                     hint="wait for it, or --name another",
@@ -139,6 +135,14 @@ class SuiteFolder:
     def _unwritable(self, error: OSError) -> StoreError:
         why = error.strerror or str(error)
         return StoreError(f"cannot write to the suite's folder {self.path}", why=why)
+
+
+def rows_in(data: bytes) -> Iterator[CellRow]:
+    """Yield the rows in lines; those that cannot be read are left out."""
+    decoder = msgspec.json.Decoder(CellRow)
+    for line in data.splitlines():
+        with suppress(msgspec.DecodeError):  # ValidationError is one
+            yield decoder.decode(line)
 
 
 def suite_folders(store: Path) -> tuple[SuiteFolder, ...]:
