@@ -47,7 +47,7 @@ def explore_text(
     ----------
     found : Exploration
     device : str, optional
-        The GPU it was built or timed on.
+        The GPU it was built or timed on, and what built it.
     notices : sequence of Notice
         Of reading the files; `found` has its own.
     top : int
