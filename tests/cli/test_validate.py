@@ -229,7 +229,9 @@ def test_the_screen_answers_first(tmp_path, capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "worse.onnx · ort-cpu fails: y (error)"
     assert all(len(line) <= 80 for line in lines)
-    assert any(line.startswith("  ✗          y: correlation -1") for line in lines)
+    at = next(at for at, line in enumerate(lines) if line.startswith("  ✗ "))
+    assert "y: RMSE ÷ spread" in lines[at]
+    assert "also correlation, slope" in " ".join(one.strip() for one in lines[at : at + 3])
 
 
 @pytest.mark.slow

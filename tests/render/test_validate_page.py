@@ -71,6 +71,9 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     assert page.index("1 of 2 sides") < page.index("fine · trt passes")
     assert "broken · trt fails: &lt;depth&gt; (error)" in page
     assert "<depth>" not in page
+    assert "Every limit that does not hold" in page
+    assert page.index("farthest from the reference") < page.index("fine · trt passes")
+    assert "2026-01-01 00:00:00 UTC" in page
     assert page.count("data:image/png;base64,") == 3
     for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
         assert f'id="chart-{key}"' in page

@@ -9,10 +9,11 @@ from markupsafe import Markup
 from enginescope._version import __version__
 from enginescope.analysis.validation import Validation
 from enginescope.render.answer_panels import WorstAnswer
+from enginescope.render.figures import UNKNOWN, Figures
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.task_section import task_section
 from enginescope.render.validate_data import output_diff_json, per_sample_json
-from enginescope.render.validate_phrases import answer, bindings_text
+from enginescope.render.validate_phrases import answer, bindings_text, cosine_text, error_text
 from enginescope.render.validate_section import side_section
 from enginescope.render.vendored import licences, scripts, style
 
@@ -55,6 +56,7 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         facts=facts_of(found),
         sides=sides,
         task=task,
+        overview=_overview(found) if len(found.sides) > 1 else None,
         notices=found.notices,
         files={name: len(text) for name, text in files.items()},
         left_out=[]
@@ -79,6 +81,37 @@ def facts_of(found: Validation) -> tuple[tuple[str, str], ...]:
         ("", found.reference_note or ""),
         ("Samples", f"{len(names):,}: {shown}"),
         ("Bindings", bindings_text(found) if found.inputs else ""),
-        ("Made", found.created or ""),
+        ("Made", _moment(found.created)),
     ]
     return tuple(row for row in rows if row[1])
+
+
+def _moment(created: str | None) -> str:
+    """Return ``2026-11-21 11:17:09 UTC``; nothing where it is not known."""
+    return f"{created[:19].replace('T', ' ')} UTC" if created else ""
+
+
+def _overview(found: Validation) -> Figures:
+    """Return the sides in a table: each with the output farthest from its reference."""
+    rows = []
+    for side in found.sides:
+        mark = "passes" if side.passes else "no answers" if side.failure else "fails"
+        worst = side.diff.worst if side.diff else None
+        figures = worst.figures if worst else None
+        rows.append(
+            (
+                side.label,
+                mark,
+                side.tolerance,
+                worst.output if worst else UNKNOWN,
+                error_text(figures.max_abs_error if figures else None),
+                error_text(figures.error_to_spread if figures else None),
+                cosine_text(figures.cosine if figures else None),
+            )
+        )
+    return Figures(
+        caption="Sides, each with the output and sample farthest from the reference",
+        headers=("Side", "", "Limits", "Output", "Max |error|", "RMSE ÷ spread", "Cosine"),
+        rows=tuple(rows),
+        numbers=(4, 5, 6),
+    )

@@ -72,6 +72,24 @@ def difference_text(one: BindingDifference) -> str:
     return f"{what} is {one.side}, {one.reference} in the reference"
 
 
+#: Limits on figures of the whole output: where one is broken, others mostly are too.
+_ON_FIGURES = frozenset({"error", "peak", "correlation", "slope", "mismatch"})
+
+
+def reason_texts(one: OutputDiff) -> tuple[str, ...]:
+    """Return why an output fails: of its limits on figures the first in words, others by name."""
+    others = [reason.code for reason in one.reasons if reason.code in _ON_FIGURES][1:]
+    made, told = [], False
+    for reason in one.reasons:
+        if reason.code not in _ON_FIGURES:
+            made.append(f"{one.name}: {reason.message} ({reason.code})")
+        elif not told:
+            told = True
+            also = f"; also {', '.join(others)}" if others else ""
+            made.append(f"{one.name}: {reason.message} ({reason.code}{also})")
+    return tuple(made)
+
+
 def worst_text(diff: SideDiff) -> str | None:
     """Return which sample is farthest from its reference."""
     worst = diff.worst

@@ -23,6 +23,7 @@ from enginescope.render.validate_phrases import (
     cosine_text,
     difference_text,
     error_text,
+    reason_texts,
     side_answer,
     worst_text,
 )
@@ -41,6 +42,7 @@ class SideSection(Record, frozen=True, kw_only=True):
     passes: bool
     differences: tuple[str, ...]
     reasons: tuple[str, ...]
+    every_reason: tuple[str, ...]
     failure: str | None
     worst: str | None
     table: Figures | None
@@ -78,7 +80,8 @@ def side_section(
         limits=f"{side.tolerance}: {side.tolerance_why}",
         passes=side.passes,
         differences=tuple(difference_text(one) for one in side.bindings),
-        reasons=tuple(
+        reasons=tuple(text for one in outputs for text in reason_texts(one)),
+        every_reason=tuple(
             f"{one.name}: {reason.message} ({reason.code})"
             for one in outputs
             for reason in one.reasons

@@ -17,6 +17,7 @@ from enginescope.render.validate_phrases import (
     bindings_text,
     difference_text,
     output_row,
+    reason_texts,
     side_answer,
     worst_text,
 )
@@ -41,7 +42,8 @@ def validate_text(
     if found.reference_note:
         lines.append(label_row("", found.reference_note))
     lines.append(label_row("samples", _samples(found)))
-    lines.append(label_row("bindings", bindings_text(found)))
+    if found.sides:
+        lines.append(label_row("bindings", bindings_text(found)))
     for side in found.sides:
         lines += [Text(), *_side(side, width, alone=len(found.sides) == 1)]
     if found.task is not None:
@@ -70,7 +72,7 @@ def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableTyp
         return lines
     lines += _figures(side.diff.outputs, width)
     for one in side.diff.outputs:
-        lines += [_reason(one, text.code, text.message) for text in one.reasons]
+        lines += [label_row("✗", text) for text in reason_texts(one)]
     worst = worst_text(side.diff) if side.diff.samples and not alone_sample(side) else None
     lines += [label_row("worst", worst)] if worst else []
     notices = [notice for one in side.diff.outputs for notice in one.notices]
@@ -84,10 +86,6 @@ def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableTyp
 def alone_sample(side: ValidatedSide) -> bool:
     """Whether there is but one sample, which is then the worst and the best."""
     return side.diff is not None and len({one.sample for one in side.diff.samples}) == 1
-
-
-def _reason(one: OutputDiff, code: str, message: str) -> RenderableType:
-    return label_row("✗", f"{one.name}: {message} ({code})")
 
 
 def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType]:

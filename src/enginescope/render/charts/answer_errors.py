@@ -115,7 +115,7 @@ def channel_errors(one: OutputDiff, key: str) -> Chart | None:
                 "title": f"channel (axis {found.axis})",
                 "axis": {"labelOverlap": True, "labelAngle": 0},
             },
-            "y": quantity("rmse", "RMSE"),
+            "y": quantity("rmse", "RMSE", axis={"format": "~g"}),
             "tooltip": tooltip(channel="channel", rmse="RMSE#", largest="largest |error|#"),
         },
     }
@@ -149,7 +149,7 @@ def sample_errors(side: SideDiff, key: str) -> Chart | None:
         "mark": {"type": "point", "filled": True, "size": 40},
         "encoding": {
             "x": quantity("sample", "sample", axis={"tickMinStep": 1}),
-            "y": quantity("error", "RMSE ÷ spread of the reference"),
+            "y": quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
             "color": {"field": "output", "type": "nominal", "title": "output"},
             "tooltip": tooltip(sample="sample", name="name", output="output", error="error#"),
         },
