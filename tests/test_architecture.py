@@ -49,6 +49,7 @@ HEAVY = {
         "store/database.py",
         "store/database_shelf.py",
         "store/index.py",
+        "store/kept_suites.py",
         "store/migrations",
         "store/row_tables.py",
         "store/run_files.py",
@@ -84,6 +85,8 @@ HEAVY = {
     "pynvml": {"probe/nvml.py"},
     "tensorrt": {"backends/tensorrt"},
     "PIL": {"runner/images.py", "formats/target_maps.py"},
+    "ray": {"runner/fleet"},
+    "submitit": {"runner/fleet"},
     "scipy": set(),
     "matplotlib": set(),
 }
