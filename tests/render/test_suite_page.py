@@ -7,7 +7,7 @@ import pytest
 from enginescope.model.suite import CellStatus
 from enginescope.render.charts.suite import suite_charts
 from enginescope.render.suite_page import suite_page
-from enginescope.render.suite_phrases import matrix
+from enginescope.render.suite_phrases import cell_text, matrix, weakness_sentence
 from enginescope.render.suite_text import suite_tables
 from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
@@ -63,6 +63,19 @@ def test_the_matrix_says_what_was_not_asked_for() -> None:
     assert [[one.is_asked for one in line.cells] for line in lines] == [
         [True, False],
         [False, True],
+    ]
+
+
+def test_what_weakens_figures_is_said_and_marked() -> None:
+    loud = timed(cell("a"), 2.0, warnings=("W-LOAD", "W-OUTLIERS"), is_unstable=True)
+    quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
+    assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
+    said = weakness_sentence(result([loud, quiet]))
+    assert said is not None
+    assert said.startswith("figures of 2 cells are weakened: W-OUTLIERS 2, W-LOAD 1; !: 1 ")
+    assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
+        "2.00 ms !",
+        "2.00 ms",
     ]
 
 

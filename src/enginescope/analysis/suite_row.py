@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 
 from enginescope.analysis.gate_metrics import GATED_FIGURES
+from enginescope.analysis.notice_gravity import is_unstable
 from enginescope.analysis.provider_work import provider_work
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.validation import ValidatedSide
 from enginescope.core.record import Record
+from enginescope.model.notice import Notice
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.model.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 
@@ -52,6 +54,7 @@ def cell_row(
     """
     status, reason, hint, detail = _ending(run, checked)
     environment = run.environment if run else None
+    weak = _weak(run)
     devices = environment.devices if environment else ()
     return CellRow(
         cell=cell,
@@ -65,11 +68,20 @@ def cell_row(
         attempts=time.attempts,
         figures=(*(checked.figures if checked else ()), *(run_figures(run) if run else ())),
         providers=cell_providers(run) if run else (),
+        warnings=tuple(dict.fromkeys(one.code for one in weak)),
+        is_unstable=any(map(is_unstable, weak)),
         versions=dict(time.versions),
         host=environment.host.name if environment else None,
         cpu=environment.host.cpu_model if environment else None,
         gpu=devices[0].name if devices else None,
     )
+
+
+def _weak(run: Run | None) -> tuple[Notice, ...]:
+    """Return what weakens the figures of a run."""
+    if run is None or run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    return tuple(one for one in RunView(run).notices if one.level == "warning")
 
 
 def run_figures(run: Run) -> tuple[CellFigure, ...]:

@@ -53,7 +53,11 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
         sys.stdout.buffer.write(encode(result))
         sys.stdout.flush()
         return
-    from enginescope.render.suite_phrases import baseline_sentence, counts_sentence
+    from enginescope.render.suite_phrases import (
+        baseline_sentence,
+        counts_sentence,
+        weakness_sentence,
+    )
     from enginescope.render.suite_text import suite_tables
     from enginescope.render.text import sentence, show
     from enginescope.render.text_table import table
@@ -65,9 +69,9 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
         if one.left_out:
             show(sentence(f"{one.left_out:,} more in results.csv"))
         print()
-    explained = baseline_sentence(result)
-    if explained:
-        show(sentence(explained))
+    for explained in (weakness_sentence(result), baseline_sentence(result)):
+        if explained:
+            show(sentence(explained))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
     show(sentence(f"runs: enginescope runs list --tag {result.name}"))

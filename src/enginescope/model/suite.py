@@ -239,7 +239,11 @@ class CellRow(Record, frozen=True, kw_only=True):
         UTC, ISO 8601.
     attempts : int
     figures : tuple of CellFigure
-    providers : tuple of ProviderWork
+    providers : tuple of CellProvider
+    warnings : tuple of str
+        Codes of what weakens its figures; the run has them in words.
+    is_unstable : bool
+        One of them makes the figures worthless, and not only weaker.
     versions : dict of str to str
         What it ran on, as far as a change of it makes the figures others.
     host, gpu, cpu : str or None
@@ -256,6 +260,8 @@ class CellRow(Record, frozen=True, kw_only=True):
     attempts: int = 1
     figures: tuple[CellFigure, ...] = ()
     providers: tuple[CellProvider, ...] = ()
+    warnings: tuple[str, ...] = ()
+    is_unstable: bool = False
     versions: dict[str, str] = {}
     host: str | None = None
     cpu: str | None = None

@@ -24,6 +24,7 @@ from enginescope.render.suite_phrases import (
     reason_text,
     specs_of,
     status_text,
+    weakness_sentence,
 )
 from enginescope.render.vendored import licences, scripts, style
 
@@ -33,6 +34,8 @@ _CARRIED_BYTES = 2 << 20
 _FAILURES = 100
 _FIGURES = (
     ("latency", "median, ms", 4),
+    ("latency_low", "95 % CI from, ms", 4),
+    ("latency_high", "to, ms", 4),
     ("p99", "p99, ms", 4),
     ("throughput", "throughput, /s", 1),
     ("load", "load, ms", 1),
@@ -65,7 +68,9 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
             title=result.name,
             answer=f"{result.name} · {counts_sentence(result)}",
             facts=_facts(result),
-            explained=baseline_sentence(result),
+            explained=[
+                one for one in (baseline_sentence(result), weakness_sentence(result)) if one
+            ],
             heat=charts[0],
             charts=charts[1:],
             matrix=_matrix(result),
@@ -172,6 +177,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("input", [one.input for one in cells]),
         column("run", [one.run[:8] if one.run else None for one in rows]),
         column("why", [one.reason for one in rows]),
+        column("weakened by", [" ".join(one.warnings) or None for one in rows]),
     ]
     return data_table("cells", "All cells that have ended", ("cell", "cells"), columns)
 

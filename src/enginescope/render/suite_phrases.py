@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from enginescope.analysis.suite_gains import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
@@ -9,6 +11,7 @@ from enginescope.model.suite import CellRow, CellStatus, SuiteResult
 
 #: What stands for a cell that is not done yet.
 PENDING = "not done"
+_MOST_CODES = 6
 
 
 class MatrixCell(Record, frozen=True, kw_only=True):
@@ -74,7 +77,8 @@ def cell_text(cell: MatrixCell) -> str:
     if cell.row.status is not CellStatus.OK:
         return status_text(cell.row.status)
     latency, error = cell.row.figure("latency"), cell.row.figure("max_abs_error")
-    parts = [f"{format_significant(latency)} ms"] if latency is not None else []
+    mark = " !" if cell.row.is_unstable else ""
+    parts = [f"{format_significant(latency)} ms{mark}"] if latency is not None else []
     if cell.speed_up is not None and not cell.is_baseline:
         parts.append(f"{format_significant(cell.speed_up)} ×")
     if latency is None:
@@ -98,6 +102,18 @@ def counts_sentence(result: SuiteResult) -> str:
     parts = [f"{count:,} {status_text(one)}" for one in CellStatus if (count := result.count(one))]
     parts += [f"{result.pending:,} {PENDING}"] if result.pending else []
     return f"{len(result.plan.cells):,} cells: {', '.join(parts) or 'none'}"
+
+
+def weakness_sentence(result: SuiteResult) -> str | None:
+    """Return how many figures are weakened by what; ``None``: none is."""
+    weak = [one for one in result.rows if one.warnings]
+    if not weak:
+        return None
+    counts = Counter(code for one in weak for code in one.warnings)
+    named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common(_MOST_CODES))
+    unstable = sum(one.is_unstable for one in weak)
+    marked = f"; !: {unstable:,} measured while the machine was not quiet" if unstable else ""
+    return f"figures of {len(weak):,} cells are weakened: {named}{marked}"
 
 
 def baseline_sentence(result: SuiteResult) -> str | None:
