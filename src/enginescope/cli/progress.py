@@ -24,6 +24,8 @@ _PHASES = {
     "imports": "importing",
     "parse": "parsing the model",
     "build": "building the engine",
+    "convert": "converting the model",
+    "infer_shapes": "inferring shapes",
     "load": "loading the model",
     "first_inference": "first inference",
     "warm_up": "warming up",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from enginescope.backends.base import Measured
-from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.base import Measured, Progress
+from enginescope.backends.onnxruntime import heartbeat, prepared
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
@@ -334,3 +335,27 @@ def test_an_unknown_option_is_handed_on_with_a_notice(use, tmp_path) -> None:
     assert runtime.opened[0][1]["cudnn_conv_algo_serach"] == "DEFAULT"
     (notice,) = [one for one in result.notices if one.code == "W-UNKNOWN-OPTION"]
     assert "did you mean cudnn_conv_algo_search?" in notice.message
+
+
+def test_a_long_build_gives_signs_of_life(use, tmp_path, monkeypatch) -> None:
+    runtime = use()
+    monkeypatch.setattr(heartbeat, "_INTERVAL_S", 0.01)
+    seen: list[Progress] = []
+    beats = threading.Event()
+
+    def told(progress: Progress) -> None:
+        seen.append(progress)
+        if "so far" in (progress.detail or ""):
+            beats.set()
+
+    real = runtime.InferenceSession
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        assert beats.wait(20)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(runtime, "InferenceSession", slow)
+    job = job_of(chain(tmp_path / "net.onnx"), "ort-trt", tmp_path / "cache")
+    tensorrt().make_ready(job, lambda specs: make_feeds(specs, job.workload), told)
+    assert seen[0].phase == "build"
+    assert seen[0].detail == f"{TENSORRT} builds what it needs"

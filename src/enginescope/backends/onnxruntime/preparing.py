@@ -12,6 +12,7 @@ from enginescope.backends.base import FeedSource, Measured, Progress, ProgressSi
 from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.autocast import autocast_model
 from enginescope.backends.onnxruntime.fp16 import Fp16Options, fp16_model
+from enginescope.backends.onnxruntime.heartbeat import Heartbeat
 from enginescope.backends.onnxruntime.kept_models import MadeModel
 from enginescope.backends.onnxruntime.missing import not_built_in
 from enginescope.backends.onnxruntime.opening import setup_of
@@ -118,7 +119,6 @@ class _Building:
         self._progress = progress
 
     def run(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
-        self._progress(Progress(phase="build"))
         try:
             return self._built(part, key, made)
         except BackendError as error:
@@ -129,20 +129,21 @@ class _Building:
         self._progress(Progress(phase="infer_shapes"))
         source = Path(made[-1].path if made else self._job.subject.path or "")
         made.append(inferred_model(source, Path(self._job.engine_cache or tempfile.gettempdir())))
-        self._progress(Progress(phase="build"))
         return self._built(part, key, made)
 
     def _built(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
         told = prepared.cache_options(part, self._provider)
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
-        session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
-        try:
-            session.bind(self._feeds(session.input_specs))
-            _, first_ms = _timed(session.step)
-            memory = session.device_memory()
-        finally:
-            session.close()
+        doing = f"{self._provider.name} builds what it needs"
+        with Heartbeat(self._progress, "build", doing):
+            session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
+            try:
+                session.bind(self._feeds(session.input_specs))
+                _, first_ms = _timed(session.step)
+                memory = session.device_memory()
+            finally:
+                session.close()
         del session  # some providers write their caches when they are released
         files, size = prepared.kept_in(part)
         return _ready(
