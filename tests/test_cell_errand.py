@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,17 @@ def test_an_engine_cache_that_cannot_be_here(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     asked = nothing(cache=tmp_path / "file" / "engines")
     assert unpacked_returned(do_errand(packed_errand(asked, None))).row.status is CellStatus.OK
+
+
+def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
+    file = tmp_path / "net.onnx"
+    subject = Subject(name="net.onnx", kind="onnx", path=str(file), sha256="5" * 64)
+    asked = packed_errand(cell(subject=subject), None)
+    absent = unpacked_returned(do_errand(asked)).row
+    assert absent.status is CellStatus.FAILED
+    assert f"{file} on {platform.node()} cannot be read there: No such file" in absent.reason
+    file.write_bytes(b"another")
+    assert "is another file there" in unpacked_returned(do_errand(asked)).row.reason
 
 
 def test_bytes_of_another_version() -> None:

@@ -7,14 +7,17 @@ and Slurm call `do_errand`. Whatever happens inside the cell is a row that goes 
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import tempfile
+from datetime import datetime, timezone
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from enginescope.core.digest import sha256_of
 from enginescope.model.run import Run
-from enginescope.model.suite import Cell, Needs
+from enginescope.model.suite import Cell, CellRow, CellStatus, Needs
 from enginescope.runner.fleet.errand import Returned, packed_returned, unpacked_errand
 from enginescope.store.archive import Store
 from enginescope.suite_cell import CellContext, do_cell
@@ -29,6 +32,9 @@ def do_errand(data: bytes) -> bytes:
         The errand is of another version of enginescope.
     """
     errand = unpacked_errand(data)
+    other = _other_than_sent(errand.cell)
+    if other is not None:
+        return packed_returned(Returned(row=other))
     with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as made:
         store = Store(Path(made) / "store")
         runs: list[Run] = []
@@ -44,6 +50,29 @@ def do_errand(data: bytes) -> bytes:
         row = replace(do_cell(cell, context), cell=errand.cell)
         packed = tuple(_packed(store, run, Path(made)) for run in runs)
     return packed_returned(Returned(row=row, runs=packed))
+
+
+def _other_than_sent(cell: Cell) -> CellRow | None:
+    """Return the row of a cell whose model is not on this machine, or is another file there."""
+    subject = cell.job.subject
+    if subject.path is None or subject.sha256 is None:
+        return None
+    try:
+        if sha256_of(Path(subject.path)) == subject.sha256:
+            return None
+        why = "is another file there: its content is not that of the one that the suite names"
+    except OSError as error:
+        why = f"cannot be read there: {error.strerror or error}"
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return CellRow(
+        cell=cell,
+        status=CellStatus.FAILED,
+        reason=f"{subject.path} on {platform.node()} {why}",
+        hint="models lie on a folder that all machines share",
+        started=now,
+        ended=now,
+        host=platform.node(),
+    )
 
 
 def _packed(store: Store, run: Run, folder: Path) -> bytes:
