@@ -34,6 +34,8 @@ def test_a_job() -> None:
     assert container["volumeMounts"] == [{"name": "v0", "mountPath": "/work"}]
     assert pod(job)["volumes"] == [{"name": "v0", "persistentVolumeClaim": {"claimName": "work"}}]
     assert pod(job)["restartPolicy"] == "Never"
+    assert pod(job)["activeDeadlineSeconds"] == 720
+    assert "activeDeadlineSeconds" not in job["spec"]
     assert pod(job)["automountServiceAccountToken"] is False
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     labels = job["spec"]["template"]["metadata"]["labels"]

@@ -83,7 +83,6 @@ def job_of(
         "metadata": meta,
         "spec": {
             "backoffLimit": 1,  # a cell that loses its node twice is given up
-            "activeDeadlineSeconds": 2 * math.ceil(longest_s(cell)),
             "ttlSecondsAfterFinished": 86_400,
             "template": {
                 "metadata": {"labels": labels},
@@ -96,6 +95,8 @@ def job_of(
 def _pod(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
     found: dict[str, Any] = {
         "restartPolicy": "Never",
+        # of the pod and not of the job, whose time counts from the day it was applied
+        "activeDeadlineSeconds": math.ceil(longest_s(cell)),
         "automountServiceAccountToken": False,
         "affinity": _affinity(cell),
         "securityContext": {
