@@ -185,6 +185,8 @@ def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) 
     with_answers(tmp_path / "zoo" / "good", convnet, wrong=False)
     with_answers(tmp_path / "zoo" / "bad", convnet, wrong=True)
     options = ["--mode", "both", "--input", "dataset", "--iterations", "5", "--no-layers"]
+    loose = [*options, "--name", "loose", "--rtol", "0", "--atol", "4", "--include", "bad"]
+    assert main(["suite", "zoo", *loose, "--store", "s"]) == 0  # as was asked for
     assert main(["suite", "zoo", *options, "--store", "s"]) == 1  # the answer is bad
     bad, good = rows(Path("s/suites/zoo"))
     assert (bad["status"], bad["run"]) == ("wrong", None)
@@ -260,6 +262,8 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
         ('[suite]\nmodels = ["samples"]\nbackend = ["fake"]', "did you mean backends?"),
         ('[suite]\nmodels = ["samples"]\nname = "two words"', "--name NAME"),
         ("[suite]", "models = "),
+        ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\ntolerance = "fp61"', "did you mean fp"),
+        ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
     ],
 )
 def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> None:

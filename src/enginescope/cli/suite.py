@@ -47,6 +47,14 @@ EXIT_WRONG = 1
 @click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
 @click.option("--duration", help="Stop after this time.")
 @click.option("--max-time", help="Stop short of the precision after this time.")
+@click.option("--reference", help="What answers are held against; see validate.")
+@click.option(
+    "--samples", type=click.IntRange(1), help="Random ones to answer, without a data set."
+)
+@click.option("--tolerance", help="Limits of a precision: fp16.  [default: by both sides]")
+@click.option("--rtol", type=click.FloatRange(0), help="In place of those limits.")
+@click.option("--atol", type=click.FloatRange(0), help="In place of those limits.")
+@click.option("--percent-mismatch", type=click.FloatRange(0, 100), help="Elements beyond them.")
 @click.option("--layers/--no-layers", default=None, help="Per-layer times, for the coverage.")
 @click.option("--timeout", help="Of one cell: 10min.")
 @click.option("--memory-limit", help="Of one cell: 4GiB.")
@@ -115,7 +123,23 @@ def _suite(source: Path, options: dict[str, Any], store: Store) -> Suite:
             hint="enginescope suite --init writes an example",
         )
     asked = _with_options(file, options)
-    return suite_of(asked, base, name=name, samples=store.path / "samples")
+    found = suite_of(asked, base, name=name, samples=store.path / "samples")
+    _check_validation(found)
+    return found
+
+
+def _check_validation(suite: Suite) -> None:
+    """Raise for a tolerance or a reference that is none: every cell would fail alike."""
+    if suite.mode == "benchmark":
+        return
+    from enginescope.analysis.output_tolerance import tolerance_named
+    from enginescope.backends.registry import parse_backend
+
+    if suite.checking.tolerance is not None:
+        tolerance_named(suite.checking.tolerance)
+    given = suite.checking.reference
+    if given is not None and not Path(given).exists():
+        parse_backend(given)
 
 
 def _file_of_folder(folder: Path) -> SuiteFile:
@@ -137,6 +161,7 @@ _GENERAL = {
     "retries": "retries",
 }
 _TIMING = ("warmup", "iterations", "duration", "max_time")
+_VALIDATION = ("reference", "samples", "tolerance", "rtol", "atol", "percent_mismatch")
 
 
 def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
@@ -161,8 +186,17 @@ def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
         models = tuple(replace(one, backends=(), precisions=()) for one in models)
     if options["batches"]:
         models = tuple(replace(one, batches=()) for one in models)
-    timing = {name: options[name] for name in _TIMING if options[name] is not None}
-    return replace(file, suite=general, model=models, timing=replace(file.timing, **timing))
+    timing, validation = (
+        {name: options[name] for name in names if options[name] is not None}
+        for names in (_TIMING, _VALIDATION)
+    )
+    return replace(
+        file,
+        suite=general,
+        model=models,
+        timing=replace(file.timing, **timing),
+        validation=replace(file.validation, **validation),
+    )
 
 
 def _folder(suite: Suite, options: dict[str, Any], store: Store) -> SuiteFolder:

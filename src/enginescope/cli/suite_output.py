@@ -56,6 +56,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
     from enginescope.render.suite_phrases import (
         baseline_sentence,
         counts_sentence,
+        took_sentence,
         weakness_sentence,
     )
     from enginescope.render.suite_text import suite_tables
@@ -69,7 +70,8 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
         if one.left_out:
             show(sentence(f"{one.left_out:,} more in results.csv"))
         print()
-    for explained in (weakness_sentence(result), baseline_sentence(result)):
+    sentences = (took_sentence(result), weakness_sentence(result), baseline_sentence(result))
+    for explained in sentences:
         if explained:
             show(sentence(explained))
     show(sentence(f"page: {folder / 'suite.html'}"))

@@ -24,6 +24,7 @@ from enginescope.render.suite_phrases import (
     reason_text,
     specs_of,
     status_text,
+    took_sentence,
     weakness_sentence,
 )
 from enginescope.render.vendored import licences, scripts, style
@@ -111,6 +112,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
         ("versions", versions),
         ("mode", result.plan.suite.mode),
         ("inputs", several([one.input for one in result.plan.cells])),
+        ("time", took_sentence(result) or ""),
         ("last cell", ended.replace("T", " ").removesuffix("+00:00") + " UTC" if ended else ""),
         ("command", result.plan.command or ""),
     ]

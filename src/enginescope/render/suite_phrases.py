@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime, timedelta
 
 from enginescope.analysis.suite_gains import baselines, speed_ups
 from enginescope.core.record import Record
@@ -102,6 +103,20 @@ def counts_sentence(result: SuiteResult) -> str:
     parts = [f"{count:,} {status_text(one)}" for one in CellStatus if (count := result.count(one))]
     parts += [f"{result.pending:,} {PENDING}"] if result.pending else []
     return f"{len(result.plan.cells):,} cells: {', '.join(parts) or 'none'}"
+
+
+def took_sentence(result: SuiteResult) -> str | None:
+    """Return how long the cells took, one after the other; ``None`` where none has ended."""
+    if not result.rows:
+        return None
+    seconds = [
+        (datetime.fromisoformat(one.ended) - datetime.fromisoformat(one.started)).total_seconds()
+        for one in result.rows
+    ]
+    whole = timedelta(seconds=round(sum(seconds)))
+    longest = max(range(len(seconds)), key=seconds.__getitem__)
+    label = result.rows[longest].cell.label
+    return f"{whole} for all cells; the longest took {timedelta(seconds=seconds[longest])}: {label}"
 
 
 def weakness_sentence(result: SuiteResult) -> str | None:

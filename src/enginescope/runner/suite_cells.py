@@ -13,6 +13,7 @@ import msgspec
 from enginescope.backends.registry import parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
+from enginescope.core.suggest import did_you_mean
 from enginescope.model.job import BackendSpec, Job, Subject, Workload
 from enginescope.model.suite import Cell, Suite, SuiteModel
 from enginescope.runner.jobs import subject_of
@@ -35,7 +36,8 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
     Raises
     ------
     UsageError
-        A model that cannot be read, or an option that a backend does not know.
+        A model that cannot be read, an option that a backend does not know, a baseline that is no
+        backend of the suite.
     """
     cells = []
     for model in suite.models:
@@ -49,7 +51,18 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
                 cells.append(
                     msgspec.structs.replace(cell, refusal=refusal, key=_key(cell, content))
                 )
+    _check_baseline(suite, cells)
     return _distinct(cells)
+
+
+def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
+    specs = dict.fromkeys(one.spec for one in cells)
+    if suite.baseline is not None and suite.baseline not in specs:
+        raise UsageError(
+            f"baseline {suite.baseline}",
+            why="it is none of the suite's backends",
+            hint=did_you_mean(suite.baseline, specs),
+        )
 
 
 def _job(suite: Suite, subject: Subject, spec: BackendSpec, cache: Path | None) -> Job:
