@@ -10,7 +10,7 @@ import pytest
 
 import enginescope as es
 from enginescope.core.errors import UsageError
-from enginescope.model.job import InputShape, Workload
+from enginescope.model.job import InputShape, StopRule, WarmUp, Workload
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import perceptron
 
@@ -89,3 +89,15 @@ def test_a_task_s_figures_come_with_it(tmp_path) -> None:
     assert not found.passes
     with pytest.raises(UsageError, match="no task"):
         es.validate(net, targets=targets)
+
+
+@pytest.mark.slow
+def test_a_report_carries_it(tmp_path) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    quick = Workload(warmup=WarmUp(iterations=1, time_ms=1), stop=StopRule(iterations=20))
+    measured = es.bench(model, workload=quick)
+    found = es.validate(model, on=EXACT, samples=2)
+    written = es.write_report(measured, tmp_path / "report", answers=found)
+    assert "Answers compared" in written.page.read_text()
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert [(one["source"], one["passes"]) for one in report["answers"]] == [("es.validate", True)]

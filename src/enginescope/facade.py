@@ -23,6 +23,7 @@ from enginescope.shown_run import ShownRun
 if TYPE_CHECKING:
     from enginescope.analysis.comparison import Comparison
     from enginescope.analysis.plan_view import PlanView
+    from enginescope.analysis.validation import Validation
     from enginescope.render.report import WrittenReport
 
 
@@ -199,7 +200,11 @@ def import_artifacts(*paths: str | PathLike[str]) -> tuple[RunView, ...]:
 
 
 def write_report(
-    runs: RunView | Sequence[RunView], folder: str | PathLike[str], *, topk: int = 30
+    runs: RunView | Sequence[RunView],
+    folder: str | PathLike[str],
+    *,
+    topk: int = 30,
+    answers: Validation | None = None,
 ) -> WrittenReport:
     """Write the report of `runs` into `folder`.
 
@@ -207,11 +212,15 @@ def write_report(
     ----------
     topk : int
         Layers drawn in the per-layer plot; tables hold all.
+    answers : Validation, optional
+        What `validate` found of the same models, to be carried by the report.
     """
     from enginescope.render.report import write_report as write
+    from enginescope.render.report_answers import ReportedAnswers
 
     views = [runs] if isinstance(runs, RunView) else list(runs)
-    return write(views, Path(folder), topk=topk)
+    carried = (ReportedAnswers(source="es.validate", validation=answers),) if answers else ()
+    return write(views, Path(folder), topk=topk, answers=carried)
 
 
 def compare_plans(
