@@ -15,8 +15,10 @@ from enginescope.model.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import VARIABLE, DatabaseUrl, parse_place, without_password
 from enginescope.store.run_files import ARTIFACTS_VARIABLE
+from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders
 from tests.store.postgresql import PASSWORD
 from tests.store.stored_runs import a_run
+from tests.suites.made import cell, result, timed
 
 
 @pytest.fixture
@@ -219,6 +221,7 @@ def test_rows_of_an_older_version_are_made_again(url) -> None:
     before = store.rows()
     for statement in (
         "DROP TABLE settings",
+        "DROP TABLE suites",
         "DELETE FROM runs",
         "ALTER TABLE runs DROP COLUMN model_key",
         "ALTER TABLE runs DROP COLUMN backend_key",
@@ -239,3 +242,43 @@ def test_a_driver_that_is_missing(monkeypatch) -> None:
         Store(DatabaseUrl("postgresql+psycopg://u:secret@127.0.0.1/x")).rows()
     assert caught.value.hint == "pip install 'enginescope[postgres]'"
     assert "secret" not in str(caught.value)
+
+
+def test_a_suite_of_two_machines(url, tmp_path, monkeypatch) -> None:
+    """Each has its own copies; of a cell that both ran, the row that ended last holds."""
+    a, b = cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
+    plan = result([], cells=(a, b)).plan
+
+    def sit(machine: str, *rows) -> SuiteFolder:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / machine))
+        store = Store(url)
+        folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+        with folder.held():
+            folder.begin(plan)
+            for one in rows:
+                folder.keep(one)
+            store.keep_suite(folder)
+        return folder
+
+    sit("one", timed(a, 1.0, ended="2026-01-01T00:00:00+00:00"))
+    sit("two", timed(a, 2.0, ended="2026-01-02T00:00:00+00:00"))
+    sit("one", timed(b, 3.0, ended="2026-01-01T00:00:01+00:00"))
+    for machine in ("one", "two"):
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / machine))
+        (folder,) = suite_folders(Store(url).suite_home())
+        assert [one.figure("latency") for one in folder.result().rows] == [2.0, 3.0]
+
+
+def test_a_suite_that_runs_is_left_alone(url) -> None:
+    store = Store(url)
+    one = cell()
+    folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+    with folder.held():
+        folder.begin(result([], cells=(one,)).plan)
+        store.keep_suite(folder)
+        folder.keep(timed(one, 1.0))
+        before = (folder.path / "cells.jsonl").stat().st_ino
+        store.suite_home()
+        assert (folder.path / "cells.jsonl").stat().st_ino == before
+        store.keep_suite(folder)
+    assert len(folder.result().rows) == 1

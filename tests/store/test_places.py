@@ -13,11 +13,14 @@ import pytest
 from enginescope.core.errors import StoreError
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.run import Artifact, Outcome, OutcomeKind
+from enginescope.model.suite import CellStatus
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
+from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders, suite_named
 from tests.store.stored_runs import a_run, plain
+from tests.suites.made import cell, result, timed
 
 MODELS = ("resnet18.onnx", "ResNet50.onnx", "100%_a.onnx", "b_c.onnx", "ÄÖ.onnx", "a\\b.onnx")
 BACKENDS = (("ort-cpu", None), ("ort-cuda", "fp16"), ("trt", "fp16"))
@@ -208,3 +211,24 @@ def test_what_is_of_this_machine_stays_on_it(place, tmp_path) -> None:
     is_folder = not isinstance(place, DatabaseUrl)
     assert store.path == (place if is_folder else tmp_path / "home" / "enginescope")
     assert isinstance(store.path, Path)
+
+
+def test_suites(place) -> None:
+    here, there = Store(place), Store(place)
+    slow, fast = cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
+    found = result([timed(slow, 8.0)], cells=(slow, fast))
+    folder = SuiteFolder(here.suite_home() / SUITES / "nightly")
+    with folder.held():
+        folder.begin(found.plan)
+        folder.keep(found.rows[0])
+        here.keep_suite(folder)
+    (other,) = suite_folders(there.suite_home())
+    assert (other.path.name, other.result().count(CellStatus.OK)) == ("nightly", 1)
+    other.keep(timed(fast, 2.0))
+    there.keep_suite(other)
+    again = suite_named("nightly", Store(place).suite_home())
+    assert [one.figure("latency") for one in again.result().rows] == [8.0, 2.0]
+    elsewhere = SuiteFolder(here.path / "elsewhere")
+    elsewhere.begin(found.plan)
+    here.keep_suite(elsewhere)  # a folder of the user's own stays there
+    assert len(suite_folders(Store(place).suite_home())) == 1

@@ -68,7 +68,7 @@ def home(request: Request) -> Response:
         place=str(store.place),
         total=len(rows),
         models=len({row.model for row in rows}),
-        suites=[one.path.name for one in suite_folders(store.path)],
+        suites=[one.path.name for one in suite_folders(store.suite_home())],
         latest=[line_of(row) for row in rows[:LATEST_ROWS]],
         notices=store.notices,
     )

@@ -46,7 +46,7 @@ def suites(request: Request) -> Response:
     """Answer with the list of suites."""
     store: Store = request.app.state.kept.store
     lines, broken = [], []
-    for folder in suite_folders(store.path):
+    for folder in suite_folders(store.suite_home()):
         try:
             result = folder.result()
         except FormatError as error:
@@ -117,7 +117,7 @@ def _table(result: SuiteResult) -> bytes:
 
 def _folder(store: Store, name: str) -> SuiteFolder:
     """Return a suite by its name in the list: no path is made of what comes over the network."""
-    for one in suite_folders(store.path):
+    for one in suite_folders(store.suite_home()):
         if one.path.name == name:
             return one
     raise StoreError("this suite", why="there is none of that name")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from enginescope.model.run import Run
     from enginescope.store.scan import ReindexReport
     from enginescope.store.shelf import Shelf
+    from enginescope.store.suite_folder import SuiteFolder
 
 #: A run's own file.
 _DOCUMENT = "run.json"
@@ -195,6 +196,24 @@ class Store:
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the runs that fit, the newest first, as `rows` does."""
         return self._shelf.rows(wanted)
+
+    def suite_home(self) -> Path:
+        """Return where the folder ``suites`` is: the store's own, of a database a copy.
+
+        Each call brings a copy up to what the database has.
+        """
+        return self._shelf.suite_home()
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Take up what a suite below `suite_home` has come to; others see it from then on.
+
+        Raises
+        ------
+        StoreError
+            The database cannot be written.
+        """
+        if folder.path.parent.parent == self._shelf.suite_home():
+            self._shelf.keep_suite(folder)
 
     def tag(self, name: str, *tags: str) -> Run:
         """Add tags to a run.

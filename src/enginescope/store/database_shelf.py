@@ -18,6 +18,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.run import Run
 from enginescope.store.database import Database
 from enginescope.store.index_error import NewerIndexError
+from enginescope.store.kept_suites import fetch_suites, keep_suite
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.migrations import HEAD
 from enginescope.store.row import Filter, RunRow, row_of
@@ -40,6 +41,7 @@ from enginescope.store.run_names import PART
 from enginescope.store.scan import ReindexReport
 from enginescope.store.schema import FILES
 from enginescope.store.sqlite_file import is_there
+from enginescope.store.suite_folder import SuiteFolder
 
 #: Copies of runs, under the folder of what is of this machine.
 _COPIES = "copies"
@@ -132,6 +134,18 @@ class DatabaseShelf:
         self._prepare()
         with self._database.write() as connection:
             connection.execute(FILES.delete().where(FILES.c.run_id == ""))
+
+    def suite_home(self) -> Path:
+        """Return a folder with copies of all suites, and what this machine adds to them."""
+        with self._read() as connection:
+            fetch_suites(connection, self._copies)
+        return self._copies
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Write a suite to the database, beside what others wrote of it."""
+        self._prepare()
+        with self._database.write() as connection:
+            keep_suite(connection, folder)
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:

@@ -20,6 +20,7 @@ from enginescope.store.run_names import DELETED, PART, run_names
 if TYPE_CHECKING:
     from enginescope.model.run import Run
     from enginescope.store.scan import ReindexReport
+    from enginescope.store.suite_folder import SuiteFolder
 
 
 class FolderShelf:
@@ -81,6 +82,13 @@ class FolderShelf:
                 why=error.strerror or str(error),
                 hint="--store DIR, or set ENGINESCOPE_HOME",
             ) from error
+
+    def suite_home(self) -> Path:
+        """Return the store's folder."""
+        return self._store
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Do nothing: it is where it belongs."""
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:

@@ -52,6 +52,15 @@ FILES = Table(
     Column("data", LargeBinary),
 )
 
+#: Of a suite, what its folder holds: ``suite.json`` and ``cells.jsonl``.
+SUITES = Table(
+    "suites",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("plan", LargeBinary, nullable=False),
+    Column("rows", LargeBinary, nullable=False),
+)
+
 #: What everybody who uses the database must agree on.
 SETTINGS = Table(
     "settings",

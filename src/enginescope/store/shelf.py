@@ -13,6 +13,7 @@ from enginescope.store.row import Filter, RunRow
 if TYPE_CHECKING:
     from enginescope.model.run import Run
     from enginescope.store.scan import ReindexReport
+    from enginescope.store.suite_folder import SuiteFolder
 
 
 class Shelf(Protocol):
@@ -61,6 +62,14 @@ class Shelf(Protocol):
 
     def check_writable(self) -> None:
         """Raise `StoreError` unless a run can be kept."""
+        ...
+
+    def suite_home(self) -> Path:
+        """Return where the folder ``suites`` is, with all there are: its own, or a copy."""
+        ...
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Take up what a suite below `suite_home` has come to."""
         ...
 
     def new_part(self) -> AbstractContextManager[Path]:

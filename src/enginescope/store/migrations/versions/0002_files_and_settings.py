@@ -1,4 +1,4 @@
-"""Runs kept in the database itself; names to search by; one order of texts everywhere."""
+"""Runs and suites kept in the database itself; names to search by; one order of texts."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -17,7 +17,7 @@ TEXTS = {
 
 
 def upgrade() -> None:
-    """Add two tables and two columns."""
+    """Add three tables and two columns."""
     op.add_column("runs", sa.Column("model_key", sa.String))
     op.add_column("runs", sa.Column("backend_key", sa.String))
     op.create_table(
@@ -26,6 +26,12 @@ def upgrade() -> None:
         sa.Column("path", sa.String, primary_key=True),
         sa.Column("size_bytes", sa.BigInteger, nullable=False),
         sa.Column("data", sa.LargeBinary),
+    )
+    op.create_table(
+        "suites",
+        sa.Column("name", sa.String, primary_key=True),
+        sa.Column("plan", sa.LargeBinary, nullable=False),
+        sa.Column("rows", sa.LargeBinary, nullable=False),
     )
     op.create_table(
         "settings",
@@ -41,6 +47,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Drop them; the order of texts stays."""
     op.drop_table("settings")
+    op.drop_table("suites")
     op.drop_table("files")
     with op.batch_alter_table("runs") as batch:
         batch.drop_column("backend_key")
