@@ -22,6 +22,7 @@ from enginescope.core.errors import UsageError
 from enginescope.model.job import Limits, Workload
 from enginescope.model.sample_set import Preprocessing
 from enginescope.validation_files import output_folder, work_folder, write_files
+from enginescope.validation_pictures import with_picture_shapes
 from enginescope.validation_request import ValidationRequest
 from enginescope.validation_run import Plan, ValidationRun
 from enginescope.validation_samples import SampleRequest, choose_samples
@@ -124,6 +125,7 @@ def validate(
         has_files=bool(workload.files),
     )
     chosen = choose_samples(Path(models[0]), sampled)
+    drawn = with_picture_shapes(chosen.samples, [Path(one) for one in models], preprocessing)
     request = ValidationRequest(
         models=_texts(models),
         backends=(on,) if isinstance(on, str) else tuple(on),
@@ -139,8 +141,8 @@ def validate(
     into = None if output is None else _checked(Path(output), request, read)
     with work_folder(into, keeps_samples=True) as folder:
         plan = Plan(
-            sides=sides_of(request, chosen.samples),
-            samples=chosen.samples,
+            sides=sides_of(request, drawn),
+            samples=drawn,
             preprocessing=preprocessing,
             folder=str(folder),
             keeps_inputs=into is not None,

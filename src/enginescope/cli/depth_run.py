@@ -22,7 +22,7 @@ from enginescope.analysis.tasks.map_outputs import first_maps
 from enginescope.analysis.tasks.pairing import base_name
 from enginescope.backends.base import Progress
 from enginescope.cli.bench import usual_backend
-from enginescope.cli.depth_inputs import fed_shape, height_width, on_gpu, picture_input
+from enginescope.cli.depth_inputs import on_gpu, picture_input
 from enginescope.cli.progress import JobProgress
 from enginescope.cli.telemetry_options import with_telemetry
 from enginescope.cli.validate_options import preprocessing_of
@@ -44,6 +44,7 @@ from enginescope.model.tensor_values import TensorValues
 from enginescope.runner.answering import answered
 from enginescope.runner.images import IMAGE_SUFFIXES, rgb_pixels
 from enginescope.runner.jobs import make_jobs
+from enginescope.runner.picture_shape import height_width, picture_shape
 from enginescope.runner.sample_sources import samples_in
 from enginescope.runner.session import run_jobs
 from enginescope.store.archive import Store
@@ -190,7 +191,7 @@ class DepthRun:
                 "image_filter": self._options["image_filter"],
             }
         )
-        shape = fed_shape(picture, given or _USUAL_SIZE)
+        shape = picture_shape(picture.shape or (), (given or _USUAL_SIZE,) * 2)
         size = height_width(shape)
         if given is not None and size != (given, given):
             dims = "×".join(map(str, picture.shape or ()))

@@ -151,11 +151,14 @@ def _plan(
     output: Path | None,
 ) -> Plan:
     from enginescope.analysis.output_tolerance import ToleranceRequest, tolerance_named
+    from enginescope.validation_pictures import with_picture_shapes
     from enginescope.validation_request import ValidationRequest
     from enginescope.validation_run import Plan
     from enginescope.validation_sides import sides_of
 
+    preprocessing = preprocessing_of(options)
     chosen = _samples(models[0], options)
+    samples = with_picture_shapes(chosen.samples, models, preprocessing)
     workload = Workload(
         batch=options["batch"],
         seed=options["seed"],
@@ -176,9 +179,9 @@ def _plan(
         alone=options["alone"],
     )
     return Plan(
-        sides=sides_of(request, chosen.samples),
-        samples=chosen.samples,
-        preprocessing=preprocessing_of(options),
+        sides=sides_of(request, samples),
+        samples=samples,
+        preprocessing=preprocessing,
         folder=str(folder),
         keeps_inputs=output is not None and not options["skip_output_save"],
         tolerance=tolerance_named(named).name if named else None,

@@ -94,6 +94,23 @@ def read_onnx_graph(
     )
 
 
+def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
+    """Return the shapes of a model's inputs, weights left out; ``None`` is a dynamic dimension.
+
+    Raises
+    ------
+    FormatError
+        It is no ONNX model.
+    """
+    graph = _load(path).graph
+    weights = {one.name for one in graph.initializer}
+    return {
+        one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
+        for one in graph.input
+        if one.name not in weights and one.type.HasField("tensor_type")
+    }
+
+
 def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     """Return the model with notes on its nodes, for viewers such as Netron.
 
