@@ -16,7 +16,7 @@ from enginescope.analysis.tensor_pairs import TensorPair
 from enginescope.bisect_run import BisectPlan, BisectRun
 from enginescope.core.errors import BackendError
 from enginescope.formats.answer_files import answer_file, read_answers, write_answers
-from enginescope.formats.onnx_marks import GIVEN, marked_onnx, severed_onnx
+from enginescope.formats.onnx_marks import GIVEN, severed_onnx
 from enginescope.model.job import Workload
 from enginescope.model.notice import Notice
 from enginescope.model.sample_set import Sample, SampleFile
@@ -54,7 +54,7 @@ class _Own:
 
     def __init__(self, plan: BisectPlan, run: BisectRun) -> None:
         self._plan, self._run = plan, run
-        self._folder = run.folder / "own"
+        self._folder = run.answers.folder / "own"
         self._given = {name: one for name, one in run.looks.items() if one.dtype in _NUMPY}
 
     def measured(self, pairs: Sequence[TensorPair]) -> dict[str, float]:
@@ -76,7 +76,7 @@ class _Own:
             values = self._reference_values(pairs, asked)
             samples = [self._fed(number, asked, held) for number, held in enumerate(values)]
             plain = msgspec.structs.replace(plan.job, workload=Workload())
-            self._run.answers_of(plain, copy, folder / "answers", tuple(samples))
+            self._run.answers.copied(plain, copy, folder / "answers", tuple(samples))
             return self._errors(pairs, values)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -90,12 +90,10 @@ class _Own:
         names = [one.reference for one in pairs]
         names += [partner[one.removesuffix(GIVEN)] for one in asked if one.endswith(GIVEN)]
         marks = {name: flow.tensor(name) for name in names}
-        path = Path(plan.reference.subject.path or "")
-        copy = marked_onnx(path, marks, folder / "reference")
         chosen = plan.samples[:_SAMPLES]
         inputs = folder / "inputs"
-        self._run.answers_of(
-            plan.reference, copy, folder / "values", chosen, inputs_folder=str(inputs)
+        self._run.answers.marked(
+            plan.reference, flow, marks, folder / "values", chosen, inputs_folder=str(inputs)
         )
         found = []
         for number in range(len(chosen)):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from enginescope.analysis.bisection import Bisection
 from enginescope.analysis.error_growth import Bisected, cause_of, growth_of
@@ -21,26 +17,26 @@ from enginescope.analysis.output_tolerance import (
 )
 from enginescope.analysis.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.tensor_pairs import TensorPair, TensorPairs, paired_tensors
+from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
-from enginescope.formats.answer_files import answer_file, read_answers
-from enginescope.formats.onnx_flow import FlowTensor, read_onnx_flow
-from enginescope.formats.onnx_marks import GivenTensor, marked_onnx
+from enginescope.formats.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx_marks import GivenTensor
+from enginescope.marked_answers import MarkedAnswers, answers_held
 from enginescope.model.job import Job
 from enginescope.model.notice import Notice
-from enginescope.model.sample_set import AnswerRequest, Preprocessing, Sample
-from enginescope.model.tensor import DataType
-from enginescope.model.tensor_values import TensorValues
-from enginescope.runner.answering import answered
+from enginescope.model.sample_set import Preprocessing, Sample
 from enginescope.validation_run import Watch
 
-#: Bytes of one sample's tensors that one marked copy gives.
-_MOST_BYTES = 512 << 20
 #: Taken for a tensor whose size cannot be told.
 _GUESSED_BYTES = 1 << 20
 #: Tensors marked at once where every one marked changes what is built.
 FEW_MARKS = 32
 #: Marked at once where the error went away with more.
 _FEWEST_MARKS = 6
+#: Tensors that a runtime may refuse to give before all is taken to be in vain.
+_MOST_REFUSALS = 3
+#: Bytes of one sample's tensors that one marked copy gives.
+_MOST_BYTES = 128 << 20
 
 
 class BisectPlan(Record, frozen=True, kw_only=True):
@@ -84,11 +80,11 @@ class BisectRun:
 
     def __init__(self, plan: BisectPlan, watch: Watch) -> None:
         self._plan = plan
-        self._watch = watch
-        self._folder = Path(plan.folder)
+        self.answers = MarkedAnswers(Path(plan.folder), plan.preprocessing, watch)
         self._rounds = 0
+        self._refusals: dict[str, str] = {}
         self._looks: dict[str, GivenTensor] = {}
-        shapes = self._input_shapes()
+        shapes = self.answers.input_shapes(plan.reference, plan.samples[0])
         self.reference_flow = read_onnx_flow(Path(plan.reference.subject.path or ""), shapes)
         self.flow = read_onnx_flow(Path(plan.job.subject.path or ""), shapes)
         self.paired: TensorPairs = paired_tensors(self.reference_flow, self.flow)
@@ -107,6 +103,7 @@ class BisectRun:
         gone = self._plan.fails and not shows
         if gone:
             notices.append(_gone("with any tensors marked: marks keep the runtime from fusing"))
+        notices += [_refused(name, why) for name, why in self._refusals.items()]
         return self._result(errors, tuple(notices), gone=gone)
 
     def _searched(self, most: int) -> tuple[dict[str, TensorError], bool]:
@@ -116,7 +113,7 @@ class BisectRun:
         while wanted := search.next({name: one.level for name, one in errors.items()}):
             before = len(errors)
             for part in self.parts(wanted):
-                found, fails = self._compared(part)
+                found, fails = self._looked_at(part)
                 errors |= found
                 shows = shows or fails
             for name in wanted:  # what a runtime does not give is taken for within its limits
@@ -141,20 +138,37 @@ class BisectRun:
         if part:
             yield tuple(part)
 
+    def _looked_at(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
+        """Return what `_compared` does, without the tensors that a runtime refuses to give."""
+        try:
+            return self._compared(pairs)
+        except BackendError as error:
+            if len(self._refusals) >= _MOST_REFUSALS:
+                raise
+            if len(pairs) == 1:
+                self._refusals[pairs[0].reference] = str(error)
+                return {}, False
+        half = len(pairs) // 2
+        first, second = self._looked_at(pairs[:half]), self._looked_at(pairs[half:])
+        return first[0] | second[0], first[1] or second[1]
+
     def _compared(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
         """Return the errors of some tensors, and whether the outputs are over their limits."""
         plan = self._plan
         self._rounds += 1
-        folder = self._folder / f"round-{self._rounds}"
+        folder = self.answers.folder / f"round-{self._rounds}"
         ours = {one.reference: self.reference_flow.tensor(one.reference) for one in pairs}
         theirs = {one.candidate: self.flow.tensor(one.candidate) for one in pairs}
-        self._answers(plan.reference, ours, folder / "reference")
-        self._answers(plan.job, theirs, folder / "side")
+        for job, flow, marks, name in (
+            (plan.reference, self.reference_flow, ours, "reference"),
+            (plan.job, self.flow, theirs, "side"),
+        ):
+            self.answers.marked(job, flow, marks, folder / name, plan.samples)
         sums = {one.reference: TensorErrors(one.reference, plan.tolerance) for one in pairs}
         limits = partial(tolerance_for, base=plan.tolerance, asked=plan.asked)
         outputs = SideComparison(plan.label, limits)
         for number, sample in enumerate(plan.samples):
-            both = [_held(folder / one, number) for one in ("reference", "side")]
+            both = [answers_held(folder / one, number) for one in ("reference", "side")]
             for one in pairs:
                 a, b = both[0].get(one.reference), both[1].get(one.candidate)
                 if a is not None and b is not None:
@@ -168,70 +182,6 @@ class BisectRun:
         shutil.rmtree(folder, ignore_errors=True)
         found = {name: one.result() for name, one in sums.items() if one.is_compared}
         return found, not outputs.result().passes
-
-    def _answers(self, job: Job, marks: Mapping[str, FlowTensor], folder: Path) -> None:
-        if job.backend.name == "trt" or job.backend.precision:  # parsers and checkers want both
-            marks = {
-                name: one
-                for name, one in marks.items()
-                if one.dtype is not None and one.shape is not None
-            }
-        if job.backend.name == "trt":
-            job = self._typed(job, marks)
-        copy = marked_onnx(Path(job.subject.path or ""), marks, folder / "model")
-        self.answers_of(job, copy, folder, self._plan.samples)
-
-    def _typed(self, job: Job, marks: Mapping[str, FlowTensor]) -> Job:
-        """Return the job whose engine gives marked tensors in the type it would have them in.
-
-        Given in FP32, TensorRT would compute what is around them in FP32 too.
-        """
-        spec, own = job.backend, self.flow.outputs
-        parts = {*(spec.precision or "").lower().split("+")}
-        if not parts & {"fp16", "best"} or "output_formats" in spec.options:
-            return job
-        kept = spec.options.get("keep_fp32", "").split(",")
-        makers = {one.candidate: one.node for one in self.paired.pairs}
-        formats = ["chw"] * len(own)
-        for name, tensor in marks.items():
-            if name not in own:
-                stays = any(fnmatchcase(makers.get(name, ""), one) for one in kept)
-                narrow = tensor.dtype is DataType.FP32 and not stays
-                formats.append("fp16:chw" if narrow else "chw")
-        options = {**spec.options, "output_formats": ",".join(formats)}
-        return msgspec.structs.replace(job, backend=msgspec.structs.replace(spec, options=options))
-
-    def answers_of(
-        self, job: Job, model: Path, folder: Path, samples: tuple[Sample, ...], **more: Any
-    ) -> None:
-        """Let a fresh process answer with a copy of the job's model."""
-        asked = msgspec.structs.replace(
-            job,
-            subject=msgspec.structs.replace(job.subject, path=str(model), sha256=None),
-            engine_cache=str(self._folder / "engines"),
-            answering=AnswerRequest(
-                samples=samples,
-                folder=str(folder),
-                preprocessing=self._plan.preprocessing,
-                **more,
-            ),
-        )
-        self._watch(asked, None)
-        answered(asked, lambda progress: self._watch(asked, progress))
-
-    def _input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the inputs where the model leaves them open."""
-        job = self._plan.reference
-        path = Path(job.subject.path or "")
-        flow = read_onnx_flow(path)
-        if all(None not in (flow.tensor(one).shape or (None,)) for one in flow.inputs):
-            return {}
-        folder = self._folder / "inputs"
-        first = self._plan.samples[:1]
-        self.answers_of(job, path, folder / "answers", first, inputs_folder=str(folder / "values"))
-        found = read_answers(answer_file(folder / "values", 0))
-        shutil.rmtree(folder, ignore_errors=True)
-        return {one.name: one.shape for one in found}
 
     def _result(
         self, errors: Mapping[str, TensorError], notices: tuple[Notice, ...], *, gone: bool
@@ -259,11 +209,6 @@ class BisectRun:
             optimisation=optimisation_text(plan.job),
             notices=notices,
         )
-
-    @property
-    def folder(self) -> Path:
-        """Where copies, answers and engines lie."""
-        return self._folder
 
     @property
     def looks(self) -> Mapping[str, GivenTensor]:
@@ -304,11 +249,11 @@ def _gone(when: str) -> Notice:
     return Notice(code="W-ERROR-GONE", message=f"the error goes away {when}")
 
 
+def _refused(name: str, why: str) -> Notice:
+    return Notice(code="W-NOT-MARKED", message=f"{name} could not be looked at: {why}")
+
+
 def _unknown(name: str) -> TensorError:
     return TensorError(
         tensor=name, elements=0, error=None, peak=None, max_abs_error=None, reference_peak=None
     )
-
-
-def _held(folder: Path, number: int) -> dict[str, TensorValues]:
-    return {one.name: one for one in read_answers(answer_file(folder, number))}

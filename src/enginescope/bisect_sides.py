@@ -15,9 +15,10 @@ from enginescope.analysis.tensor_errors import LARGEST
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
 from enginescope.bisect_run import FEW_MARKS, BisectPlan, BisectRun
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.model.job import Job
+from enginescope.model.notice import Notice
 from enginescope.model.sample_set import Sample
 from enginescope.model.tensor import DataType
 from enginescope.validation_run import Plan, Watch
@@ -55,22 +56,44 @@ def with_insides(
         There is no model to look into, or nothing computes the reference.
     """
     by_label = {one.label: one for one in plan.sides.others}
+    looking = _Looking(plan, watch, marks=marks, suggests_precision=suggests_precision)
     alone = len(found.sides) == 1
-    sides = []
-    for one in found.sides:
-        looked = one.diff is not None and (alone or not one.passes)
-        if not looked:
-            sides.append(one)
-            continue
-        with temporary_folder() as folder:
-            asked = bisect_plan(one, by_label[one.label], plan, folder)
-            asked = msgspec.structs.replace(asked, most=marks or asked.most)
-            doing = BisectRun(asked, watch)
-            inside, precision = doing.find(), None
-            if suggests_precision:
-                inside, precision = _suggested(inside, asked, doing, plan.samples)
-        sides.append(msgspec.structs.replace(one, inside=inside, precision=precision))
-    return msgspec.structs.replace(found, sides=tuple(sides))
+    sides = [
+        looking.into(one, by_label[one.label])
+        if one.diff is not None and (alone or not one.passes)
+        else one
+        for one in found.sides
+    ]
+    notices = (*found.notices, *looking.notices)
+    return msgspec.structs.replace(found, sides=tuple(sides), notices=notices)
+
+
+class _Looking:
+    """Looks into one side after another; one that cannot be looked into keeps what it has."""
+
+    def __init__(
+        self, plan: Plan, watch: Watch, *, marks: int | None, suggests_precision: bool
+    ) -> None:
+        self._plan, self._watch = plan, watch
+        self._marks, self._suggests = marks, suggests_precision
+        self.notices: list[Notice] = []
+
+    def into(self, one: ValidatedSide, side: Side) -> ValidatedSide:
+        try:
+            with temporary_folder() as folder:
+                return self._looked(one, bisect_plan(one, side, self._plan, folder))
+        except BackendError as error:
+            message = f"{one.label} could not be looked into: {error}"
+            self.notices.append(Notice(code="W-NOT-LOOKED-INTO", message=message))
+            return one
+
+    def _looked(self, one: ValidatedSide, asked: BisectPlan) -> ValidatedSide:
+        asked = msgspec.structs.replace(asked, most=self._marks or asked.most)
+        doing = BisectRun(asked, self._watch)
+        inside, precision = doing.find(), None
+        if self._suggests:
+            inside, precision = _suggested(inside, asked, doing, self._plan.samples)
+        return msgspec.structs.replace(one, inside=inside, precision=precision)
 
 
 def _suggested(

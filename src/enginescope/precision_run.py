@@ -62,8 +62,8 @@ class PrecisionRun:
         said = str(way.whole.backend) if whole else way.specification(proposal.nodes)
         trial = PrecisionTrial(proposal=proposal, specification=said)
         try:
-            folder = self._run.folder / "engines"
-            job = way.whole if whole else way.keeping(proposal.nodes, folder)
+            cache = Path(self._plan.job.engine_cache or self._run.answers.folder)
+            job = way.whole if whole else way.keeping(proposal.nodes, cache)
             diff = self._compared(self._answers(job), reference)
         except EnginescopeError as error:
             return msgspec.structs.replace(trial, failure=str(error))
@@ -77,8 +77,8 @@ class PrecisionRun:
 
     def _answers(self, job: Job) -> Path:
         self._count += 1
-        folder = self._run.folder / f"trial-{self._count}"
-        self._run.answers_of(job, Path(job.subject.path or ""), folder, self._samples)
+        folder = self._run.answers.folder / f"trial-{self._count}"
+        self._run.answers.plain(job, folder, self._samples)
         return folder
 
     def _compared(self, answers: Path, reference: Path) -> SideDiff:
@@ -94,7 +94,6 @@ class PrecisionRun:
         timed = msgspec.structs.replace(
             job,
             workload=_workload(job.workload, self._samples[0]),
-            engine_cache=str(self._run.folder / "engines"),
             layer_profile=False,
         )
         (run,) = run_jobs([timed], _forget)
