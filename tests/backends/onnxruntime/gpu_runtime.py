@@ -88,7 +88,9 @@ class GpuRuntime:
         outputs = {name for node in model.graph.node[:-1] for name in node.output}
         if self.wants_shapes and not outputs <= set(made_by):
             raise RuntimeError("input r has no shape specified. Please run shape inference first.")
-        if own.get("trt_engine_cache_enable") != "1":
+        switches = {key: value for key, value in own.items() if key.endswith("_enable")}
+        assert set(switches.values()) <= {"True", "False"}, switches  # all that 1.16 reads
+        if own.get("trt_engine_cache_enable") != "True":
             return
         folder = Path(own["trt_engine_cache_path"])
         file = folder / f"{TENSORRT}_{model.graph.name}.engine"
@@ -181,5 +183,5 @@ class _Values:
         if device == "cpu":
             return onnxruntime.OrtValue.ortvalue_from_numpy(array)
         if "device memory" in self._owner.without:
-            raise RuntimeError("CUDA failure 2: out of memory")
+            raise RuntimeError("this build cannot allocate on cuda")
         return _OnDevice(array)

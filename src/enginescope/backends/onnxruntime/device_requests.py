@@ -7,6 +7,7 @@ from typing import Any
 
 from enginescope.backends.base import Arrays, InputSpec
 from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.requests import arrays_of
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Step
 from enginescope.core.errors import UnsupportedError
@@ -91,6 +92,10 @@ class DeviceRequest:
             )
             for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
         )
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the values of the outputs of the last request, brought to the host."""
+        return arrays_of(self._binding, self._outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""

@@ -11,6 +11,7 @@ from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedE
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
 #: Where in its own source the runtime raised: of no use to a reader.
 _SOURCE = re.compile(r"^(/\S+\.(?:cc|h):\d+ .*?\)(?: const)? (?=[A-Z])|/\S+\.(?:cc|h):\d+ )")
+_MEMORY_WORDS = ("bad_alloc", "Failed to allocate memory", "out of memory", "OutOfMemory")
 _UNSUPPORTED_CODES = frozenset({"NOT_IMPLEMENTED", "EP_FAIL"})
 _VERSION = re.compile(r"(Unsupported model IR version|opset \d+ is under development|Opset \d+ )")
 
@@ -38,7 +39,7 @@ def translated(what: str) -> Iterator[None]:
 
 def _translate(what: str, error: Exception) -> BaseException:
     text = str(error)
-    if "bad_alloc" in text or "Failed to allocate memory" in text:
+    if any(words in text for words in _MEMORY_WORDS):
         return MemoryError(text)
     match = _CODE.match(text)
     message = _SOURCE.sub("", _CODE.sub("", text).strip())

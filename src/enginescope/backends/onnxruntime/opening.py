@@ -12,6 +12,7 @@ from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.missing import did_not_start, not_built_in
 from enginescope.backends.onnxruntime.options import fp16_way, provider_part
 from enginescope.backends.onnxruntime.plugins import devices_of, library_of
+from enginescope.backends.onnxruntime.provider_options import spelled
 from enginescope.backends.onnxruntime.providers import CUDA_NAME, Provider
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
@@ -99,7 +100,10 @@ def open_session(ort: Any, setup: Setup, options: Any) -> Any:
         preload(ort)
     if setup.plugin is not None or provider.name not in ort.get_available_providers():
         return _open_plugin(ort, setup, options)
-    chosen = [(provider.name, setup.provider_options)]
+    told = setup.provider_options
+    if provider.spells_switches:
+        told = spelled(told, provider.options)
+    chosen = [(provider.name, told)]
     device = {k: v for k, v in setup.provider_options.items() if k == "device_id"}
     others = [(one, device if one == CUDA_NAME else {}) for one in setup.leftover]
     with translated(f"loading {name}"):
@@ -107,7 +111,7 @@ def open_session(ort: Any, setup: Setup, options: Any) -> Any:
             return ort.InferenceSession(
                 setup.model, options, providers=[*chosen, *others], enable_fallback=0
             )
-        except RuntimeError as error:
+        except Exception as error:  # its exceptions have no common base of their own
             raise_if_unsupported(ort, provider, error)
             raise
 
@@ -121,7 +125,8 @@ def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None
             why=str(error).splitlines()[0],
             hint="leave out --graph",
         ) from error
-    if not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):
+    is_of_library = isinstance(error, RuntimeError)
+    if is_of_library and not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):
         raise did_not_start(ort, provider) from error
 
 

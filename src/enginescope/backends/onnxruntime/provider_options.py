@@ -122,6 +122,15 @@ def check_value(backend: str, key: str, value: str, known: Mapping[str, Kind]) -
         raise UsageError(what, hint=did_you_mean(value, kind))
 
 
+def spelled(options: Mapping[str, str], known: Mapping[str, Kind]) -> dict[str, str]:
+    """Return the options with their switches as ``True`` and ``False``."""
+    words = {"0": "False", "false": "False", "1": "True", "true": "True"}
+    return {
+        key: words.get(value.lower(), value) if known.get(key) == "switch" else value
+        for key, value in options.items()
+    }
+
+
 def unknown(options: Mapping[str, str], known: Mapping[str, Kind]) -> dict[str, str | None]:
     """Return the options that are in no table, each with a known one that is called alike."""
     return {key: closest(key, known) for key in options if key not in known}

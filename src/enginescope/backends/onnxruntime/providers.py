@@ -46,6 +46,8 @@ class Provider(Record, frozen=True, kw_only=True):
         What makes it keep engines: ``{folder}`` stands for the place. Empty: it builds none.
     options : mapping of str to Kind
         Its known options; empty where none are known.
+    spells_switches : bool
+        It reads ``True`` and ``False`` alone, in some versions, where others take 1 and 0 too.
     on_cuda : bool
         Its tensors may lie in CUDA's memory.
     """
@@ -58,6 +60,7 @@ class Provider(Record, frozen=True, kw_only=True):
     graph_option: str | None = None
     cache_options: Mapping[str, str] = {}
     options: Mapping[str, Kind] = {}
+    spells_switches: bool = False
     on_cuda: bool = False
 
     @property
@@ -87,6 +90,7 @@ TENSORRT = Provider(
     graph_option="trt_cuda_graph_enable",
     cache_options={"trt_engine_cache_enable": "1", "trt_engine_cache_path": "{folder}"},
     options=TENSORRT_OPTIONS,
+    spells_switches=True,
     on_cuda=True,
 )
 TENSORRT_RTX = Provider(

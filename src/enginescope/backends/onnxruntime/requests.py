@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from enginescope.backends.base import Arrays, InputSpec
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.types import dtype_of
@@ -28,6 +30,9 @@ class Request(Protocol):
 
     def outputs(self) -> tuple[Tensor, ...]:
         """Return the outputs as the last request gave them."""
+
+    def values(self) -> tuple[Any, ...]:
+        """Return their values as arrays; ``None`` for what is no tensor with an array form."""
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what makes this request more than the model's own work."""
@@ -80,6 +85,10 @@ class BoundRequest:
             for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
         )
 
+    def values(self) -> tuple[Any, ...]:
+        """Return the values of the outputs of the last request."""
+        return arrays_of(self._binding, self._outputs)
+
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""
         if not self._unbound:
@@ -119,6 +128,10 @@ class PlainRequest:
             for (name, dtype), shape in zip(self._outputs, shapes, strict=True)
         )
 
+    def values(self) -> tuple[Any, ...]:
+        """Return the values of the outputs of the first request: each gives the same."""
+        return tuple(one if isinstance(one, np.ndarray) else None for one in self._last)
+
     def notices(self) -> tuple[Notice, ...]:
         """Say that conversion and allocation are inside the timed span."""
         return (
@@ -130,6 +143,14 @@ class PlainRequest:
                 level="info",
             ),
         )
+
+
+def arrays_of(binding: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:
+    """Return bound outputs as arrays; ``None`` for what has no array form."""
+    return tuple(
+        value.numpy() if dtype not in (None, DataType.BF16) and value.is_tensor() else None
+        for (_, dtype), value in zip(outputs, binding.get_outputs(), strict=True)
+    )
 
 
 def host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:

@@ -17,7 +17,7 @@ from enginescope.backends.onnxruntime.placement import (
     request_assignment,
     require_provider,
 )
-from enginescope.backends.onnxruntime.requests import Request, host_value, request_for
+from enginescope.backends.onnxruntime.requests import Request, request_for
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Recorder, Step, StepRecorder
 from enginescope.core.errors import EnginescopeError, UnsupportedError
@@ -116,7 +116,7 @@ class OrtSession:
             try:
                 if request is not None:
                     request.first()
-            except RuntimeError as error:
+            except Exception as error:  # its exceptions have no common base of their own
                 raise_if_unsupported(self._ort, self._setup.provider, error)
                 raise
 
@@ -167,16 +167,13 @@ class OrtSession:
         return self._memory.read() if self._memory is not None else None
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the values of the outputs; one plain run, whatever the way of asking."""
+        """Return the values of the outputs of the last request."""
+        request = self._device if self._is_graph else self._host or self._device
         names = [one.name for one in self._session.get_outputs()]
         with translated("reading the outputs"):
-            given = {
-                name: host_value(self._ort, array, self._types[name])
-                for name, array in self._arrays.items()
-            }
-            values = self._session.run_with_ort_values(None, given)
+            values = request.values() if request else ()
         pairs = zip(names, values, strict=True)
-        return tuple(tensor_of(name, one.numpy()) for name, one in pairs if one.is_tensor())
+        return tuple(tensor_of(name, value) for name, value in pairs if value is not None)
 
     def close(self) -> None:
         """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
