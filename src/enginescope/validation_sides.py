@@ -72,7 +72,7 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
             hint="--on trt, a second model, or a test_data_set_* with outputs",
         )
     return Sides(
-        reference=Side(label=_label(job), job=_spanning(job, samples)),
+        reference=Side(label=side_label(job), job=_spanning(job, samples)),
         others=_sides(others, samples),
         note="; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
     )
@@ -179,7 +179,7 @@ def _precision(job: Job) -> tuple[str, str]:
 
 
 def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
-    return tuple(Side(label=_label(one), job=_spanning(one, samples)) for one in jobs)
+    return tuple(Side(label=side_label(one), job=_spanning(one, samples)) for one in jobs)
 
 
 def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
@@ -213,7 +213,8 @@ def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) 
     )
 
 
-def _label(job: Job) -> str:
+def side_label(job: Job) -> str:
+    """Return what a side is called; the usual reference without its options."""
     shown = msgspec.structs.replace(job.backend, options=_shown(job))
     return f"{job.subject.name} · {shown}"
 

@@ -10,8 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from enginescope.backends.base import Progress
-from enginescope.cli.progress import describe, job_text
+from enginescope.cli.progress import describe
 from enginescope.model.job import Job
+from enginescope.render.shortened import shorten
+from enginescope.validation_sides import side_label
+
+#: Columns of the bar; of what stands beside it but the counts: phase, time, spaces.
+_BAR, _BESIDE = 20, 26
+_LEAST_ROOM = 12
 
 
 class ValidationProgress:
@@ -25,13 +31,14 @@ class ValidationProgress:
         if not quiet and console.is_terminal and not console.is_dumb_terminal:
             self._bars = Bars(
                 TextColumn("{task.description}"),
-                BarColumn(),
+                BarColumn(bar_width=_BAR),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
                 console=console,
                 transient=True,
             )
             self._task = self._bars.add_task("", total=samples)
+        self._room = max(_LEAST_ROOM, console.width - _BAR - _BESIDE - 2 * len(f"{samples}"))
 
     def __enter__(self) -> ValidationProgress:
         """Start the bar."""
@@ -53,13 +60,15 @@ class ValidationProgress:
         """Show where a side stands; ``None``: it begins."""
         asked = len(job.answering.samples) if job.answering else 0
         if self._bars:
+            if progress is None:  # what is left of a side says nothing of the next
+                self._bars.reset(self._task)
             phase = describe(progress) if progress else "starting"
             done = progress.samples if progress else 0
-            text = f"{job_text(job)} · {phase.partition(' · ')[0]}"
+            text = f"{shorten(side_label(job), self._room)} · {phase.partition(' · ')[0]}"
             self._bars.update(self._task, description=text, completed=done)
         elif progress is None and not self._quiet and asked:
             print(
-                f"{job_text(job)}: {asked:,} sample{'' if asked == 1 else 's'} …",
+                f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …",
                 file=sys.stderr,
                 flush=True,
             )
@@ -67,4 +76,6 @@ class ValidationProgress:
     def comparing(self, number: int) -> None:
         """Show which sample is being compared."""
         if self._bars:
+            if number == 0:
+                self._bars.reset(self._task)
             self._bars.update(self._task, description="comparing", completed=number)
