@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+import enginescope as es
 from enginescope.cli.main import main
 from tests.fakes.models import WEIGHTS, save, value
 from tests.overflowing import LOUD, TENSOR, overflowing
@@ -167,6 +168,16 @@ def test_what_is_wrong_in_fp32_is_not_mended_by_precision(convnet, tmp_path, cap
     precision = found["sides"][0]["precision"]
     assert precision["trials"] == []
     assert "computes in fp32 already" in precision["why_none"]
+
+
+def test_the_same_from_python(convnet, tmp_path) -> None:
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage2/block0/conv1/weight")
+    found = es.validate(wrong, reference=convnet, samples=1, bisect=True)
+    (side,) = found.sides
+    assert not found.passes
+    assert side.inside is not None
+    assert side.inside.first_step.pair.node == "stage2/block0/conv1"
+    assert side.precision is None
 
 
 def test_what_cannot_be_looked_into_is_said_before_anything_runs(tmp_path, capsys) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
@@ -18,13 +19,15 @@ from enginescope.analysis.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.validation import Validation
+from enginescope.backends.base import Progress
+from enginescope.bisect_sides import check_bisectable, with_insides
 from enginescope.core.errors import UsageError
-from enginescope.model.job import Limits, Workload
+from enginescope.model.job import Job, Limits, Workload
 from enginescope.model.sample_set import Preprocessing
 from enginescope.validation_files import output_folder, work_folder, write_files
 from enginescope.validation_pictures import with_picture_shapes
 from enginescope.validation_request import ValidationRequest
-from enginescope.validation_run import Plan, ValidationRun
+from enginescope.validation_run import Plan, ValidationRun, Watch
 from enginescope.validation_samples import SampleRequest, choose_samples
 from enginescope.validation_sides import sides_of
 from enginescope.validation_task import AskedTask, with_task
@@ -32,6 +35,7 @@ from enginescope.validation_task import AskedTask, with_task
 _Path: TypeAlias = str | PathLike[str]
 #: One number for all outputs, or one for each that is named.
 _Limit: TypeAlias = float | Mapping[str, float]
+_Looking: TypeAlias = Callable[[Validation, Plan, Watch], Validation]
 
 
 def validate(
@@ -49,6 +53,8 @@ def validate(
     rtol: _Limit | None = None,
     atol: _Limit | None = None,
     percent_mismatch: _Limit | None = None,
+    bisect: bool = False,
+    suggest_precision: bool = False,
     preprocessing: Preprocessing | None = None,
     profile_index: int | None = None,
     limits: Limits | None = None,
@@ -87,6 +93,10 @@ def validate(
         precision in play.
     rtol, atol, percent_mismatch : float or mapping of output to float, optional
         Limits for elements in place of the row.
+    bisect : bool
+        Find where in a side that fails the error starts; it is in ``found.sides[0].inside``.
+    suggest_precision : bool
+        Find what to keep in FP32 too; it is in ``found.sides[0].precision``.
     preprocessing : Preprocessing, optional
         What makes inputs of pictures.
     profile_index : int, optional
@@ -149,14 +159,22 @@ def validate(
             tolerance=tolerance_named(tolerance).name if tolerance else None,
             asked=asked,
         )
-        return _done(plan, into, asked_task)
+        looking = None
+        if bisect or suggest_precision:
+            check_bisectable(plan)
+            looking = partial(with_insides, suggests_precision=suggest_precision)
+        return _done(plan, into, asked_task, looking)
 
 
-def _done(plan: Plan, output: Path | None, task: AskedTask | None) -> Validation:
-    doing = ValidationRun(plan, lambda _job, _progress: None)
+def _done(
+    plan: Plan, output: Path | None, task: AskedTask | None, looking: _Looking | None
+) -> Validation:
+    doing = ValidationRun(plan, _unwatched)
     doing.bindings()
     doing.answers()
     found = doing.compared(lambda _number: None)
+    if looking is not None:
+        found = looking(found, plan, _unwatched)
     if task is not None:
         found = with_task(found, doing, task)
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -166,6 +184,10 @@ def _done(plan: Plan, output: Path | None, task: AskedTask | None) -> Validation
     if output is not None:
         write_files(found, doing, output)
     return found
+
+
+def _unwatched(job: Job, progress: Progress | None) -> None:
+    """Show nothing."""
 
 
 def _task(
