@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +66,7 @@ class GpuRuntime:
         self.opened: list[tuple[tuple[str, ...], dict[str, str]]] = []
         self.engines_built: list[str] = []
         self.runs: Counter[str] = Counter()
+        self.on_open: Callable[[Any], object] = lambda _options: None
         self.OrtValue = _Values(self)
 
     def get_available_providers(self) -> list[str]:
@@ -75,6 +77,7 @@ class GpuRuntime:
 
     def InferenceSession(self, path, options, providers, enable_fallback):  # noqa: N802
         assert enable_fallback == 0
+        self.on_open(options)
         first, own = providers[0]
         names = tuple(name for name, _ in providers if name not in self.without)
         self.opened.append((names, dict(own)))

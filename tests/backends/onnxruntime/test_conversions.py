@@ -136,6 +136,8 @@ LOG = """\
 2026-11-21 [I:onnxruntime:, cuda_execution_provider.cc:2879 GetCapability] CUDA kernel not found in registries for Op type: Pad node name: Pad_13
 2026-11-21 [I:onnxruntime:, fallback_cpu_capability.cc:172] Force fallback to CPU execution for node: Gather_5 because the CPU execution path is deemed faster
 2026-11-21 [I:onnxruntime:, fallback_cpu_capability.cc:172] Force fallback to CPU execution for node: Nobody_1 because the CPU execution path is deemed faster
+[W] No importer registered for op: NonZero. Attempting to import as plugin.
+[E] In node 3 with name: crop and operator: Slice (importSlice): UNSUPPORTED_NODE: axes must be known
 """  # noqa: E501
 
 
@@ -144,6 +146,8 @@ def test_reasons_from_the_log() -> None:
     assert found == {
         "Pad": "CUDAExecutionProvider has no kernel for it with these types",
         "Gather": "on shapes, not on data: ONNX Runtime deems the CPU cheaper than copying",
+        "NonZero": "TensorRT's parser does not know it",
+        "Slice": "TensorRT's parser: axes must be known",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from pathlib import Path
@@ -185,6 +186,17 @@ def test_nodes_by_provider_and_operator(use, tmp_path) -> None:
     assert result.profile is not None
     by_kind = {one.kind: one.provider for one in result.profile.layers}
     assert by_kind == {"Relu": CUDA, "Softmax": CPU}
+
+
+def test_why_a_node_was_left_is_read_from_the_log(use, tmp_path, capfd) -> None:
+    """The runtime writes it to the descriptor, not to Python's stream."""
+    runtime = use(leaves=("Softmax",))
+    line = b"CUDA kernel not found in registries for Op type: Softmax node name: middle\n"
+    runtime.on_open = lambda options: options.log_severity_level == 1 and os.write(2, line)
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+    _, left = result.placement
+    assert left.reasons == {"Softmax": f"{CUDA} has no kernel for it with these types"}
+    assert "CUDA kernel not found" not in capfd.readouterr().err
 
 
 def test_an_older_runtime_that_ran_nothing_there(use, tmp_path) -> None:

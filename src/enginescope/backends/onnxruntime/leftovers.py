@@ -16,13 +16,12 @@ from typing import IO, Any
 from enginescope.backends.onnxruntime.opening import Setup, open_session
 from enginescope.core.errors import EnginescopeError
 
-_INFO, _ERROR = 1, 3
+_INFO, _USUAL = 1, 2
 _NO_KERNEL = re.compile(r"kernel not found in registries for Op type: (\S+)")
 _CHEAPER = re.compile(r"Force fallback to CPU execution for node: (\S+)")
-_UNSUPPORTED = re.compile(
-    r"(?:No importer registered for op|Unsupported operator|operator not supported):?\s+(\w+)",
-    re.IGNORECASE,
-)
+_NOT_IMPORTED = re.compile(r"No importer registered for op: (\w+)")
+#: TensorRT's parser on a node: operator, code, what is wrong with it.
+_PARSER = re.compile(r"operator: (\w+)[^\n]*?(?:UNSUPPORTED_NODE|INVALID_NODE)[A-Z_]*: ([^\n]+)")
 
 
 def reasons_of(ort: Any, setup: Setup, options: Any, names: dict[str, str]) -> dict[str, str]:
@@ -51,8 +50,10 @@ def parse_reasons(text: str, names: dict[str, str], provider: str) -> dict[str, 
     found: dict[str, str] = {}
     for match in _NO_KERNEL.finditer(text):
         found.setdefault(match[1], f"{provider} has no kernel for it with these types")
-    for match in _UNSUPPORTED.finditer(text):
-        found.setdefault(match[1], "TensorRT does not import it")
+    for match in _NOT_IMPORTED.finditer(text):
+        found.setdefault(match[1], "TensorRT's parser does not know it")
+    for match in _PARSER.finditer(text):
+        found.setdefault(match[1], f"TensorRT's parser: {match[2].strip()}")
     for match in _CHEAPER.finditer(text):
         operator = names.get(match[1])
         if operator is not None:
@@ -72,6 +73,6 @@ def _log_of(ort: Any) -> Iterator[IO[bytes]]:
         try:
             yield log
         finally:
-            ort.set_default_logger_severity(_ERROR)
+            ort.set_default_logger_severity(_USUAL)
             os.dup2(kept, 2)
             os.close(kept)
