@@ -128,6 +128,35 @@ def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
     assert {one["run"] for one in rows(folder)} <= kept
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, jobs) -> None:
+    if len(usable_processors() or ()) < int(jobs):
+        pytest.skip("one processor has no two lanes")
+    on = [part for seed in range(6) for part in ("--on", f"fake?seed={seed}&latency_us=2000")]
+    options = ["--no-layers", "--iterations", "300", "--jobs", jobs, "--include", "convnet"]
+    folder = tmp_path / "suites" / "samples"
+    arguments = [str(convnet.parent), *on, *options, "--name", "samples"]
+    process = subprocess.Popen(
+        command(tmp_path, *arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    limit = time.monotonic() + LIMIT_S
+    while not (folder / "cells.jsonl").exists() and process.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=LIMIT_S)
+    if "physical cores" in said:
+        pytest.skip("the processors are threads of one core")
+    assert process.returncode == 128 + signal.SIGTERM, said
+    done = rows(folder)
+    assert 1 <= len(done) < 6
+    assert {one["status"] for one in done} == {"ok"}  # who was killed with it is no crash
+    assert f"{len(done)} of 6 cells are done" in said
+    assert len({one["cell"] for one in table(folder / "results.csv")}) == len(done)
+    assert b"not done" in (folder / "suite.html").read_bytes()
+
+
 def test_only_what_changed_is_done_again(tmp_path, convnet, transformer, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     zoo = tmp_path / "zoo"
@@ -262,7 +291,10 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
         ('[suite]\nmodels = ["samples"]\nbackend = ["fake"]', "did you mean backends?"),
         ('[suite]\nmodels = ["samples"]\nname = "two words"', "--name NAME"),
         ("[suite]", "models = "),
-        ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\ntolerance = "fp61"', "did you mean fp"),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\ntolerance = "fp61"',
+            "did you mean fp",
+        ),
         ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
     ],
 )

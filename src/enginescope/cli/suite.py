@@ -85,6 +85,7 @@ def command(source: Path | None, **options: Any) -> int:
     or the versions have changed. Without SUITE, suite.toml.
     """
     from enginescope.cli.suite_init import write_example
+    from enginescope.cli.suite_output import write_outputs
     from enginescope.store.archive import Store
 
     if options["init"]:
@@ -99,12 +100,10 @@ def command(source: Path | None, **options: Any) -> int:
         plan = _plan(suite, source, folder, store)
         try:
             _run(plan, folder, store, options)
-        finally:
+        finally:  # what is done has its tables, also where the sitting was ended
+            result = folder.result()
+            write_outputs(result, folder.path, quiet=options["as_json"])
             store.keep_suite(folder)
-        result = folder.result()
-        from enginescope.cli.suite_output import write_outputs
-
-        write_outputs(result, folder.path, quiet=options["as_json"])
     return _present(result, folder, options)
 
 

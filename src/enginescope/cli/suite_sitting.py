@@ -38,10 +38,9 @@ class Sitting:
 
     def run(self, todo: Sequence[Cell], lanes: Lanes, *, quiet: bool) -> None:
         """Run cells; those that have ended stay done, however this ends."""
-        before, done = len(self._plan.cells) - len(todo), 0
+        before = len(self._plan.cells) - len(todo)
 
         def do(cell: Cell, lane: int) -> Any:
-            nonlocal done
             progress.started(cell, lane)
             context = CellContext(
                 sink=self._keep_run,
@@ -54,7 +53,6 @@ class Sitting:
             with self._lock:
                 self._check_going()
                 self._folder.keep(row)
-                done += 1
             progress.ended(row, lane)
             return row
 
@@ -63,9 +61,10 @@ class Sitting:
             with ending_in_order(), progress:
                 run_cells(todo, do, lanes, self._stopped)
         except (KeyboardInterrupt, SystemExit):
+            done = len(self._folder.result().rows)
             note(
-                f"enginescope: interrupted; {before + done} of {len(self._plan.cells)} cells are "
-                "done, and the same command goes on from there"
+                f"enginescope: interrupted; {done} of {len(self._plan.cells)} cells are done, and "
+                "the same command goes on from there"
             )
             raise
 

@@ -98,10 +98,11 @@ class _Lanes:
             self._stop(error)
             raise
         finally:
-            if self._error is not None:
-                kill_running()
             for one in threads:
-                one.join()
+                while one.is_alive():
+                    if self._error is not None:
+                        kill_running()  # again: a lane may have been about to start one
+                    one.join(_WAIT_S)
         if self._error is not None:
             raise self._error
 
