@@ -140,6 +140,7 @@ def test_damaged_files_of_jobs_are_named_and_stay(suite, tmp_path) -> None:
         (["--emit-k8s", "jobs"], "--emit-k8s without --k8s-image"),
         (["--emit-k8s", "jobs", "--k8s-image", "i"], "is on no volume"),
         (["--on-slurm", "--slurm", "gpu"], "is not KEY=VALUE"),
+        (["--on-slurm", "--slurm", "cluster=moon"], "--slurm cluster=moon"),
         (["--emit-k8s", "j", "--k8s-mount", "x:y"], "is not CLAIM:FOLDER"),
         (["--in-docker", "i", "--emit-k8s", "j"], "a cell is done in one place"),
     ],
@@ -156,6 +157,23 @@ def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     ended = run(suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)
     assert "docker is not on this machine" in ended.stderr
+
+
+@pytest.mark.slow
+def test_as_jobs_of_this_machine(suite, tmp_path, rows_here) -> None:
+    pytest.importorskip("submitit")
+    options = ("--include", "convnet", "--on-slurm", "--slurm", "cluster=local")
+    ended = run(suite, *options, "--store", tmp_path)
+    assert ended.returncode == 3, ended.stderr
+    assert rows(tmp_path) == of_convnet(rows_here)
+    assert len(Store(tmp_path).rows(tag="net")) == 3
+
+
+def test_without_slurm(suite, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ended = run(suite, "--on-slurm", "--store", tmp_path)
+    assert ended.returncode == 3
+    assert "there is no sbatch on PATH" in ended.stderr
 
 
 class TwoWorkers:

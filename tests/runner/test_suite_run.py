@@ -58,7 +58,7 @@ def test_two_lanes_have_cores_of_their_own() -> None:
     run_cells([cell("a"), cell("b")], do, LANES)
     assert frozenset("ab") in do.met
     assert sorted(do.cores.values()) == sorted(LANES)
-    assert sorted(do.own.values()) == [set(one) for one in sorted(LANES)]  # the lane's thread too
+    assert do.own == {name: set(cores) for name, cores in do.cores.items()}  # the thread's too
     assert set(usable_processors() or ()) == set(PROCESSORS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginescope.cli.options import Parsed
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UnsupportedError, UsageError
 
 if TYPE_CHECKING:
     from enginescope.runner.fleet.errand import Fleet
@@ -131,7 +132,17 @@ def _slurm(options: dict[str, Any], folder: Path) -> Fleet:
     from enginescope.cell_errand import do_errand
     from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 
-    return SlurmFleet(folder / "slurm", do_errand, dict(options["slurm_options"]))
+    more = dict(options["slurm_options"])
+    cluster = more.pop("cluster", "slurm")
+    if cluster not in ("slurm", "local"):
+        raise UsageError(f"--slurm cluster={cluster}", hint="slurm, or local to try it here")
+    if cluster == "slurm" and shutil.which("sbatch") is None:
+        raise UnsupportedError(
+            "Slurm is not on this machine",
+            why="there is no sbatch on PATH",
+            hint="a login node of the cluster has it; --slurm cluster=local tries it here",
+        )
+    return SlurmFleet(folder / "slurm", do_errand, more, cluster)
 
 
 def _docker(options: dict[str, Any], folder: Path) -> Fleet:
