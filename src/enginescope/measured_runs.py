@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ def compare(
         Smaller differences do not matter.
     across : sequence of str
         Conditions whose difference is meant: ``("gpu", "driver")``.
-    store : path, optional
+    store : path or URL, optional
         Where tags, ids and noise floors are looked for.
 
     Returns
@@ -201,8 +200,9 @@ def _suite_rows(what: object, store: Store) -> tuple[CellRow, ...]:
 def store_at(folder: str | PathLike[str] | None) -> Store:
     """Return the store in `folder`, by default the one that the command line uses."""
     from enginescope.store.archive import Store
+    from enginescope.store.location import parse_place
 
-    return Store(Path(folder) if folder is not None else None)
+    return Store(parse_place(fspath(folder)) if folder is not None else None)
 
 
 def floors_at(store: Store) -> tuple[NoiseFloor, ...]:
