@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from enginescope.cli.validate_options import preprocessing_of
 from enginescope.cli.validation_progress import ValidationProgress
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.answer_files import answer_file, read_answers
 from enginescope.model.job import (
     InputFile,
@@ -98,6 +99,7 @@ class DepthRun:
     def __init__(self, options: dict[str, Any], store: Store, command: str, folder: Path) -> None:
         require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
         require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
+        self._folder = ExitStack()
         self._options = options
         self._store = store
         self._command = command
@@ -108,7 +110,7 @@ class DepthRun:
 
     def __enter__(self) -> DepthRun:
         """Make the folder for answers."""
-        self._work = Path(tempfile.mkdtemp(prefix="enginescope-"))
+        self._work = self._folder.enter_context(temporary_folder())
         return self
 
     def __exit__(
@@ -118,7 +120,7 @@ class DepthRun:
         trace: TracebackType | None,
     ) -> None:
         """Take it away."""
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._folder.close()
 
     def benchmark(self) -> DepthBenchmark:
         """Return what it came to.

@@ -149,7 +149,7 @@ def _differences(found: DepthBenchmark) -> list[_Panel]:
     first, *others = found.sides
     size = first.depth.shape
     apart = [np.abs(unit_map(bilinear(one.depth, size)) - unit_map(first.depth)) for one in others]
-    most = max((float(np.nanmax(one)) for one in apart), default=0.0)
+    most = max((float(one.max(where=np.isfinite(one), initial=0.0)) for one in apart), default=0.0)
     labels = dict(zip(found.sides, short_labels(found, letters(_WIDTH, 14) - 12), strict=True))
     return [
         _Panel(

@@ -9,9 +9,8 @@ import numpy as np
 from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.charts.told_apart import colored
 
-_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
 _ROW = 46
 #: Ends of the whiskers.
 _LOW, _HIGH = 5.0, 95.0
@@ -71,7 +70,6 @@ def _spec(rows: list[Spec]) -> Spec:
     margin = 0.06 * (high - low) or 0.01 * high
     domain = [max(0.0, low - margin), high + 5 * margin]  # room for what is said at the right
     names = [one["run"] for one in rows]
-    colors = [_COLORS[at % len(_COLORS)] for at in range(len(rows))]
     y = {
         "field": "run",
         "type": "nominal",
@@ -79,12 +77,7 @@ def _spec(rows: list[Spec]) -> Spec:
         "sort": None,
         "axis": {"labelLimit": 260, "ticks": False, "domain": False, "labelPadding": 8},
     }
-    color = {
-        "field": "run",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": names, "range": colors},
-    }
+    color = colored("run", names, legend=None)
     scale = {"zero": False, "nice": False, "domain": domain}
     tips = tooltip(run="run", m="median, ms#", q1="p25, ms#", q3="p75, ms#", p95="p95, ms#")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from enginescope.analysis.task_report import TaskReport
 from enginescope.core.units import format_significant
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.charts.told_apart import colored, shaped
 
-_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
-_SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
 #: Samples that are drawn, those farthest from the mean's better side first; rows of the table.
 _MOST_DRAWN, _MOST_ROWS = 1_000, 24
 
@@ -51,9 +49,7 @@ def _cell(value: float | None) -> str:
 
 
 def _spec(rows: list[Spec], labels: list[str], axis: str) -> Spec:
-    colors = [_COLORS[at % len(_COLORS)] for at in range(len(labels))]
-    shapes = [_SHAPES[at % len(_SHAPES)] for at in range(len(labels))]
-    common: Spec = {"field": "side", "type": "nominal", "title": None}
+    legend: Spec = {"title": None}
     return {
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
@@ -65,8 +61,8 @@ def _spec(rows: list[Spec], labels: list[str], axis: str) -> Spec:
                 axis={"tickMinStep": 1, "format": "d"},
             ),
             "y": quantity("y", axis, axis={"tickCount": 5}),
-            "color": {**common, "scale": {"domain": labels, "range": colors}},
-            "shape": {**common, "scale": {"domain": labels, "range": shapes}},
+            "color": colored("side", labels, legend=legend),
+            "shape": shaped("side", labels, legend=legend),
             "tooltip": tooltip(sample="sample", side="side", y=f"{axis}#"),
         },
     }

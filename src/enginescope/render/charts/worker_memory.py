@@ -10,12 +10,10 @@ from enginescope.analysis.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.render.charts.downsample import extremes
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.charts.told_apart import colored, dashed
 
 _MIB = 1 << 20
 _POINTS = 400
-_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
-_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 
 
 def worker_memory(
@@ -45,13 +43,7 @@ def worker_memory(
 
 
 def _spec(rows: list[Spec], names: list[str]) -> Spec:
-    colors = [_COLORS[at % len(_COLORS)] for at in range(len(names))]
-    dashes = [_DASHES[at % len(_DASHES)] for at in range(len(names))]
-    common: Spec = {
-        "field": "run",
-        "type": "nominal",
-        "legend": {"title": None, "columns": 1, "labelLimit": 600},
-    }
+    legend: Spec = {"title": None, "columns": 1, "labelLimit": 600}
     return {
         "data": {"values": rows},
         "mark": {"type": "line", "strokeWidth": 1.6},
@@ -63,8 +55,8 @@ def _spec(rows: list[Spec], names: list[str]) -> Spec:
                 axis={"tickCount": 10},
             ),
             "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
-            "color": {**common, "scale": {"domain": names, "range": colors}},
-            "strokeDash": {**common, "scale": {"domain": names, "range": dashes}},
+            "color": colored("run", names, legend=legend),
+            "strokeDash": dashed("run", names, legend=legend),
             "tooltip": tooltip(run="model", x="time, s#", y="MiB#"),
         },
     }
