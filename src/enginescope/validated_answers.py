@@ -146,9 +146,7 @@ def validate(
         profile_index=profile_index,
         alone=asked_task is not None and asked_task.stands_alone,
     )
-    asked = _tolerance(rtol, atol, percent_mismatch)
-    read = (*paths, *pictures, *known)
-    into = None if output is None else _checked(Path(output), request, read)
+    into = _checked(output, request, (*paths, *pictures, *known))
     with work_folder(into, keeps_samples=True) as folder:
         plan = Plan(
             sides=sides_of(request, drawn),
@@ -157,13 +155,17 @@ def validate(
             folder=str(folder),
             keeps_inputs=into is not None,
             tolerance=tolerance_named(tolerance).name if tolerance else None,
-            asked=asked,
+            asked=_tolerance(rtol, atol, percent_mismatch),
         )
-        looking = None
-        if bisect or suggest_precision:
-            check_bisectable(plan)
-            looking = partial(with_insides, suggests_precision=suggest_precision)
-        return _done(plan, into, asked_task, looking)
+        return _done(plan, into, asked_task, _looking(plan, bisect, suggest_precision))
+
+
+def _looking(plan: Plan, bisects: bool, suggests: bool) -> _Looking | None:  # noqa: FBT001
+    """Return what looks into the sides, if that was asked for and can be done."""
+    if not (bisects or suggests):
+        return None
+    check_bisectable(plan)
+    return partial(with_insides, suggests_precision=suggests)
 
 
 def _done(
@@ -205,9 +207,11 @@ def _task(
     return None
 
 
-def _checked(output: Path, request: ValidationRequest, data: Sequence[str]) -> Path:
+def _checked(output: _Path | None, request: ValidationRequest, data: Sequence[str]) -> Path | None:
+    if output is None:
+        return None
     models = [Path(one) for one in request.models]
-    return output_folder(output, models, [Path(one) for one in data], request.reference)
+    return output_folder(Path(output), models, [Path(one) for one in data], request.reference)
 
 
 def _tolerance(
