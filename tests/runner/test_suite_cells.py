@@ -107,6 +107,16 @@ def test_a_model_has_settings_of_its_own(zoo) -> None:
     assert found[0].job.workload.ranges[0].high == 9
 
 
+def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
+    models = [
+        ModelPart(path="a/model.onnx", timeout="9s"),
+        ModelPart(path="b/model.onnx", memory_limit="1GiB"),
+    ]
+    a, b = (one.job.limits for one in cells(zoo, models=models, timeout="60s"))
+    assert (a.timeout_s, a.memory_bytes) == (9.0, None)
+    assert (b.timeout_s, b.memory_bytes) == (60.0, 2**30)
+
+
 def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
     found = cells(zoo, input="dataset")
     assert [one.input for one in found] == ["dataset", "random"]

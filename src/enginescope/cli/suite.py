@@ -166,7 +166,7 @@ _VALIDATION = ("reference", "samples", "tolerance", "rtol", "atol", "percent_mis
 def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
     """Return the file with what the command line says in its place.
 
-    Backends and batches that are given hold for every model; patterns add to the file's.
+    Backends, batches and limits that are given hold for every model; patterns add to the file's.
     """
     from msgspec.structs import replace
 
@@ -185,6 +185,9 @@ def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
         models = tuple(replace(one, backends=(), precisions=()) for one in models)
     if options["batches"]:
         models = tuple(replace(one, batches=()) for one in models)
+    for limit in ("timeout", "memory_limit"):
+        if options[limit]:
+            models = tuple(replace(one, **{limit: None}) for one in models)
     timing, validation = (
         {name: options[name] for name in names if options[name] is not None}
         for names in (_TIMING, _VALIDATION)

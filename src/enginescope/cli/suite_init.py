@@ -56,6 +56,8 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # data = "bert/test_data_set_0"
 # backends = ["ort-cpu", "trt:fp16"]
 # batches = [1, 4]
+# timeout = "30min"
+# memory_limit = "16GiB"
 # shapes = [{ ids = "1x128" }, { ids = "1x512" }]
 # ranges = { ids = [0, 30521] }     # bounds of random integers
 """

@@ -75,6 +75,8 @@ class ModelPart(Record, frozen=True, kw_only=True):
     batches: tuple[int, ...] = ()
     shapes: tuple[dict[str, str | tuple[int, ...]], ...] = ()
     ranges: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    timeout: str | None = None
+    memory_limit: str | None = None
     gpu: str | None = None
     exclusive: bool | None = None
 

@@ -67,6 +67,8 @@ class SuiteModel(Record, frozen=True, kw_only=True):
         Each makes cells of its own.
     backends : tuple of str
         As they are typed.
+    limits : Limits or None
+        ``None``: the suite's.
     """
 
     name: str
@@ -76,6 +78,7 @@ class SuiteModel(Record, frozen=True, kw_only=True):
     shapes: tuple[tuple[InputShape, ...], ...] = ((),)
     batches: tuple[int | None, ...] = (None,)
     ranges: tuple[InputRange, ...] = ()
+    limits: Limits | None = None
     needs: Needs = Needs()
 
 

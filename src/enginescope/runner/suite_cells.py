@@ -81,6 +81,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
         # a data set has shapes of its own
         is_fed = suite.input == "dataset" and bool(model.data_sets) and not shapes
         sets = model.data_sets if is_fed else ()
+        limits = model.limits or job.limits
         workload = msgspec.structs.replace(
             job.workload,
             batch=batch,
@@ -93,7 +94,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             model=model.name,
             mode=suite.mode,
             input="dataset" if is_fed else "random",
-            job=msgspec.structs.replace(job, workload=workload),
+            job=msgspec.structs.replace(job, workload=workload, limits=limits),
             data_sets=sets,
             checking=suite.checking,
             needs=model.needs,

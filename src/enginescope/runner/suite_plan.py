@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
@@ -50,9 +50,13 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
     found = [(one, ModelPart(path=one.path)) for one in _general_models(general, base, samples)]
     found += [(_own(one, base), one) for one in file.model]
     kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
-    models = tuple(_model(one, part, general, base) for one, part in found if one.name in kept)
+    workload = Workload(warmup=_warmup(file.timing), stop=_stop(file.timing))
+    models = tuple(
+        replace(_model(one, part, general, base), limits=_own_limits(part, general, workload))
+        for one, part in found
+        if one.name in kept
+    )
     _check_models(models, len(found))
-    warmup, stop = _warmup(file.timing), _stop(file.timing)
     checked = file.validation
     usual = Checking()
     return Suite(
@@ -64,9 +68,9 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         layers=general.layers,
         retries=_count("retries", general.retries),
         seed=_count("seed", general.seed),
-        warmup=warmup,
-        stop=stop,
-        limits=_limits(general, Workload(warmup=warmup, stop=stop)),
+        warmup=workload.warmup,
+        stop=workload.stop,
+        limits=_limits(general, workload),
         checking=Checking(
             reference=checked.reference,
             samples=usual.samples if checked.samples is None else checked.samples,
@@ -218,7 +222,19 @@ def _limits(general: GeneralPart, workload: Workload) -> Limits:
     if general.build_timeout is None:
         return limits
     build_s = parse_duration_ms(general.build_timeout) / 1e3
-    return msgspec.structs.replace(limits, build_timeout_s=build_s)
+    return replace(limits, build_timeout_s=build_s)
+
+
+def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
+    """Return the limits of a model that has some of its own; the others are the suite's."""
+    if part.timeout is None and part.memory_limit is None:
+        return None
+    own = replace(
+        general,
+        timeout=part.timeout or general.timeout,
+        memory_limit=part.memory_limit or general.memory_limit,
+    )
+    return _limits(own, workload)
 
 
 def _count(name: str, value: int) -> int:
