@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from enginescope.cli.depth import _repeated
+from enginescope.cli.depth_inputs import on_gpu
 from enginescope.cli.main import main
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import depth_model, scene
@@ -129,6 +130,14 @@ def test_engines_take_all_that_follows_as_the_old_script_did() -> None:
         *("--engines", "a", "--engines", "b", "--engines", "c"),
         *("--image", "x.png", "--engines", "d", "--gpu-id", "0"),
     ]
+
+
+def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
+    assert on_gpu("trt:fp16?sparse=1", 1) == "trt:fp16?sparse=1&device=1"
+    assert on_gpu("ort-cuda", 2) == "ort-cuda?device_id=2"
+    assert on_gpu("trt?device=3", 1) == "trt?device=3"
+    assert on_gpu("trt", 0) == "trt"
+    assert on_gpu("ort-cpu", 1) == "ort-cpu"
 
 
 @pytest.mark.parametrize(

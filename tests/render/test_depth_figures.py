@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
+from enginescope.analysis.run_view import RunView
+from enginescope.model.run import Outcome, OutcomeKind
 from enginescope.render.charts.latency_boxes import latency_boxes
 from enginescope.render.depth_data import depth_json
 from enginescope.render.depth_figures import depth_figures, gpu_chart, speed_figure
@@ -93,3 +97,17 @@ def test_json_has_every_figure() -> None:
 def test_pictures_are_png() -> None:
     for name, data in depth_figures(depth_benchmark(THREE[:2])).items():
         assert data.startswith(b"\x89PNG"), name
+
+
+def test_a_side_that_failed_keeps_its_place() -> None:
+    found = depth_benchmark(THREE)
+    first, second, third = found.sides
+    outcome = Outcome(kind=OutcomeKind.CRASHED, signal=11)
+    run = msgspec.structs.replace(second.view.run, samples=(), outcome=outcome, gpu=None)
+    broken = dataclasses.replace(second, view=RunView(run))
+    found = dataclasses.replace(found, sides=(first, broken, third))
+    assert "crashed (signal 11)" in speed_figure(found)
+    assert "crashed (signal 11)" in depth_panels(found)
+    assert "crashed (signal 11)" in as_text(depth_text(found, width=80), width=80)
+    assert json.loads(depth_json(found))["sides"][1]["latency"] is None
+    assert len(depth_figures(found)) == 3

@@ -133,9 +133,13 @@ def part_table(report: TaskReport) -> Figures | None:
         return None
     (metric,) = {key for side in report.sides for part in side.scores.parts for key in part.values}
     held = [{part.name: part.values[metric] for part in one.scores.parts} for one in report.sides]
-    rows = [(name, *(task_figure(one.get(name)) for one in held)) for name in names]
+    kept = list(names)
+    if len(kept) > MOST_PARTS:  # the least of the first side say most
+        kept.sort(key=lambda name: math.inf if (one := held[0].get(name)) is None else one)
+    rows = [(name, *(task_figure(one.get(name)) for one in held)) for name in kept]
+    which = "each class" if len(kept) <= MOST_PARTS else f"the {MOST_PARTS} least of {len(kept):,}"
     return Figures(
-        caption=f"{metric} of each class",
+        caption=f"{metric} of {which}",
         headers=("Class", *(one.label for one in report.sides)),
         rows=tuple(rows[:MOST_PARTS]),
         numbers=tuple(range(1, len(report.sides) + 1)),
