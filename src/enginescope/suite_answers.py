@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,7 +25,7 @@ from enginescope.runner.jobs import subject_of
 from enginescope.runner.sample_sources import random_samples, samples_in
 from enginescope.runner.session import Watcher
 from enginescope.runner.suite_cell import refusal_of
-from enginescope.validation_run import Plan, ValidationRun
+from enginescope.validation_run import Plan, ValidationRun, Watch
 from enginescope.validation_sides import EXPECTED, REFERENCE, Side, Sides
 
 
@@ -76,15 +77,15 @@ def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
 class _CellAnswers(ValidationRun):
     """Keeps how a process that did not answer has ended."""
 
-    def __init__(self, plan: Plan, watch: object) -> None:
-        super().__init__(plan, watch)  # type: ignore[arg-type]
+    def __init__(self, plan: Plan, watch: Watch) -> None:
+        super().__init__(plan, watch)
         self.outcomes: dict[str, Outcome] = {}
 
     def _answered(
-        self, job: Job, side: Side, samples: object, *, keeps_inputs: bool = False
+        self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool = False
     ) -> Run:
         try:
-            return super()._answered(job, side, samples, keeps_inputs=keeps_inputs)  # type: ignore[arg-type]
+            return super()._answered(job, side, samples, keeps_inputs=keeps_inputs)
         except BackendError as error:
             cause = error.__cause__
             if isinstance(cause, EndedBadly):

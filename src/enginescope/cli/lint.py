@@ -122,12 +122,10 @@ def _split(values: tuple[str, ...]) -> list[str]:
 
 
 def _lint_table(path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from enginescope.core.toml import parse_toml
+
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}", why=error.strerror) from error
     except ValueError as error:  # not UTF-8, or not TOML
