@@ -150,7 +150,8 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
     reference = computing_reference(side, plan.sides.reference)
     if side.job is None or reference is None or one.diff is None:
         raise UsageError(f"--bisect: {side.label}", why="nothing there computes answers")
-    row = tolerance_named(plan.tolerance or tolerance_name(side, plan.sides.reference)[0])
+    held = tolerance_name(side, plan.sides.reference)[0]
+    row = tolerance_named(plan.tolerance or held)
     return BisectPlan(
         label=one.label,
         reference_label=f"{reference.subject.name} · {reference.backend.name}",
@@ -163,7 +164,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
         fails=not one.passes,
         folder=str(folder.resolve()),
         most=None if _is_cheap(side.job) else FEW_MARKS,
-        largest=LARGEST.get(_HALF.get(row.name, DataType.FP32)),
+        largest=LARGEST.get(_HALF.get(held, DataType.FP32)),
     )
 
 

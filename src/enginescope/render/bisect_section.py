@@ -51,23 +51,19 @@ def inside_section(
     )
     chart = error_growth(found, f"{key}-growth")
     steps = telling_steps(found)
-    rows = tuple(growth_row(one, found) for one in steps)
+    headers = ["Tensor", "Operator", "", "RMSE ÷ spread", "Its inputs'", "Its own", "|reference|"]
+    rows = [growth_row(one, found) for one in steps]
+    if all(one.own_error is None for one in steps):
+        headers.pop(5)
+        rows = [(*row[:5], *row[6:]) for row in rows]
     return InsideSection(
         title=f"{'Where the error starts' if found.first else 'Inside'}: {start_text(found)}",
         facts=tuple((name, text) for name, text in told if text),
         table=Figures(
             caption="The start, what leads to it and what follows, and the outputs",
-            headers=(
-                "Tensor",
-                "Operator",
-                "",
-                "RMSE ÷ spread",
-                "Its inputs'",
-                "Its own",
-                "Largest |reference|",
-            ),
-            rows=rows,
-            numbers=(3, 4, 5, 6),
+            headers=tuple(headers),
+            rows=tuple(rows),
+            numbers=tuple(range(3, len(headers))),
         ),
         growth=(chart,) if chart else (),
         notices=found.notices,

@@ -49,7 +49,6 @@ def _points(rows: list[Spec]) -> Spec:
     kinds = [one for one in _KINDS if any(row["kind"] == one for row in rows)]
     colours = dict(zip(_KINDS, (BLUE, ORANGE, VERMILLION, VERMILLION), strict=True))
     shapes = dict(zip(_KINDS, ("circle", "triangle-up", "diamond", "cross"), strict=True))
-    sizes = dict(zip(_KINDS, (45, 70, 260, 110), strict=True))
     scale = {"domain": kinds}
     legend = {"title": None, "orient": "top"}
     return {
@@ -75,10 +74,8 @@ def _points(rows: list[Spec]) -> Spec:
                 "legend": legend,
             },
             "size": {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {**scale, "range": [sizes[one] for one in kinds]},
-                "legend": None,
+                "condition": {"test": f"datum.kind === '{_KINDS[2]}'", "value": 240},
+                "value": 50,
             },
             "tooltip": tooltip(
                 tensor="tensor",
