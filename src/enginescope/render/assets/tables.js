@@ -1,7 +1,7 @@
 "use strict";
 // Tables: sorted, filtered, and only the rows in sight are in the document.
 (() => {
-  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 2000;
+  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 300;
   const collator = new Intl.Collator("en", { numeric: true });
   const made = new Map();
   const counted = (count) => count.toLocaleString("en-US");
@@ -59,7 +59,7 @@
 
   class DataTable {
     constructor(box, content) {
-      Object.assign(this, content, { box, sortedBy: null, falling: false, whole: false, marked: null });
+      Object.assign(this, content, { box, sortedBy: null, falling: false, onPaper: false, marked: null });
       this.scroll = box.querySelector(".rows");
       this.table = box.querySelector("table");
       this.heads = [...this.table.tHead.rows[0].cells];
@@ -70,7 +70,7 @@
         column.greatest = column.values.reduce((top, one) => Math.max(top, one ?? 0), 1e-9);
       }
       this.scroll.classList.add("live");
-      this.table.caption.textContent = this.caption + "; a heading sorts by its column";
+      this.name();
       this.makeTools();
       this.makeHeads();
       this.listen();
@@ -121,6 +121,7 @@
     makeHeads() {
       this.heads.forEach((head, at) => {
         head.style.width = width(this.columns[at], this.length) + "px";
+        head.dataset.title = head.textContent;
         const sorter = element("button", { type: "button", textContent: head.textContent, title: head.title });
         sorter.addEventListener("click", () => this.sortBy(at));
         head.replaceChildren(sorter);
@@ -163,13 +164,18 @@
         requestAnimationFrame(() => { waiting = false; this.draw(); });
       });
       this.scroll.addEventListener("copy", (event) => this.copy(event));
-      addEventListener("beforeprint", () => { this.whole = this.shown.length <= PRINTED; this.draw(); });
-      addEventListener("afterprint", () => { this.whole = false; this.draw(); });
+      for (const [kind, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
+        addEventListener(kind, () => { this.onPaper = onPaper; this.name(); this.draw(); });
+      }
+    }
+    name() {
+      const all = this.shown.length, cut = all > PRINTED ? `: ${counted(PRINTED)} of ${counted(all)}` : "";
+      this.table.caption.textContent = this.caption + (this.onPaper ? cut : "; a heading sorts by its column");
     }
     draw() {
       const seen = Math.ceil((this.scroll.clientHeight || 560) / ROW);
-      const first = this.whole ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - MARGIN);
-      const last = this.whole ? this.shown.length : Math.min(this.shown.length, first + seen + 2 * MARGIN);
+      const first = this.onPaper ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - MARGIN);
+      const last = Math.min(this.shown.length, this.onPaper ? PRINTED : first + seen + 2 * MARGIN);
       const lines = [];
       for (let place = first; place < last; place++) lines.push(this.line(place));
       this.table.tBodies[0].replaceChildren(this.spacer(first), ...lines, this.spacer(this.shown.length - last));

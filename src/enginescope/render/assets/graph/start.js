@@ -6,7 +6,7 @@
       if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
       const plan = new Plan(await readContainer(document.getElementById(box.dataset.from).content.textContent));
       box.querySelector(".graph-live").hidden = false;
-      box.querySelector(".graph-waiting").remove();
+      for (const one of box.querySelectorAll(".graph-waiting, .graph-still")) one.remove();
       box.view = new View(box, plan);
     } catch (error) {
       box.dataset.state = "failed";
@@ -17,7 +17,22 @@
     }
   }
 
+  // Paper waits for nothing that is read: what was never in sight is on it as it opens, or in words.
+  function putOnPaper(box) {
+    if (box.dataset.state || box.querySelector(".graph-still")) return;
+    const inert = new DOMParser().parseFromString(box.querySelector("noscript").textContent, "text/html");
+    const paper = document.createElement("div"), picture = inert.querySelector("svg");
+    paper.className = "graph-still";
+    if (picture) {
+      Object.assign(picture.style, { maxWidth: "100%", height: "auto" });
+      paper.attachShadow({ mode: "open" }).append(document.adoptNode(picture));  // its styles are its own
+    } else paper.textContent = "Too large for paper as a whole: enginescope explore PLAN --svg FILE --fold module draws it.";
+    box.querySelector(".graph-waiting").classList.add("on-paper");
+    box.append(paper);
+  }
+
   const graphs = [...document.querySelectorAll(".graph")];
+  addEventListener("beforeprint", () => graphs.forEach(putOnPaper));
   const seen = new IntersectionObserver((entries) => {
     for (const one of entries) if (one.isIntersecting) { seen.unobserve(one.target); start(one.target); }
   }, { rootMargin: "400px 0px" });
