@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -179,8 +180,10 @@ def test_without_slurm(suite, tmp_path, monkeypatch) -> None:
 class TwoWorkers:
     """A Ray cluster, in a process of its own."""
 
-    def __init__(self, **second: object) -> None:
-        self.folder = tempfile.mkdtemp(prefix="r")  # sockets want short paths
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="r")  # sockets want short paths
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
         self.env = {
             **os.environ,
             "RAY_AUTH_MODE": "token",
@@ -188,15 +191,16 @@ class TwoWorkers:
             "RAY_USAGE_STATS_ENABLED": "0",
         }
         self._process = subprocess.Popen(
-            [sys.executable, FLEET / "two_workers.py", self.folder, json.dumps(second)],
+            [sys.executable, FLEET / "two_workers.py", folder, port],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             env=self.env,
         )
-        self.address = self._process.stdout.readline().strip()
-        assert self.address
+        address = self._process.stdout.readline().strip()
+        assert address
+        self.addresses = {"driver": address, "client": f"ray://127.0.0.1:{port}"}
 
     def tell(self, word: str) -> None:
         self._process.stdin.write(f"{word}\n")
@@ -228,10 +232,12 @@ def left_by_ray(*folders: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_here) -> None:
+@pytest.mark.parametrize("way", ["driver", "client"])
+def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_here, way) -> None:
     cluster = TwoWorkers()
     try:
-        command = [sys.executable, "-m", "enginescope", "suite", suite, "--on-ray", cluster.address]
+        command = [sys.executable, "-m", "enginescope", "suite", suite, "--on-ray"]
+        command.append(cluster.addresses[way])
         sitting = subprocess.Popen(
             [*map(str, command), "--store", str(tmp_path / "store")],
             stdout=subprocess.PIPE,

@@ -74,6 +74,12 @@ def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
     assert "int9" in (refused[0].refusal or "")
 
 
+def test_a_family_of_backends_has_precisions_too(zoo) -> None:
+    one = "ort:NoSuchProvider?device_type=CPU"
+    found = cells(zoo, backends=(one,), precisions=("default", "fp16"), include=("a",))
+    assert [cell.spec for cell in found] == [one, "ort:NoSuchProvider:fp16?device_type=CPU"]
+
+
 def test_what_is_mistyped_ends_the_suite_before_it_begins(zoo) -> None:
     with pytest.raises(UsageError, match="ort-cpo"):
         cells(zoo, backends=("ort-cpo",))

@@ -71,6 +71,19 @@ def parse_backend(text: str) -> BackendSpec:
     UsageError
         Not of that form, or the backend does not know the name, precision or an option.
     """
+    spec = read_spec(text)
+    load_backend(spec.name).check(spec)
+    return spec
+
+
+def read_spec(text: str) -> BackendSpec:
+    """Return what `parse_backend` does, the backend unasked whether it knows any of it.
+
+    Raises
+    ------
+    UsageError
+        Not of that form.
+    """
     head, question, tail = text.partition("?")
     name, colon, precision = head.partition(":")
     if name in FAMILIES and precision:
@@ -88,6 +101,4 @@ def parse_backend(text: str) -> BackendSpec:
         options[key] = value
     if not name or (colon and not precision):
         raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
-    spec = BackendSpec(name=name, precision=precision or None, options=options)
-    load_backend(name).check(spec)
-    return spec
+    return BackendSpec(name=name, precision=precision or None, options=options)

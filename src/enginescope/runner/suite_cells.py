@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from enginescope.backends.registry import parse_backend
+from enginescope.backends.registry import parse_backend, read_spec
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.suggest import did_you_mean
@@ -107,20 +107,13 @@ def _spec(text: str) -> tuple[BackendSpec, str | None]:
     try:
         return parse_backend(text), None
     except (MissingDependencyError, BackendError):  # of this machine: the cell will say so
-        return _bare(text), None
+        return read_spec(text), None
     except UsageError as error:
-        spec = _bare(text)
+        spec = read_spec(text)
         if spec.precision is None:
             raise
         parse_backend(str(msgspec.structs.replace(spec, precision=None)))  # only the precision
         return spec, f"{error.what}{f': {error.why}' if error.why else ''}"
-
-
-def _bare(text: str) -> BackendSpec:
-    head, _, tail = text.partition("?")
-    name, _, precision = head.partition(":")
-    options = dict(pair.split("=", 1) for pair in tail.split("&") if "=" in pair)
-    return BackendSpec(name=name, precision=precision or None, options=options)
 
 
 def _key(cell: Cell, content: list[Any]) -> str:

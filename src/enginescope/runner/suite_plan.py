@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from enginescope.backends.registry import load_backend
+from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.engine_file import ENGINE_SUFFIXES
@@ -123,14 +123,13 @@ def _crossed(backends: tuple[str, ...], precisions: tuple[str, ...]) -> tuple[st
     """Return every backend in every precision; one that names its own has that alone."""
     made: list[str] = []
     for one in backends:
-        head, question, options = one.partition("?")
-        load_backend(head.partition(":")[0])  # an unknown name is the file's mistake, not a cell's
-        if ":" in head or not precisions:
+        spec = read_spec(one)
+        load_backend(spec.name)  # an unknown name is the file's mistake, not a cell's
+        if spec.precision is not None or not precisions:
             made.append(one)
             continue
-        for precision in precisions:
-            colon = "" if precision in _AS_IT_IS else f":{precision}"
-            made.append(f"{head}{colon}{question}{options}")
+        named = (None if precision in _AS_IT_IS else precision for precision in precisions)
+        made += [str(replace(spec, precision=precision)) for precision in named]
     return tuple(dict.fromkeys(made))
 
 
