@@ -13,6 +13,7 @@ python benchmarks/validate.py [--pictures N] [--only set|step]
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -127,11 +128,10 @@ def _rss(one: psutil.Process) -> int:
 
 def _size(folder: Path) -> int:
     total = 0
-    for one in folder.rglob("*"):
-        try:
-            total += one.stat().st_blocks * 512
-        except OSError:  # gone meanwhile
-            continue
+    for root, _, names in os.walk(folder):  # passes over folders that are gone meanwhile
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(root) / name).stat().st_blocks * 512
     return total
 
 
