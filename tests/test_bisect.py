@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 
 import enginescope as es
 from enginescope.cli.main import main
+from enginescope.core.errors import BackendError
 from tests.fakes.models import WEIGHTS, save, value
 from tests.overflowing import LOUD, TENSOR, overflowing
 
@@ -178,6 +179,21 @@ def test_the_same_from_python(convnet, tmp_path) -> None:
     assert side.inside is not None
     assert side.inside.first_step.pair.node == "stage2/block0/conv1"
     assert side.precision is None
+
+
+def test_a_side_that_cannot_be_looked_into_keeps_its_verdict(
+    convnet, tmp_path, capsys, monkeypatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BackendError("building wrong.onnx", why="no more memory")
+
+    monkeypatch.setattr("enginescope.marked_answers.MarkedAnswers.marked", refuse)
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage2/block0/conv1/weight")
+    status, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect")
+    assert status == 1
+    assert "bisect" not in found["sides"][0]
+    (notice,) = (one for one in found["notices"] if one["code"] == "W-NOT-LOOKED-INTO")
+    assert "no more memory" in notice["message"]
 
 
 def test_what_cannot_be_looked_into_is_said_before_anything_runs(tmp_path, capsys) -> None:
