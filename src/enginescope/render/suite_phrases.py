@@ -128,7 +128,8 @@ def weakness_sentence(result: SuiteResult) -> str | None:
     named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common(_MOST_CODES))
     unstable = sum(one.is_unstable for one in weak)
     marked = f"; !: {unstable:,} measured while the machine was not quiet" if unstable else ""
-    return f"figures of {len(weak):,} cells are weakened: {named}{marked}"
+    cells = f"{len(weak):,} cells" if len(weak) > 1 else "1 cell"
+    return f"figures of {cells} are weakened: {named}{marked}"
 
 
 def baseline_sentence(result: SuiteResult) -> str | None:
