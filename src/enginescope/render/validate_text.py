@@ -50,8 +50,14 @@ def validate_text(
         lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)] if found.notices else []
     where = f"files: {files}" if files else "files and a page: --output DIR"
-    lines.append(Text(f"  {where}"))
-    return Group(*lines)
+    return Group(*_ended(lines), Text(), Text(f"  {where}"))
+
+
+def _ended(lines: list[RenderableType]) -> list[RenderableType]:
+    """Return the lines without empty ones at the end."""
+    while lines and isinstance(lines[-1], Text) and not lines[-1].plain:
+        lines = lines[:-1]
+    return lines
 
 
 def _samples(found: Validation) -> str:
