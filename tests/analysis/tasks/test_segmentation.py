@@ -110,3 +110,12 @@ def test_what_does_not_fit_is_refused() -> None:
     ignored = scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.full((2, 2), -1))
     assert ignored.left_out is not None
     assert scorer.result().values["miou"] is None
+
+
+def test_nan_is_no_score() -> None:
+    scores = one_hot(np.array([[0, 1], [1, 2]]), 3)
+    scores[0, :, 0, 1] = (np.nan, 0.2, 0.1)
+    scores[0, :, 1, 0] = (0.1, np.nan, 0.3)
+    scorer = SegmentationTask({}).against_targets()
+    scorer.add(answers(scores), np.array([[0, 1], [2, 2]]))
+    assert scorer.result().values["pixel_accuracy"] == 100

@@ -16,10 +16,12 @@ def bilinear(values: Any, size: tuple[int, int]) -> Any:
     maps = np.asarray(values, dtype=np.float64)
     if maps.shape[-2:] == size:
         return maps
-    top, bottom, down = _between(maps.shape[-2], size[0])
-    rows = maps[..., top, :] * (1 - down)[:, None] + maps[..., bottom, :] * down[:, None]
+    # columns first: whole rows are then copied, which is most of the work where a map grows
     left, right, across = _between(maps.shape[-1], size[1])
-    return rows[..., left] * (1 - across) + rows[..., right] * across
+    with np.errstate(invalid="ignore"):  # an infinity times nothing
+        wide = np.take(maps, left, axis=-1) * (1 - across) + np.take(maps, right, axis=-1) * across
+        top, bottom, down = _between(maps.shape[-2], size[0])
+        return wide[..., top, :] * (1 - down)[:, None] + wide[..., bottom, :] * down[:, None]
 
 
 def nearest(values: Any, size: tuple[int, int]) -> Any:

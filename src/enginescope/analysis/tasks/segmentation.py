@@ -194,12 +194,12 @@ def _best(scores: Any, size: tuple[int, int] | None) -> Any:
     best = found = None
     for at, plane in enumerate(scores):
         values = bilinear(plane, size) if size else plane.astype(np.float64)
-        values = np.where(np.isnan(values), -np.inf, values)
         if best is None or found is None:
-            best, found = values.copy(), np.zeros(values.shape, dtype=np.int64)
+            best = np.where(np.isnan(values), -np.inf, values)
+            found = np.zeros(values.shape, dtype=np.int64)
             continue
-        better = values > best
-        best[better], found[better] = values[better], at
+        np.copyto(found, at, where=values > best)
+        np.fmax(best, values, out=best)  # NaN is no score
     return found
 
 
