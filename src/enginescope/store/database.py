@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ _MIGRATION_LOCK = 7_301_947
 
 
 class Database:
-    """Connections to a database, each for one transaction.
+    """Connections to a database, each for one transaction; those to a server are kept open.
 
     Parameters
     ----------
@@ -50,9 +51,9 @@ class Database:
             )
             self._engine = sa.create_engine(
                 location,
-                poolclass=sa.NullPool,
                 hide_parameters=True,
                 connect_args=self._connect_args(location),
+                **self._pool(),
             )
         except (ArgumentError, NoSuchModuleError, ValueError) as error:
             # the message may hold the URL, and the URL a password
@@ -65,6 +66,7 @@ class Database:
                 why=f"{self.what} needs it",
                 hint="pip install 'enginescope[postgres]'",
             ) from error
+        weakref.finalize(self, self._engine.dispose)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -141,6 +143,12 @@ class Database:
     def close(self) -> None:
         """Give connections back."""
         self._engine.dispose()
+
+    def _pool(self) -> dict[str, Any]:
+        if self.file is not None:
+            return {"poolclass": sa.NullPool}
+        # a connection costs as much as ten questions; one that the server has closed is opened anew
+        return {"poolclass": sa.QueuePool, "pool_pre_ping": True}
 
     def _connect_args(self, location: sa.URL) -> dict[str, Any]:
         if self.file is not None:
