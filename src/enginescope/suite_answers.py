@@ -25,15 +25,23 @@ from enginescope.runner.jobs import subject_of
 from enginescope.runner.sample_sources import random_samples, samples_in
 from enginescope.runner.session import Watcher
 from enginescope.runner.suite_cell import refusal_of
+from enginescope.suite_reference import ReferenceAnswers
 from enginescope.validation_run import Plan, ValidationRun, Watch
 from enginescope.validation_sides import EXPECTED, REFERENCE, Side, Sides
 
 
-def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
+def checked_cell(
+    cell: Cell, watcher: Watcher, references: ReferenceAnswers | None = None
+) -> CellChecked:
     """Return what the comparison of a cell's answers comes to.
 
     The reference is the one that the suite names; else the data set's outputs; else the model on
     ONNX Runtime's CPU provider with one thread.
+
+    Parameters
+    ----------
+    references : ReferenceAnswers, optional
+        What references have answered to other cells.
 
     Raises
     ------
@@ -60,7 +68,7 @@ def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
             tolerance=cell.checking.tolerance,
             asked=_asked(cell),
         )
-        doing = _CellAnswers(plan, lambda _job, progress: _tell(watcher, progress))
+        doing = _CellAnswers(plan, lambda _job, progress: _tell(watcher, progress), references)
         try:
             doing.bindings()
             doing.answers()
@@ -75,17 +83,26 @@ def checked_cell(cell: Cell, watcher: Watcher) -> CellChecked:
 
 
 class _CellAnswers(ValidationRun):
-    """Keeps how a process that did not answer has ended."""
+    """Keeps how a process that did not answer has ended, and what references have answered."""
 
-    def __init__(self, plan: Plan, watch: Watch) -> None:
+    def __init__(self, plan: Plan, watch: Watch, references: ReferenceAnswers | None) -> None:
         super().__init__(plan, watch)
+        self._references = references
         self.outcomes: dict[str, Outcome] = {}
 
     def _answered(
         self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool = False
     ) -> Run:
+        references = self._references if side is self._plan.sides.reference else None
+        if references is not None:
+            known = references.given(job, samples, self._folder(side.label))
+            if known is not None:
+                return known
         try:
-            return super()._answered(job, side, samples, keeps_inputs=keeps_inputs)
+            run = super()._answered(job, side, samples, keeps_inputs=keeps_inputs)
+            if references is not None:
+                references.keep(job, samples, run, self._folder(side.label))
+            return run
         except BackendError as error:
             cause = error.__cause__
             if isinstance(cause, EndedBadly):

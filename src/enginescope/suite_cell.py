@@ -14,6 +14,7 @@ from enginescope.model.suite import Cell, CellRow, CellStatus
 from enginescope.runner.session import Sink, Watcher
 from enginescope.runner.suite_cell import measure_cell
 from enginescope.runner.suite_resume import conditions_here
+from enginescope.suite_reference import ReferenceAnswers
 
 
 class CellContext(Record, frozen=True, kw_only=True):
@@ -27,12 +28,15 @@ class CellContext(Record, frozen=True, kw_only=True):
         The command line to record.
     here : mapping or None
         Of `conditions_here`; ``None``: asked where the cell is done.
+    references : ReferenceAnswers or None
+        What references have answered to the cells before.
     """
 
     sink: Sink
     command: str | None = None
     here: Mapping[str, str] | None = None
     watcher: Watcher = Watcher()
+    references: ReferenceAnswers | None = None
 
 
 def do_cell(cell: Cell, context: CellContext) -> CellRow:
@@ -49,7 +53,7 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
         if cell.mode != "benchmark":
             from enginescope.suite_answers import checked_cell
 
-            checked = checked_cell(cell, context.watcher)
+            checked = checked_cell(cell, context.watcher, context.references)
         if cell.mode == "benchmark" or (cell.mode == "both" and _is_right(checked)):
             run, attempts = measure_cell(
                 cell, context.sink, command=context.command, watcher=context.watcher

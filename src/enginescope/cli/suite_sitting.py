@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,6 +20,7 @@ from enginescope.runner.suite_run import Lanes, run_cells
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
 from enginescope.suite_cell import CellContext, do_cell
+from enginescope.suite_reference import ReferenceAnswers
 
 
 class Sitting:
@@ -47,6 +51,7 @@ class Sitting:
                 command=self._plan.command,
                 here=self._here,
                 watcher=progress.watcher(lane),
+                references=references,
             )
             # the plan's cell is kept, not the one that is bound to a lane's cores
             row = replace(do_cell(cell, context), cell=self._known[cell.key])
@@ -56,6 +61,8 @@ class Sitting:
             progress.ended(row, lane)
             return row
 
+        folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
+        references = ReferenceAnswers(folder)
         progress = SuiteProgress(len(todo), before, lanes=len(lanes), quiet=quiet)
         try:
             with ending_in_order(), progress:
@@ -67,6 +74,8 @@ class Sitting:
                 "the same command goes on from there"
             )
             raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _keep_run(self, run: Run) -> None:
         with self._lock:
