@@ -1,13 +1,11 @@
 """A Ray cluster of a head that does nothing and two workers, in a process of its own.
 
-``python two_workers.py FOLDER [RESOURCES of the second as JSON]`` prints its address, then reads
-commands: ``kill`` takes the second worker away as a power cut would, ``add`` brings another one,
-the end of the input ends all.
+``python two_workers.py FOLDER PORT`` prints its address, then reads commands: ``kill`` takes the
+second worker away as a power cut would, the end of the input ends all. Clients find it at PORT.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -15,23 +13,24 @@ from pathlib import Path
 from ray.cluster_utils import Cluster
 
 
-def main(folder: str, more: str = "{}") -> None:
+def main(folder: str, port: str) -> None:
     os.environ["RAY_TMPDIR"] = folder
     (Path(folder) / "ray").mkdir()  # where it notes its address
-    options = json.loads(more)
     cluster = Cluster(
         initialize_head=True,
-        head_node_args={"num_cpus": 0, "include_dashboard": False},
+        head_node_args={
+            "num_cpus": 0,
+            "include_dashboard": False,
+            "ray_client_server_port": int(port),
+        },
     )
     cluster.add_node(num_cpus=1, node_name="worker-a")
-    second = cluster.add_node(num_cpus=1, node_name="worker-b", **options)
+    second = cluster.add_node(num_cpus=1, node_name="worker-b")
     cluster.wait_for_nodes()
     print(cluster.address, flush=True)
     for line in sys.stdin:
         if line.strip() == "kill":
             cluster.remove_node(second, allow_graceful=False)
-        elif line.strip() == "add":
-            second = cluster.add_node(num_cpus=1, node_name="worker-c", **options)
         print("done", flush=True)
     cluster.shutdown()
 
