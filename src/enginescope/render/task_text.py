@@ -65,6 +65,9 @@ def _worst_classes(report: TaskReport) -> list[RenderableType]:
     if found is None:
         return []
     parts = [one for one in report.sides[0].scores.parts if None not in one.values.values()]
+    figures = {next(iter(one.values.values())) for one in parts}
+    if len(figures) < 2:  # none is worse than another
+        return []
     worst = sorted(parts, key=lambda one: next(iter(one.values.values())) or 0.0)[:MOST_NAMES]
     shown = ", ".join(f"{one.name} {next(iter(one.values.values())):.3f}" for one in worst)
     return [label_row("least", f"{shown}; every class: --output DIR")] if worst else []

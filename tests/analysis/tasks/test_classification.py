@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from enginescope.analysis.rank_agreement import rank_agreement
 from enginescope.analysis.tasks.classification import ClassificationTask, wilson_pct
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.answer_files import tensor_of
@@ -61,6 +62,16 @@ def test_agreement_is_with_the_reference_s_best() -> None:
     ours, theirs = np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([[0.2, 0.8], [0.4, 0.6]])
     scorer.add(answers(ours), answers(theirs))
     assert scorer.result().values["top1"] == 50.0
+
+
+def test_agreement_is_that_of_the_comparison_of_tensors() -> None:
+    theirs = RNG.integers(0, 4, (300, 9)).astype(np.float32)  # many ties
+    ours = np.clip(theirs + RNG.integers(-1, 2, theirs.shape), 0, 3).astype(np.float32)
+    (a,), (b,) = answers(theirs), answers(ours)
+    scorer = ClassificationTask({}).against_reference()
+    scorer.add((b,), (a,))
+    found, wanted = scorer.result().values, rank_agreement(a, b)
+    assert (found["top1"], found["top5"]) == (wanted.top1_pct, wanted.top5_pct)
 
 
 def test_classes_beyond_the_output_are_refused() -> None:

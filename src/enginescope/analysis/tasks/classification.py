@@ -126,7 +126,8 @@ class TopClasses:
         """Add a sample; with labels, of one picture."""
         scores = self._scores_of(answers)
         if self._of_answers:
-            wanted = [best_class(row) for row in self._scores_of(target)]
+            theirs = self._scores_of(target)
+            wanted = [_agreed_class(a, b) for a, b in zip(theirs, scores, strict=False)]
         else:
             wanted = [int(target)]
         if len(wanted) != len(scores):
@@ -179,8 +180,10 @@ class TopClasses:
         if not np.isfinite(row[wanted]) or np.isnan(row).any():
             self._not_finite += 1
             return math.inf
-        better = np.count_nonzero(row > row[wanted])
-        return float(better + np.count_nonzero(row[:wanted] == row[wanted]))
+        better = int(np.count_nonzero(row > row[wanted]))
+        if self._of_answers:  # as the comparison of tensors has it
+            return 0 if best_class(row) == wanted else max(1, better)
+        return better + int(np.count_nonzero(row[:wanted] == row[wanted]))
 
     def result(self) -> TaskScores:
         """Return shares over pictures, their intervals, and each class's."""
@@ -211,6 +214,13 @@ def best_class(row: Any) -> int:
     if row.size == 1:
         return int(row[0])
     return int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
+
+
+def _agreed_class(theirs: Any, ours: Any) -> int:
+    """Return the reference's best class; of several that tie there, the one chosen here."""
+    own = best_class(ours)
+    ties = theirs.size > 1 and own < theirs.size and theirs[own] == np.nanmax(theirs)
+    return own if ties else best_class(theirs)
 
 
 def wilson_pct(right: int, total: int) -> tuple[float | None, float | None]:
