@@ -75,6 +75,25 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
     assert {row[2] for row in book["Findings"][1:]} >= {"PLAN102", "PLAN104"}
 
 
+def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys) -> None:
+    pytest.importorskip("xlsxwriter")
+    asked = ("--gpu", "H200", "--onnx", str(convnet), "--xlsx", "net.xlsx", "--json")
+    assert main(["explore", plan, *asked]) == 0
+    told = document(capsys)
+    book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
+    limits = [(row[1], row[5] if len(row) > 5 else None) for row in book["Limits"][1:]]
+    assert limits == [
+        (one["name"], one["excess_ms"] and pytest.approx(one["excess_ms"]))
+        for one in told["roofline"]["layers"]
+    ]
+    assert [row[0] for row in book["ONNX nodes"][1:]] == [
+        one["name"] for one in told["onnx"]["nodes"]
+    ]
+    assert main(["lint", plan, "--gpu", "H200", "--json"]) == 1
+    found = document(capsys)["plans"][0]["findings"]
+    assert [row[2] for row in book["Findings"][1:]] == [one["code"] for one in found]
+
+
 def test_a_workbook_of_times_without_a_plan(data, plan, capsys) -> None:
     pytest.importorskip("xlsxwriter")
     assert main(["import", plan.replace(".graph.", ".profile.")]) == 0

@@ -66,6 +66,17 @@ def test_the_header_stays_in_view_and_can_filter() -> None:
     assert 6 < widths[1] < 20
 
 
+def test_names_stay_in_view_and_paper_is_as_wide_as_the_table() -> None:
+    columns = tuple(SheetColumn(header=one) for one in ("name", "mean, ms"))
+    made = Sheet(title="Layers", columns=columns, rows=(("a", 1.0),), fixed_columns=1)
+    sheet = part(workbook_bytes([made], title="t"), "xl/worksheets/sheet1.xml")
+    pane, setup = sheet.find(".//{*}pane"), sheet.find(".//{*}pageSetup")
+    assert pane is not None
+    assert (pane.get("xSplit"), pane.get("ySplit")) == ("1", "1")
+    assert setup is not None
+    assert (setup.get("orientation"), setup.get("fitToHeight")) == ("landscape", "0")
+
+
 def test_a_table_without_rows_has_its_header() -> None:
     assert values(sheets(book())["Layers"]) == [["name", "mean, ms"]]
 

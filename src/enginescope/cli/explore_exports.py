@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+import msgspec
 
 from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.plan_view import PlanView
     from enginescope.cli.explore_more import More
     from enginescope.plan_source import PlanSource
+    from enginescope.render.workbook import Sheet
     from enginescope.rules.base import Finding
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,19 +101,37 @@ def _xlsx(explored: Explored, _: dict[str, Any]) -> bytes:
     return explore_workbook(
         explored.found,
         explored.layers,
-        device=explored.source.device_names,
+        device=explored.source.device_names or _named_gpu(explored.more),
         notices=(*explored.source.notices, *explored.more.notices),
-        findings=_findings(explored.source),
+        findings=_findings(explored),
+        more=_sheets(explored.more.view),
     )
 
 
-def _findings(source: PlanSource) -> tuple[Finding, ...] | None:
-    if source.plan is None:
+def _named_gpu(more: More) -> str | None:
+    return more.view.gpu.name if more.view is not None and more.view.gpu is not None else None
+
+
+def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
+    if view is None:
+        return ()
+    from enginescope.render.limit_sheets import nodes_sheet, roofline_sheet
+
+    return tuple(one for one in (roofline_sheet(view), nodes_sheet(view)) if one is not None)
+
+
+def _findings(explored: Explored) -> tuple[Finding, ...] | None:
+    """Return what the rules find, on the GPU that was named as on the page."""
+    if explored.source.plan is None:
         return None
     from enginescope.cli.lint import lint_input
+    from enginescope.model.environment import Device
     from enginescope.rules.engine import lint
 
-    return lint(lint_input(source)).findings
+    given, name = lint_input(explored.source), _named_gpu(explored.more)
+    if name is not None:
+        given = msgspec.structs.replace(given, device=Device(name=name))
+    return lint(given).findings
 
 
 def _netron(explored: Explored, asked: dict[str, Any]) -> bytes:

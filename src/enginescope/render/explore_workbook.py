@@ -12,12 +12,12 @@ from enginescope.analysis.time_shares import TimeShare
 from enginescope.model.notice import Notice
 from enginescope.render.explore_data import COLUMNS, explore_cells
 from enginescope.render.facts import tensor_text
-from enginescope.render.workbook import Sheet, SheetColumn, workbook_bytes
+from enginescope.render.workbook import MS, WHOLE, Sheet, SheetColumn, workbook_bytes
 from enginescope.rules.base import Finding
 
-_MS, _PCT, _WHOLE = "0.0000", "0.0", "#,##0"
+_PCT = "0.0"
 #: Endings of our names -> the unit as it is written in a header, and how its numbers look.
-_UNITS = {"_ms": ("ms", _MS), "_pct": ("%", _PCT), "_bytes": ("bytes", _WHOLE)}
+_UNITS = {"_ms": ("ms", MS), "_pct": ("%", _PCT), "_bytes": ("bytes", WHOLE)}
 _SHARE_COLUMNS = ("mean_ms", "share_pct", "layers")
 
 
@@ -28,6 +28,7 @@ def explore_workbook(
     device: str | None = None,
     notices: Sequence[Notice] = (),
     findings: Sequence[Finding] | None = None,
+    more: Sequence[Sheet] = (),
 ) -> bytes:
     """Return the summary, every layer, and where the time goes, a sheet each.
 
@@ -41,6 +42,8 @@ def explore_workbook(
         Of reading the files; those of `found` follow.
     findings : sequence of Finding, optional
         ``None``: there is no plan to look for some in.
+    more : sequence of Sheet
+        What else was asked for, after these.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def explore_workbook(
     ]
     if findings is not None:
         sheets.append(_findings(findings))
-    return workbook_bytes(sheets, title=found.name)
+    return workbook_bytes([*sheets, *more], title=found.name)
 
 
 def _column(name: str) -> SheetColumn:
@@ -67,7 +70,7 @@ def _column(name: str) -> SheetColumn:
         if name.endswith(ending):
             words = name.removesuffix(ending).replace("_", " ")
             return SheetColumn(header=f"{words}, {unit}", number_format=number_format)
-    return SheetColumn(header=name.replace("_", " "), number_format=_WHOLE)
+    return SheetColumn(header=name.replace("_", " "), number_format=WHOLE)
 
 
 def _columns(*names: str) -> tuple[SheetColumn, ...]:
@@ -113,7 +116,7 @@ def _facts(found: Exploration, device: str | None) -> Iterator[tuple[str, Any, s
 
 def _layers(layers: Sequence[ExploredLayer]) -> Sheet:
     rows = tuple(tuple(explore_cells(one)) for one in layers)
-    return Sheet(title="Layers", columns=_columns(*COLUMNS), rows=rows)
+    return Sheet(title="Layers", columns=_columns(*COLUMNS), rows=rows, fixed_columns=2)
 
 
 def _shares(title: str, key: str, shares: Sequence[TimeShare | ReformatShare]) -> Sheet:
@@ -152,7 +155,7 @@ def _reformats(found: Exploration) -> Sheet:
         )
         for one in found.reformats
     )
-    return Sheet(title="Reformats", columns=_columns(*names), rows=rows)
+    return Sheet(title="Reformats", columns=_columns(*names), rows=rows, fixed_columns=2)
 
 
 def _findings(findings: Sequence[Finding]) -> Sheet:

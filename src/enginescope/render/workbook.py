@@ -28,6 +28,8 @@ _NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 _NARROWEST, _WIDEST = 6, 60
 #: Of every workbook, so that the same tables make the same file.
 _CREATED = datetime(2000, 1, 1, tzinfo=timezone.utc)
+#: How milliseconds and whole numbers look.
+MS, WHOLE = "0.00000", "#,##0"
 #: So many rows are looked at for the width of a column.
 _LOOKED_AT = 500
 
@@ -57,15 +59,20 @@ class Sheet(Record, frozen=True, kw_only=True):
     columns : tuple of SheetColumn
     rows : tuple of tuple
         Cells are text, numbers, truths, or ``None`` for an empty one.
+    fixed_columns : int
+        So many stay in view when the rest is scrolled sideways.
     """
 
     title: str
     columns: tuple[SheetColumn, ...]
     rows: tuple[tuple[Any, ...], ...]
+    fixed_columns: int = 0
 
 
 def workbook_bytes(sheets: Sequence[Sheet], *, title: str) -> bytes:
     """Return an ``.xlsx`` file: header rows stay in view, tables can be filtered.
+
+    On paper a table is as wide as a page, with its header on each.
 
     Raises
     ------
@@ -117,7 +124,10 @@ def _write(page: Any, sheet: Sheet, looks: _Looks) -> None:
     for at, column in enumerate(sheet.columns):
         page.write_string(0, at, column.header, looks.header)
         page.set_column(at, at, _width(sheet, at))
-    page.freeze_panes(1, 0)
+    page.freeze_panes(1, sheet.fixed_columns)
+    page.set_landscape()
+    page.fit_to_pages(1, 0)  # as wide as a page, as long as it takes
+    page.repeat_rows(0)
     if sheet.rows:
         page.autofilter(0, 0, len(sheet.rows), len(sheet.columns) - 1)
     formats = [looks.number(one.number_format) for one in sheet.columns]
