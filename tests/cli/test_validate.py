@@ -179,6 +179,9 @@ def test_tolerances_by_output_take_the_place_of_defaults(tmp_path, capsys) -> No
     assert status == 0
     (output,) = found["sides"][0]["outputs"]
     assert [one["code"] for one in output["notices"]] == ["W-TOLERANCE-LOOSE"]
+    capsys.readouterr()
+    main(["validate", str(model), "--atol", "20"])
+    assert "limits     those of --atol and --rtol" in capsys.readouterr().out
     assert main(["validate", str(model), "--atol", "z:1"]) == 2
     assert "no output is called 'z'" in capsys.readouterr().err
 

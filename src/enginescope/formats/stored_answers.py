@@ -60,7 +60,7 @@ def stored_answers(
     raise FormatError(
         str(folder),
         why=f"it holds no outputs of sample {number} ({sample.name})",
-        expected=f"{sample.name}.npz, or {numbered.name}",
+        expected=f"{Path(sample.name).stem}.npz, or {numbered.name}",
     )
 
 

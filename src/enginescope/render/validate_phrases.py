@@ -43,6 +43,16 @@ def side_answer(side: ValidatedSide) -> str:
     return f"{side.label} fails: {names} ({first})" if bad else f"{side.label} fails: {first}"
 
 
+def limits_text(side: ValidatedSide) -> str:
+    """Return which limits hold for a side's outputs, and why those."""
+    outputs = side.diff.outputs if side.diff else ()
+    given = [one.name for one in outputs if one.tolerance.is_given]
+    if outputs and len(given) == len(outputs):
+        return "those of --atol and --rtol"
+    more = f"; those of --atol and --rtol for {', '.join(given)}" if given else ""
+    return f"{side.tolerance}: {side.tolerance_why}{more}"
+
+
 def _limits(outputs: tuple[OutputDiff, ...]) -> str:
     return ", ".join(
         dict.fromkeys(

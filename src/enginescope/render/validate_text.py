@@ -16,6 +16,7 @@ from enginescope.render.validate_phrases import (
     answer,
     bindings_text,
     difference_text,
+    limits_text,
     output_row,
     reason_texts,
     side_answer,
@@ -70,7 +71,7 @@ def _samples(found: Validation) -> str:
 def _side(side: ValidatedSide, width: int, *, alone: bool) -> list[RenderableType]:
     head = side.label if alone else side_answer(side)
     lines: list[RenderableType] = [Text(head, style="" if alone else "bold")]
-    lines.append(label_row("limits", f"{side.tolerance}: {side.tolerance_why}"))
+    lines.append(label_row("limits", limits_text(side)))
     lines += [label_row("differs", difference_text(one)) for one in side.bindings]
     if side.failure:
         lines.append(label_row("failed", side.failure))
