@@ -73,6 +73,8 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     said = weakness_sentence(result([loud, quiet]))
     assert said is not None
     assert said.startswith("figures of 2 cells are weakened: W-OUTLIERS 2, W-LOAD 1; !: 1 ")
+    heat = suite_charts(result([loud, quiet]))[0].spec["layer"][0]["data"]["values"]
+    assert [one["text"] for one in heat] == ["2.00 ms !", "2.00 ms"]
     assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
         "2.00 ms !",
         "2.00 ms",

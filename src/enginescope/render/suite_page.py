@@ -129,7 +129,7 @@ def _matrix(result: SuiteResult) -> Figures:
 
 def _failures(result: SuiteResult) -> Figures | None:
     rows = tuple(
-        (one.cell.label, status_text(one.status), reason_text(one), one.ended[:10])
+        (one.cell.label, status_text(one.status), one.ended[:10], reason_text(one))
         for one in result.rows
         if one.status is not CellStatus.OK
     )
@@ -140,7 +140,7 @@ def _failures(result: SuiteResult) -> Figures | None:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
     return Figures(
         caption=caption,
-        headers=("cell", "status", "why", "since"),
+        headers=("cell", "status", "since", "why"),
         rows=rows[:_FAILURES],
     )
 

@@ -107,6 +107,8 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
         point["speed_up"] = cell.speed_up
         if not cell.is_baseline:
             point["text"] = f"{format_significant(cell.speed_up)} ×"
+    if row is not None and row.is_unstable and latency is not None:
+        point["text"] += " !"
     point.setdefault("text", status)
     return point
 
