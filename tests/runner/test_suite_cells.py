@@ -128,6 +128,8 @@ def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
     assert [one.input for one in found] == ["dataset", "random"]
     assert found[0].job.workload.data_set == found[0].data_sets[0]
     assert cells(zoo)[0].data_sets == ()
+    batched = cells(zoo, input="dataset", batches=(1, 8), include=("a",))
+    assert [one.input for one in batched] == ["dataset", "random"]
 
 
 def test_quantities_and_checks_reach_the_cells(zoo) -> None:

@@ -78,8 +78,9 @@ def _job(suite: Suite, subject: Subject, spec: BackendSpec, cache: Path | None) 
 
 def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
     for batch, shapes in product(model.batches, model.shapes):
-        # a data set has shapes of its own
-        is_fed = suite.input == "dataset" and bool(model.data_sets) and not shapes
+        # a data set has shapes of its own, and is of single items as a rule
+        has_own = bool(shapes) or (batch or 1) > 1
+        is_fed = suite.input == "dataset" and bool(model.data_sets) and not has_own
         sets = model.data_sets if is_fed else ()
         limits = model.limits or job.limits
         workload = msgspec.structs.replace(
