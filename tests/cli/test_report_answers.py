@@ -76,6 +76,18 @@ def test_stored_runs_keep_their_outputs_and_comparisons(tmp_path, capsys) -> Non
     assert "1 output, not judged" in (out / "report.html").read_text()
 
 
+def test_an_archive_brings_its_comparison(tmp_path, capsys) -> None:
+    store = ("--store", str(tmp_path / "store"))
+    one = exported(tmp_path / "one", SCORES)
+    (one / "output_diff.json").write_text(json.dumps({"scores": {"mae": 0.8}}))
+    main(["import", str(one), *store])
+    for name, what in (("files.tea", [str(one)]), ("run.tea", ["latest", *store])):
+        assert main(["archive", "create", str(tmp_path / name), *what]) == 0
+        (answers,) = report(capsys, tmp_path / name[:3], tmp_path / name)["answers"]
+        assert answers["outputs"] == [{"name": "scores", "mae": 0.8}]
+        assert answers["source"].startswith(str(tmp_path / name))
+
+
 def test_a_folder_of_validate_can_be_named(tmp_path, capsys) -> None:
     validation = found(side("half · trt:fp16", 0.5))
     folder = tmp_path / "validated"

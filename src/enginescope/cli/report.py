@@ -56,7 +56,7 @@ def command(
     nothing is stored. What --gpu, --onnx and --build-log add is in the page.
     """
     from enginescope.cli.plan_sources import sources
-    from enginescope.cli.report_answers import kept_answers, named_answers
+    from enginescope.cli.report_answers import archived_answers, kept_answers, named_answers
     from enginescope.core.errors import UsageError
     from enginescope.core.jsonio import encode
     from enginescope.render.report import write_report
@@ -65,7 +65,11 @@ def command(
         one for name in names or ("latest",) for one in sources(name, store_folder=store_folder)
     ]
     folder = output or Path("report") / "+".join(map(_short, given))[:_MOST_LETTERS]
-    compared = (*named_answers(answers), *kept_answers(given, store_folder))
+    compared = (
+        *named_answers(answers),
+        *kept_answers(given, store_folder),
+        *archived_answers(names),
+    )
     about = _subjects(given, asked)
     try:
         written = write_report(about, folder, topk=topk, answers=compared)

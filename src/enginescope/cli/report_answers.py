@@ -36,7 +36,7 @@ def kept_answers(
     """Return the comparisons that were imported with runs, or lie beside their files; each once."""
     found: dict[str, ReportedAnswers] = {}
     for source in sources:
-        run = source.run
+        run = source.run if source.kind != "archive" else None
         for artifact in run.artifacts if run else ():
             if artifact.kind != _KIND or (artifact.sha256 or artifact.path) in found:
                 continue
@@ -49,6 +49,25 @@ def kept_answers(
                 found[artifact.sha256 or artifact.path] = _read(path, named)
             except FormatError as error:
                 note(f"{source.label}: {error}")
+    return tuple(found.values())
+
+
+def archived_answers(names: Sequence[str]) -> tuple[ReportedAnswers, ...]:
+    """Return the comparisons in those of the names that are archives; each once."""
+    from enginescope.archive_source import unpacked
+    from enginescope.plan_sources import is_archive
+
+    found: dict[bytes, ReportedAnswers] = {}
+    for archive in (Path(name) for name in names if is_archive(Path(name))):
+        with unpacked(archive, note) as held:
+            for entry in held.contents.entries:
+                path = held.folder / entry.name
+                if path.name != _NAME and entry.kind != _KIND:
+                    continue
+                try:
+                    found[path.read_bytes()] = _read(path, f"{archive}/{entry.name}")
+                except (OSError, FormatError) as error:
+                    note(f"{archive}/{entry.name}: {error}")
     return tuple(found.values())
 
 
