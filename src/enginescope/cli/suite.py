@@ -296,7 +296,8 @@ def _present(result: SuiteResult, folder: SuiteFolder, options: dict[str, Any]) 
     from enginescope.cli.suite_output import present
     from enginescope.model.suite import CellStatus
 
-    present(result, folder.path, as_json=options["as_json"])
+    named = options["store_folder"]
+    present(result, folder.path, as_json=options["as_json"], store=str(named) if named else None)
     if all(one.status is CellStatus.OK for one in result.rows):
         return 0
     bad = {one.status for one in result.rows} - {CellStatus.OK}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -47,8 +48,14 @@ def write_outputs(result: SuiteResult, folder: Path, *, quiet: bool) -> None:
         raise StoreError(f"cannot write to {folder}", why=error.strerror or str(error)) from error
 
 
-def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
-    """Print a suite's results."""
+def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
+    """Print a suite's results.
+
+    Parameters
+    ----------
+    store : str, optional
+        The store, where it was named on the command line: the next command needs it too.
+    """
     if as_json:
         sys.stdout.buffer.write(encode(result))
         sys.stdout.flush()
@@ -76,7 +83,8 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool) -> None:
             show(sentence(explained))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
-    show(sentence(f"runs: enginescope runs list --tag {result.name}"))
+    at = f" --store {shlex.quote(store)}" if store else ""
+    show(sentence(f"runs: enginescope runs list --tag {result.name}{at}"))
 
 
 def _stamp(created: str) -> str:
