@@ -10,8 +10,11 @@ import pytest
 
 from enginescope.backends.onnxruntime import missing, plugins
 from enginescope.backends.onnxruntime.providers import CUDA, TENSORRT_RTX, provider_called
-from enginescope.core.errors import UnsupportedError
+from enginescope.backends.registry import parse_backend
+from enginescope.core.errors import MissingDependencyError, UnsupportedError
+from enginescope.model.job import Mode
 from enginescope.model.run import OutcomeKind
+from enginescope.runner.demands import check_demands
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models
@@ -170,3 +173,17 @@ def test_a_file_that_is_no_library_is_unsupported(tmp_path) -> None:
     (run,) = run_jobs(jobs, lambda _: None)
     assert run.outcome.kind is OutcomeKind.UNSUPPORTED
     assert "MyProvider did not start" in (run.outcome.message or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "package"),
+    [("ort-cpu:fp16", "onnx-ir"), ("ort-trt?infer_shapes=always", "sympy")],
+)
+def test_what_a_conversion_needs_is_said_before_it_starts(monkeypatch, text, package) -> None:
+    monkeypatch.setattr("enginescope.backends.onnxruntime.backend.is_installed", lambda _: False)
+    spec = parse_backend(text)
+    with pytest.raises(MissingDependencyError, match=package) as caught:
+        check_demands(spec, Mode())
+    assert "enginescope[convert]" in (caught.value.hint or "")
+    for other in ("ort-cpu", "ort-trt:fp16"):
+        check_demands(parse_backend(other), Mode())

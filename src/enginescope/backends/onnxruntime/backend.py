@@ -14,7 +14,7 @@ from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.failures import translated
 from enginescope.backends.onnxruntime.missing import wheel_hint
 from enginescope.backends.onnxruntime.opening import Setup, setup_of
-from enginescope.backends.onnxruntime.options import check_spec
+from enginescope.backends.onnxruntime.options import check_spec, fp16_way
 from enginescope.backends.onnxruntime.placement import require_work, with_reasons
 from enginescope.backends.onnxruntime.plugins import library_of
 from enginescope.backends.onnxruntime.precision_notices import precision_notices
@@ -25,9 +25,11 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
-from enginescope.core.optional import require
+from enginescope.core.optional import is_installed, require
 from enginescope.model.job import BackendSpec, Job
 from enginescope.model.preparation import Preparation
+
+_CONVERT = "enginescope[convert]"
 
 
 class OrtBackend:
@@ -53,6 +55,13 @@ class OrtBackend:
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, value or option that cannot be."""
         check_spec(spec, self.provider)
+
+    def require(self, spec: BackendSpec) -> None:
+        """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
+        if fp16_way(spec, self.provider) == "converter":
+            _must_be_installed("onnx-ir", f"{spec.name}:{spec.precision}")
+        if spec.options.get("infer_shapes") == "always":
+            _must_be_installed("sympy", "infer_shapes=always")
 
     def availability(self) -> Availability:
         """Say whether this build lists the provider; only a session can prove that it loads."""
@@ -153,6 +162,16 @@ def _complete(job: Job, measured: Measured, session: Any, _recorder: Recorder) -
         device_memory=session.device_memory(),
         answers=session.answers() if job.keep_outputs else (),
     )
+
+
+def _must_be_installed(package: str, asker: str) -> None:
+    """Raise unless a package is there, without importing it."""
+    if not is_installed(package.replace("-", "_")):
+        raise MissingDependencyError(
+            f"Python package {package} is not available",
+            why=f"{asker} needs it",
+            hint=f"pip install '{_CONVERT}'",
+        )
 
 
 def cpu() -> OrtBackend:
