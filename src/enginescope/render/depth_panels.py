@@ -14,7 +14,7 @@ from enginescope.analysis.task_report import TaskReport
 from enginescope.analysis.tasks.depth_agreement import unit_map
 from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.core.record import Record
-from enginescope.render.depth_words import quality_title, short_labels, speed_line, subjects_text
+from enginescope.render.depth_words import quality_title, short_labels, speed_lines, subjects_text
 from enginescope.render.pixels import heat_png, rgb_png
 from enginescope.render.svg_text import document, letters, picture, words
 from enginescope.render.task_words import task_figure
@@ -58,7 +58,7 @@ def depth_panels(found: DepthBenchmark) -> str:
 
 def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
     title = f"Depth of {found.image_name} by {subjects_text(found)}"
-    about = ["Latency: median of single pictures, all copies included"]
+    about = ["Latency of single pictures, all copies included"]
     if found.agreement is not None:
         about.append("RMSE to the first: of maps brought to 0…1")
     if found.quality is not None:
@@ -127,7 +127,7 @@ def _maps(found: DepthBenchmark) -> list[_Panel]:
 
 
 def _lines(found: DepthBenchmark, side: DepthSide) -> tuple[str, ...]:
-    made = [speed_line(side)]
+    made = [*speed_lines(side)]
     if found.quality is not None:
         made.append(_named(found.quality, side, ("abs_rel", "rmse", "d1")))
     if found.agreement is not None:

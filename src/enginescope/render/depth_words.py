@@ -54,13 +54,17 @@ def percentile_cell(side: DepthSide, p: float) -> str:
     return figure(one.value_ms) + ("" if one.is_supported else " *")
 
 
-def speed_line(side: DepthSide) -> str:
-    """Return median and rate of a side in a line."""
+def speed_lines(side: DepthSide) -> tuple[str, ...]:
+    """Return median, rate and n of a side, and the median's interval below."""
     latency, throughput = side.view.latency, side.view.throughput
     if latency is None:
-        return outcome_text(side.view.run.outcome)
+        return (outcome_text(side.view.run.outcome),)
     rate = f" · {format_significant(throughput.per_s, 4)} /s" if throughput else ""
-    return f"{format_ms(latency.median_ms)}{rate}"
+    first = f"median {format_ms(latency.median_ms)}{rate} · n {latency.n:,}"
+    interval = latency.median_interval
+    if interval is None:
+        return (first, "no interval: too few independent samples")
+    return (first, f"95 % CI {range_text(interval.low, interval.high)} ms")
 
 
 def quality_title(report: TaskReport, image: str) -> str:
