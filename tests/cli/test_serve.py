@@ -41,7 +41,9 @@ def test_a_token_is_needed(arguments, never, capsys, tmp_path) -> None:
 def test_on_this_machine_none_is_needed(never, capsys, tmp_path) -> None:
     for host in ("127.0.0.1", "localhost"):
         assert main(["serve", "--port", "0", "--host", host, "--store", str(tmp_path)]) == 0
-    assert len(never) == 2
+    assert main(["serve", "--port", "0", "--host", "127.0.0.2", "--store", str(tmp_path)]) == 0
+    assert len(never) == 3
+    assert "127.0.0.2" in never[2][0].app.state.access.hosts
     shown = capsys.readouterr()
     assert f"shows {tmp_path}" in shown.err
     assert shown.out == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import socket
 
 import httpx
 import pytest
@@ -12,7 +13,7 @@ from enginescope.core.errors import UsageError
 from enginescope.serve import access as module
 from enginescope.serve.access import COOKIE, Access, check_token
 from enginescope.serve.app import Taking, application
-from tests.serve.conftest import TOKEN, client_of
+from tests.serve.conftest import TOKEN, client_of, served
 
 ADDRESSES = (
     *("/", "/runs", "/runs/aaa111", "/runs/aaa111/files", "/runs/aaa111/archive", "/models"),
@@ -36,6 +37,39 @@ def test_without_the_token_there_is_nothing(locked) -> None:
     for address in ("/api", "/api/none"):
         answer = locked.get(address)
         assert (answer.status_code, answer.json()) == (401, {"error": "a token is needed"})
+
+
+def test_no_way_around_the_token(store) -> None:
+    """Raw requests: a client would resolve the dots itself."""
+    ways = (
+        *(
+            "/static/../runs",
+            "/static/..%2fruns",
+            "/static/%2e%2e/runs",
+            "/login/../runs",
+            "//runs",
+        ),
+        *(
+            "/login%2f..%2fruns",
+            "/RUNS",
+            "/./runs",
+            "/static//../runs",
+            "/static/page.css/../../runs",
+        ),
+        *("/runs/", "/runs;x", "/runs%00", "/static/page.css/../../runs", "http://localhost/runs"),
+    )
+    with served(store, Access(token=TOKEN)) as address:
+        port = int(address.rpartition(":")[2])
+        for way in ways:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
+                rest = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                one.sendall(f"GET {way} {rest}".encode())
+                answer = b""
+                while block := one.recv(65536):
+                    answer += block
+            assert b"resnet" not in answer, way
+            assert b"aaa111" not in answer, way
+            assert answer.startswith((b"HTTP/1.1 303", b"HTTP/1.1 404", b"HTTP/1.1 400")), way
 
 
 WRONG = (

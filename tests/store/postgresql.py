@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import shutil
 import socket
@@ -47,9 +48,11 @@ def running_server() -> Iterator[Server]:
     programs = _programs()
     folder = Path(tempfile.mkdtemp(prefix="enginescope-pg-"))
     # the server refuses to run as root
-    account = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
-    if account:
-        shutil.chown(folder, "nobody", "nogroup")
+    account = {}
+    if os.getuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        account = {"user": nobody.pw_uid, "group": nobody.pw_gid}
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     word = folder / "password"
     word.write_text(PASSWORD)
     word.chmod(0o644)

@@ -81,7 +81,7 @@ def _check_libraries() -> None:
 
 def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
     from enginescope.core.loopback import is_loopback
-    from enginescope.serve.access import Access, check_token
+    from enginescope.serve.access import OWN_NAMES, Access, check_token
 
     if file is not None and made_token(file):
         note(f"a new token is in {file}")
@@ -96,7 +96,9 @@ def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
             hint=f"--token-file FILE makes one where there is no file; or set {VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
-    return Access(token=checked) if is_local else Access(token=checked, hosts=None)
+    if not is_local:
+        return Access(token=checked, hosts=None)
+    return Access(token=checked, hosts=OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"})
 
 
 @contextlib.contextmanager

@@ -17,6 +17,8 @@ from enginescope.core.record import Record
 
 COOKIE = "enginescope"
 LOGIN = "/login"
+#: What this machine's own address is called.
+OWN_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Below this a token could be guessed.
 LEAST_TOKEN_CHARACTERS = 16
 #: What the pages of the server themselves need; a report brings its own policy.
@@ -47,7 +49,7 @@ class Access(Record, frozen=True, kw_only=True):
     """
 
     token: str | None = None
-    hosts: frozenset[str] | None = frozenset({"localhost", "127.0.0.1", "[::1]"})
+    hosts: frozenset[str] | None = OWN_NAMES
 
     @property
     def cookie(self) -> str | None:
