@@ -106,7 +106,7 @@ def test_how_much_is_asked_of_the_gpu(given, depth) -> None:
 
 @pytest.mark.slow
 def test_measuring_in_turn(tmp_path) -> None:
-    short = Workload(warmup=QUICK.warmup, stop=StopRule(iterations=20))
+    short = Workload(warmup=QUICK.warmup, stop=StopRule(iterations=8))  # too few to be disturbed
     found = es.bench_in_turn(
         __file__, on=("fake", "fake?latency_us=400"), workload=short, rounds=8, store=tmp_path
     )

@@ -17,7 +17,7 @@ from enginescope.model.job import StopRule, Workload
 from enginescope.shown_verdicts import ShownVerdicts
 
 if TYPE_CHECKING:
-    from enginescope.analysis.measured_sides import MeasuredSide
+    from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
     from enginescope.model.job import Job, Limits
     from enginescope.model.noise_floor import NoiseFloor
     from enginescope.model.run import Run
@@ -52,7 +52,7 @@ def bench_in_turn(
     limits : Limits, optional
         Of each process.
     rounds : int, optional
-        At most so many count; 30 by default.
+        At most so many count; 60 by default.
     threshold_pct : float
         Smaller differences do not matter.
     across : sequence of str
@@ -84,11 +84,14 @@ def bench_in_turn(
     terms = Terms(threshold_pct=threshold_pct, across=tuple(across))
     floors = floors_at(place)
 
-    def decided(sides: Sides) -> bool:
-        return compare_sides(named_sides(sides), terms, floors).is_decided
+    def found(sides: Sides) -> MeasuredComparison:
+        return compare_sides(named_sides(sides), terms, floors)
 
     pacing = Pacing(
-        decided=decided, looks=looks_up_to(rounds or LOOKS[-1]), seed=jobs[0].workload.seed
+        decided=lambda sides: found(sides).is_decided,
+        is_vain=lambda sides: found(sides).is_vain,
+        looks=looks_up_to(rounds or LOOKS[-1]),
+        seed=jobs[0].workload.seed,
     )
     command = shlex.join(sys.orig_argv)
     sides = run_interleaved(jobs, _keeper(place, tags), pacing, command=command)

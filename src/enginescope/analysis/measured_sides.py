@@ -14,7 +14,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.model.noise_floor import NoiseFloor
 from enginescope.model.run import OutcomeKind, Run
-from enginescope.model.verdict import Verdict
+from enginescope.model.verdict import Verdict, VerdictKind
 from enginescope.stats.deciding import LOOK_CONFIDENCE
 
 
@@ -92,6 +92,11 @@ class MeasuredComparison(Record, frozen=True, kw_only=True, eq=False):
     def is_decided(self) -> bool:
         """Whether every pair's headline is."""
         return all(one.headline.is_decided for one in self.pairs)
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether no number of rounds would tell anything of some pair."""
+        return any(one.headline.kind is VerdictKind.INCOMPARABLE for one in self.pairs)
 
 
 def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:

@@ -19,7 +19,6 @@ from enginescope.cli.rounds_progress import RoundsProgress
 from enginescope.cli.termination import ending_in_order
 from enginescope.core.errors import UsageError
 from enginescope.model.run import Run
-from enginescope.model.verdict import VerdictKind
 from enginescope.render.side_names import comparison_tag, side_names
 from enginescope.runner.interleaved import (
     PROCESS_STOP,
@@ -120,7 +119,7 @@ class Comparing:
 
             pacing = Pacing(
                 decided=decided,
-                is_vain=lambda sides: _is_vain(self.found(sides)),
+                is_vain=lambda sides: self.found(sides).is_vain,
                 looks=looks,
                 seed=self._jobs[0].workload.seed,
             )
@@ -153,10 +152,6 @@ def _complete(found: MeasuredComparison) -> int:
     """Return how many rounds all sides have."""
     rounds = [{run.turn.round for run in side.measured if run.turn} for side in found.sides]
     return len(set.intersection(*rounds))
-
-
-def _is_vain(found: MeasuredComparison) -> bool:
-    return any(one.headline.kind is VerdictKind.INCOMPARABLE for one in found.pairs)
 
 
 def _say_interrupted(kept: Sequence[Run]) -> None:
