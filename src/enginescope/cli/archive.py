@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
 
 _ARCHIVE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
@@ -38,7 +42,7 @@ def create(
     without: tuple[str, ...],
     only: bool,
     force: bool,
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Write ARCHIVE from files, folders of them, and stored runs.

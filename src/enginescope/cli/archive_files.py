@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, UsageError
@@ -16,6 +17,9 @@ from enginescope.formats.tea_manifest import TeaSubject
 from enginescope.formats.tea_writer import TeaFile, tea_file
 from enginescope.model.run import Run
 from enginescope.store.archive import Store
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
 
 
 class Gathered(Record, frozen=True, kw_only=True):
@@ -37,7 +41,7 @@ class Gathered(Record, frozen=True, kw_only=True):
 def gathered(
     what: Sequence[str],
     *,
-    store_folder: Path | None = None,
+    store_folder: StorePlace | None = None,
     without: Iterable[str] = (),
     only: bool = False,
     target: Path | None = None,
@@ -113,7 +117,7 @@ def _of_folder(folder: Path, top: str) -> Iterator[tuple[Path, str]]:
             yield path, f"{top}{below.as_posix()}"
 
 
-def _of_run(name: str, store_folder: Path | None) -> tuple[list[tuple[Path, str]], Run]:
+def _of_run(name: str, store_folder: StorePlace | None) -> tuple[list[tuple[Path, str]], Run]:
     store = Store(store_folder)
     folder, run = store.folder_of(name), store.load(name)
     files = list(_of_folder(folder, f"{RUNS}/{run.id}/"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from enginescope.model.job import Job, Workload
     from enginescope.model.noise_floor import NoiseFloor
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 EXIT_RUN_FAILED = 3
 _STOP_OPTIONS = ("iterations", "duration", "precision", "max_time", "min_samples")
@@ -179,7 +179,9 @@ def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
     show(next_steps(tag, width=width, store=str(store) if store else None))
 
 
-def present_failures(sides: Sequence[MeasuredSide], *, as_json: bool, store: Path | None) -> None:
+def present_failures(
+    sides: Sequence[MeasuredSide], *, as_json: bool, store: StorePlace | None
+) -> None:
     """Print how the sides failed of which no process went well."""
     from enginescope.cli.run_output import present
 

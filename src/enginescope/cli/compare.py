@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.measured_sides import MeasuredComparison
     from enginescope.analysis.terms import Terms
     from enginescope.cli.compared_sides import ComparedSide
+    from enginescope.store.location import StorePlace
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
@@ -61,7 +62,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
 @click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
 @store_option
 @json_option
-def command(what: tuple[str, ...], store_folder: Path | None, **options: Any) -> None:
+def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
     Each is a run, a tag whose runs are the processes of a side, what trtexec exported, a plan's
@@ -99,7 +100,7 @@ def command(what: tuple[str, ...], store_folder: Path | None, **options: Any) ->
 
 
 def _found(
-    what: Sequence[str], terms: Terms, plan_profile: int, store_folder: Path | None
+    what: Sequence[str], terms: Terms, plan_profile: int, store_folder: StorePlace | None
 ) -> tuple[MeasuredComparison | None, Comparison | None]:
     """Return the verdicts and the comparison of plans, whichever there can be.
 
@@ -133,7 +134,7 @@ def _check(what: Sequence[str], build_logs: Sequence[Path], writes: bool) -> Non
 
 
 def _measured(
-    sides: Sequence[ComparedSide], terms: Terms, store_folder: Path | None
+    sides: Sequence[ComparedSide], terms: Terms, store_folder: StorePlace | None
 ) -> MeasuredComparison | None:
     """Return what the samples come to, where every side has some."""
     if not all(one.is_measured for one in sides):

@@ -18,6 +18,7 @@ from enginescope.render.side_names import comparison_tag, side_names
 if TYPE_CHECKING:
     from enginescope.analysis.measured_sides import MeasuredSide
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 #: A comparison's id, without the mark that its tag begins with.
 _BARE_ID = re.compile(r"[0-9a-f]{8}")
@@ -47,7 +48,9 @@ class ComparedSide:
         return any(run.headline is not None for run in self.runs)
 
 
-def compared_sides(what: Sequence[str], store_folder: Path | None) -> tuple[ComparedSide, ...]:
+def compared_sides(
+    what: Sequence[str], store_folder: StorePlace | None
+) -> tuple[ComparedSide, ...]:
     """Return the sides that `what` names, the first being the base.
 
     One name is a comparison that was measured in turn: its id, or any run of it. Of several, each

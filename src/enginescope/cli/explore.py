@@ -24,6 +24,7 @@ from enginescope.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from enginescope.plan_source import PlanSource
+    from enginescope.store.location import StorePlace
 
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
@@ -64,7 +65,7 @@ def command(
     plan_profile: int,
     top: int,
     sort: str,
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     as_json: bool,
     **asked: Any,
 ) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from enginescope.model.gate import GateReport, Limit
     from enginescope.model.run import Run
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 _OUT = click.Path(dir_okay=False, path_type=Path)
 _DEFAULT_PCT = 2.0
@@ -76,7 +77,7 @@ def command(
     limits: tuple[str, ...],
     metrics: tuple[str, ...],
     everything: bool,
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     as_json: bool,
     **options: Any,
 ) -> int:

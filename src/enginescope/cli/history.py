@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from enginescope.model.history import JobHistory
     from enginescope.model.run import Run
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 _OUT = click.Path(dir_okay=False, path_type=Path)
 _HOUR_MS = 3_600_000.0
@@ -56,7 +57,7 @@ def _sitting(text: str) -> float:
 @click.option("--png", "png_file", type=_OUT, help="The plot of one job to FILE.")
 @store_option
 @json_option
-def command(model: str, store_folder: Path | None, as_json: bool, **options: Any) -> None:
+def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
     """Show a figure over the stored runs of MODEL, where its level changed, and what changed there.
 
     MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from enginescope.formats.importer import Imported
     from enginescope.model.run import Run
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 
 @click.command("import")
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @store_option
 @json_option
 def command(
-    paths: tuple[Path, ...], tags: tuple[str, ...], store_folder: Path | None, as_json: bool
+    paths: tuple[Path, ...], tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
 ) -> None:
     """Turn the files in PATHS into stored runs, one for each engine.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from enginescope.render.findings import Linted
     from enginescope.rules.base import LintInput
     from enginescope.rules.config import LintConfig
+    from enginescope.store.location import StorePlace
 
 #: Read where no other is named.
 CONFIG_FILE = Path("enginescope.toml")
@@ -60,7 +61,7 @@ def command(
     top: int,
     sarif: Path | None,
     as_json: bool,
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     **options: Any,
 ) -> int:
     """Look for what may cost time in the plan of each TARGET, most time at stake first.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from enginescope.model.job import InputShape
     from enginescope.model.noise_floor import NoiseFloor
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 EXIT_RUN_FAILED = 3
 
@@ -41,7 +42,7 @@ def command(
     rounds: int | None,
     duration: float | None,
     tags: tuple[str, ...],
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     as_json: bool,
 ) -> int:
     """Measure MODEL against itself: the smallest difference that this machine can decide.

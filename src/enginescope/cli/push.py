@@ -15,6 +15,7 @@ from enginescope.core.errors import FormatError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
     from enginescope.store.remote import RemoteStore
 
 EXIT_LEFT_OUT = 3
@@ -35,7 +36,7 @@ def command(
     /,
     url: str,
     names: tuple[str, ...],
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     **options: Any,
 ) -> None:
     """Send RUNs to the server at URL, which was started with --accept-push.

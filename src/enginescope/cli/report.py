@@ -16,6 +16,7 @@ from enginescope.cli.options import json_option, note, store_option
 if TYPE_CHECKING:
     from enginescope.plan_source import PlanSource
     from enginescope.render.page_subject import PageSubject
+    from enginescope.store.location import StorePlace
 
 #: Of the folder's name: a system allows 255 bytes.
 _MOST_LETTERS = 60
@@ -44,7 +45,7 @@ def command(
     output: Path | None,
     answers: tuple[Path, ...],
     topk: int,
-    store_folder: Path | None,
+    store_folder: StorePlace | None,
     as_json: bool,
     **asked: Any,
 ) -> None:

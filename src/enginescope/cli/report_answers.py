@@ -12,6 +12,7 @@ from enginescope.core.errors import FormatError, UsageError
 if TYPE_CHECKING:
     from enginescope.plan_source import PlanSource
     from enginescope.render.report_answers import ReportedAnswers
+    from enginescope.store.location import StorePlace
 
 _NAME = "output_diff.json"
 _KIND = "output_diff"
@@ -31,7 +32,7 @@ def named_answers(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
 
 
 def kept_answers(
-    sources: Sequence[PlanSource], store_folder: Path | None
+    sources: Sequence[PlanSource], store_folder: StorePlace | None
 ) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons that were imported with runs, or lie beside their files; each once."""
     found: dict[str, ReportedAnswers] = {}
@@ -71,7 +72,7 @@ def archived_answers(names: Sequence[str]) -> tuple[ReportedAnswers, ...]:
     return tuple(found.values())
 
 
-def _place(source: PlanSource, path: str, store_folder: Path | None) -> Path | None:
+def _place(source: PlanSource, path: str, store_folder: StorePlace | None) -> Path | None:
     if source.kind == "run":
         from enginescope.store.archive import Store
 

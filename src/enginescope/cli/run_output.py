@@ -5,21 +5,21 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from enginescope.analysis.run_view import RunView
 from enginescope.model.run import Run
+from enginescope.store.location import StorePlace
 
 #: Up to so many runs get a screen each; more get one table.
 SCREENS = 2
 
 
-def present(runs: Sequence[Run], *, as_json: bool, store: Path | None = None) -> None:
+def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = None) -> None:
     """Print `runs` on standard output.
 
     Parameters
     ----------
-    store : Path, optional
+    store : Path or DatabaseUrl, optional
         The store, where it was named on the command line: the next command needs it too.
     """
     views = [RunView(run) for run in runs]

@@ -14,6 +14,7 @@ from enginescope.cli.options import json_option, note, store_option
 if TYPE_CHECKING:
     from enginescope.model.run import Run
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
     from enginescope.store.row import RunRow
 
 _SHORT_ID = 6
@@ -22,7 +23,7 @@ _SHORT_ID = 6
 class Given(NamedTuple):
     """The options that stood before the sub-command."""
 
-    store_folder: Path | None
+    store_folder: StorePlace | None
     as_json: bool
 
 
@@ -30,7 +31,7 @@ class Given(NamedTuple):
 @store_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, store_folder: Path | None, as_json: bool) -> None:
+def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
     """List, show, tag, export, import and delete stored runs. Alone, it lists the latest twenty.
 
     A RUN is the beginning of an id, a tag, `latest`, `latest~2`, or a run's folder.
@@ -49,7 +50,10 @@ def command(ctx: click.Context, store_folder: Path | None, as_json: bool) -> Non
 @store_option
 @json_option
 def list_runs(
-    store_folder: Path | None = None, as_json: bool = False, limit: int = 20, **wanted: str | None
+    store_folder: StorePlace | None = None,
+    as_json: bool = False,
+    limit: int = 20,
+    **wanted: str | None,
 ) -> None:
     """List runs, the newest first."""
     _check_outcome(wanted.get("outcome"))
@@ -71,7 +75,7 @@ def list_runs(
 @click.argument("run")
 @store_option
 @json_option
-def show_run(run: str, store_folder: Path | None, as_json: bool) -> None:
+def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     """Show one RUN: its figures, conditions and files."""
     from enginescope.cli.run_output import present
 
@@ -94,7 +98,9 @@ def show_run(run: str, store_folder: Path | None, as_json: bool) -> None:
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
-def tag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_json: bool) -> None:
+def tag_run(
+    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+) -> None:
     """Give RUN one or more TAGS."""
     _tell_tags(_store(store_folder).tag(run, *tags), as_json=as_json)
 
@@ -104,7 +110,9 @@ def tag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_json:
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
-def untag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_json: bool) -> None:
+def untag_run(
+    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+) -> None:
     """Take TAGS off RUN."""
     _tell_tags(_store(store_folder).untag(run, *tags), as_json=as_json)
 
@@ -114,7 +122,7 @@ def untag_run(run: str, tags: tuple[str, ...], store_folder: Path | None, as_jso
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @store_option
 @json_option
-def export_run(run: str, file: Path, store_folder: Path | None, as_json: bool) -> None:
+def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: bool) -> None:
     """Write RUN's folder to FILE as zip."""
     written = str(_store(store_folder).export(run, file))
     _json(written) if _wants_json(as_json) else print(written)
@@ -124,7 +132,7 @@ def export_run(run: str, file: Path, store_folder: Path | None, as_json: bool) -
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @store_option
 @json_option
-def import_zip(files: tuple[Path, ...], store_folder: Path | None, as_json: bool) -> None:
+def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
     """Store the runs in FILES that `export` wrote."""
     store = _store(store_folder)
     ids = [store.import_zip(file).id for file in files]
@@ -140,7 +148,9 @@ def import_zip(files: tuple[Path, ...], store_folder: Path | None, as_json: bool
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_option
 @json_option
-def delete_runs(runs: tuple[str, ...], yes: bool, store_folder: Path | None, as_json: bool) -> None:
+def delete_runs(
+    runs: tuple[str, ...], yes: bool, store_folder: StorePlace | None, as_json: bool
+) -> None:
     """Delete RUNS with all their files."""
     store = _store(store_folder)
     ids = list(dict.fromkeys(store.id_to_delete(name) for name in runs))
@@ -159,7 +169,7 @@ def delete_runs(runs: tuple[str, ...], yes: bool, store_folder: Path | None, as_
 @command.command("reindex")
 @store_option
 @json_option
-def reindex(store_folder: Path | None, as_json: bool) -> None:
+def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
     """Make the index again from the folders of the runs, and name those that cannot be read."""
     report = _store(store_folder).reindex()
     if _wants_json(as_json):
@@ -174,7 +184,7 @@ def _given() -> Given:
     return click.get_current_context().find_object(Given) or Given(None, as_json=False)
 
 
-def _store(explicit: Path | None) -> Store:
+def _store(explicit: StorePlace | None) -> Store:
     from enginescope.store.archive import Store
 
     return Store(explicit or _given().store_folder)

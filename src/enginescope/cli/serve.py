@@ -23,6 +23,7 @@ from enginescope.core.errors import UsageError
 if TYPE_CHECKING:
     from enginescope.serve.access import Access
     from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PORT = 8642
@@ -51,7 +52,7 @@ _MOST_AT_ONCE = 64
 @click.option("--certificate", type=_FILE, help="For https: the certificate, with --key.")
 @click.option("--key", "key_file", type=_FILE, help="Of the certificate.")
 @store_option
-def command(store_folder: Path | None, host: str, port: int, **options: Any) -> None:
+def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
     """Show the store to browsers: runs, models, histories, comparisons, suites.
 
     Nothing in it can be changed from there. On another address than one of this machine, or with
