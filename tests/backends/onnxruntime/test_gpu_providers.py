@@ -255,6 +255,27 @@ def test_cold_once_then_kept(use, tmp_path) -> None:
     assert Path(runtime.opened[-1][1]["trt_engine_cache_path"]).is_dir()
 
 
+@pytest.mark.parametrize("text", ["ort-trt", "ort-cuda:fp16"])
+def test_a_store_and_a_model_that_were_moved(use, tmp_path, text) -> None:
+    runtime = use()
+    path = chain(tmp_path / "here" / "net.onnx")
+    made_ready(job_of(path, text, tmp_path / "here" / "cache"))
+    (tmp_path / "here").rename(tmp_path / "there")
+    moved = tmp_path / "there"
+    job = job_of(moved / "net.onnx", text, moved / "cache")
+    found: Any = load_backend(job.backend.name).prepared_for(job)  # type: ignore[attr-defined]
+    assert found is not None
+    assert Path(found.model).is_relative_to(moved)
+    built = len(runtime.engines_built)
+    backend: Any = load_backend(job.backend.name)
+    backend.execute(
+        msgspec.structs.replace(job, engine=found.record),
+        lambda specs: make_feeds(specs, job.workload),
+        lambda _: None,
+    )
+    assert len(runtime.engines_built) == built
+
+
 def test_one_graph_name_two_static_shapes(use, tmp_path) -> None:
     """ONNX Runtime's issue 32254: it finds an engine by the graph's name, whatever its shape."""
     runtime = use()
@@ -269,7 +290,7 @@ def test_one_graph_name_two_static_shapes(use, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["model", "option", "precision", "batch", "graph", "version", "gpu"],
+    ["model", "name", "option", "precision", "batch", "graph", "version", "gpu"],
 )
 def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     use()
@@ -280,6 +301,8 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     assert before == prepared.preparation_key(job, provider)
     if change == "model":
         chain(path, dims=(4, 8))
+    elif change == "name":  # by which the provider calls its engines
+        job = job_of(chain(tmp_path / "other.onnx"), "ort-trt", tmp_path / "cache")
     elif change == "version":
         monkeypatch.setattr(prepared, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
     elif change == "gpu":

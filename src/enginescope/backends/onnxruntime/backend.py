@@ -134,7 +134,7 @@ class OrtBackend:
         return OrtAnswers(ort, job, self._setup(ort, job)[0])
 
     def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
-        found = prepared.read(Path(job.engine), self.provider) if job.engine else None
+        found = prepared.read(Path(job.engine), job, self.provider) if job.engine else None
         if found is None and (job.engine or prepared.needs_another_model(job, self.provider)):
             raise BackendError(
                 f"{job.subject.name} is not made ready for {self.name}",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from enginescope.backends.onnxruntime.kept_models import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.kept_models import key_of, versions_of
 from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers import Provider
@@ -22,7 +23,7 @@ from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.formats.onnx_files import digest_of
 from enginescope.model.job import Job
-from enginescope.model.preparation import Preparation
+from enginescope.model.preparation import MadeModel, Preparation
 from enginescope.probe.nvml import probe_device
 
 RECORD = "prepared.json"
@@ -73,8 +74,10 @@ def preparation_key(job: Job, provider: Provider) -> str:
     """
     workload, options = job.workload, job.backend.options
     device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
+    path = job.subject.path or ""
     return key_of(
-        digest_of(job.subject.path or ""),
+        digest_of(path),
+        Path(path).name,  # TensorRT's provider calls its engines by it
         provider.name,
         job.backend.precision,
         sorted(options.items()),
@@ -96,20 +99,33 @@ def find(job: Job, provider: Provider) -> Preparation | None:
         entry = Path(job.engine_cache) / _FOLDER / preparation_key(job, provider)
     except (BackendError, OSError):  # making it says what is wrong with the model
         return None
-    found = read(entry / RECORD, provider)
+    found = read(entry / RECORD, job, provider)
     return None if found is None else msgspec.structs.replace(found, from_cache=True)
 
 
-def read(record: Path, provider: Provider) -> Preparation | None:
-    """Return what a record says, its folders as they are now; ``None`` if it is not whole."""
+def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
+    """Return what a record says, every place as it is now; ``None`` if it is not whole.
+
+    Store and model may have been moved since.
+    """
     try:
         found = decode(read_bytes(record), Preparation, source=str(record))
     except FormatError:
         return None
-    if not Path(found.model).is_file():
+    made = tuple(_moved(one, record) for one in found.made)
+    model = made[-1].path if made else job.subject.path or ""
+    if not Path(model).is_file():
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
-    return msgspec.structs.replace(found, provider_options=told, record=str(record))
+    return msgspec.structs.replace(
+        found, model=model, made=made, provider_options=told, record=str(record)
+    )
+
+
+def _moved(one: MadeModel, record: Path) -> MadeModel:
+    cache = record.parents[2]
+    path = cache / CONVERTED / one.key / Path(one.path).name
+    return msgspec.structs.replace(one, path=str(path))
 
 
 def cache_options(entry: Path, provider: Provider) -> dict[str, str]:

@@ -51,7 +51,7 @@ def make_ready(
         else:
             ready = _ready(job, key, made)
         prepared.write(part, ready)
-    found = prepared.read(prepared.record_of(job, key), provider)
+    found = prepared.read(prepared.record_of(job, key), job, provider)
     return Measured(preparation=found or ready)
 
 
