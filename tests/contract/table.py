@@ -322,7 +322,6 @@ OURS: dict[str, str] = {
     "engine": "reports",
     "extend": "lists",
     "kind": "modes",
-    "location": "external data",
     "log": "lanes",
     "max": "builtins",
     "min": "builtins",
@@ -333,7 +332,6 @@ OURS: dict[str, str] = {
     "read": "options",
     "size": "arrays",
     "tactic_sources": "options",
-    "update": "digests",
     "uuid": "devices",
     "write": "streams",
 }
