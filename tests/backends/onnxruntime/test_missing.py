@@ -71,6 +71,13 @@ def test_which_library(library, hint) -> None:
     assert hint in missing.library_hint(library, 12)
 
 
+def test_what_doctor_says_of_a_library() -> None:
+    ort = SimpleNamespace(cuda_version="12.8")
+    hint = missing.library_hint_for(ort, "library libnvinfer.so.10 is missing")
+    assert "tensorrt-cu12<11" in hint
+    assert "print_debug_info" in missing.library_hint_for(ort, "starting it kills the process")
+
+
 def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
     (tmp_path / "capi").mkdir()
     (tmp_path / "capi" / "libonnxruntime_providers_cuda.so").write_bytes(b"")

@@ -12,7 +12,7 @@ from enginescope.backends.base import Availability, FeedSource, Measured, Progre
 from enginescope.backends.onnxruntime import prepared, preparing, providers
 from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.missing import wheel_hint
+from enginescope.backends.onnxruntime.missing import library_hint_for, wheel_hint
 from enginescope.backends.onnxruntime.opening import Setup, setup_of
 from enginescope.backends.onnxruntime.options import check_spec, fp16_way
 from enginescope.backends.onnxruntime.placement import require_work, with_reasons
@@ -80,7 +80,7 @@ class OrtBackend:
             )
         failure = None if self.provider.is_cpu else probe_failure(self.provider.name)
         if failure:
-            hint = "the libraries it was built for: onnxruntime.print_debug_info() names them"
+            hint = library_hint_for(ort, failure)
             return Availability(usable=False, detail=failure, hint=hint)
         return Availability(usable=True, detail=version)
 

@@ -22,6 +22,7 @@ _WHEELS = (
     "onnxruntime-rocm",
 )
 _MISSING = re.compile(r"(\S+\.(?:so[.\d]*|dll|dylib)): cannot open shared object file")
+_NAMED = re.compile(r"library (\S+) is missing")
 #: library -> what has it
 _SOURCES = (
     (re.compile(r"libnvinfer|libnvonnxparser"), "pip install 'tensorrt-cu{cuda}<11'"),
@@ -107,6 +108,14 @@ def library_hint(library: str, cuda: int | None) -> str:
             made = command.format(cuda=cuda or 13)
             return f"{made}, or put its folder on LD_LIBRARY_PATH"
     return f"install {library}, or put its folder on LD_LIBRARY_PATH"
+
+
+def library_hint_for(ort: Any, failure: str) -> str:
+    """Return what to install for what a provider's start said."""
+    named = _NAMED.match(failure)
+    if named is None:
+        return "the libraries it was built for: onnxruntime.print_debug_info() names them"
+    return library_hint(named[1], _cuda_of(ort))
 
 
 def _library_file(ort: Any, provider: Provider) -> Path | None:
