@@ -8,6 +8,7 @@ import pytest
 
 from enginescope.backends.onnxruntime import options, providers
 from enginescope.backends.registry import BUILT_IN, FAMILIES
+from enginescope.model.metric import METRICS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "providers.md").read_text(encoding="utf-8")
 SOURCES = Path(providers.__file__).parent
@@ -38,3 +39,8 @@ def test_notices_are_listed_and_exist(code) -> None:
 def test_precisions_with_a_switch_are_listed() -> None:
     for precision in providers.TENSORRT.switches:
         assert f":{precision}`" in PAGE
+
+
+def test_the_metric_without_copies_is_explained() -> None:
+    assert "| `device_latency` |" in PAGE
+    assert "device_latency" in METRICS
