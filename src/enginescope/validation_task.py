@@ -94,11 +94,13 @@ def with_task(
         A target cannot be read.
     """
     scoring = TaskScoring(asked.task, asked.text, doing.answers_of, found.samples, asked.limits)
-    others = [one.label for one in found.sides if doing.has_answers(one.label)]
+    labels = [one.label for one in found.sides if doing.has_answers(one.label)]
+    if asked.targets is not None and doing.has_answers(found.reference):
+        labels.insert(0, found.reference)
+    if not labels:  # nobody answered, which is said of each
+        return found
     if asked.targets is None:
-        report = scoring.against_reference(found.reference, others, progress)
+        report = scoring.against_reference(found.reference, labels, progress)
     else:
-        alone = [found.reference] if doing.has_answers(found.reference) else []
-        labels = [*alone, *others]
         report = scoring.against_targets(labels, asked.targets, str(asked.path), progress)
     return msgspec.structs.replace(found, task=report)

@@ -71,6 +71,17 @@ def test_without_targets_sides_are_held_against_the_reference(tmp_path, capsys, 
     assert run(capsys, *given, "--limit", "rmse:1e-4")[0] == 1
 
 
+@pytest.mark.slow
+def test_where_nobody_answers_no_limit_is_kept(tmp_path, capsys, net) -> None:
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(net.read_bytes()[:-40])
+    arguments = (broken, "--reference", net, "--samples", 1, "--task", "depth", "--limit", "mae:1")
+    status = main(["validate", *map(str, arguments)])
+    said = capsys.readouterr()
+    assert status in (2, 3), said
+    assert "every limit is kept" not in said.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from enginescope.analysis.task_report import (
     LeftOut,
@@ -13,7 +15,7 @@ from enginescope.analysis.task_report import (
     TaskSide,
     broken_limits,
 )
-from enginescope.analysis.tasks.base import Scorer, Targets, Task
+from enginescope.analysis.tasks.base import Scorer, Targets, Task, TaskMetric
 from enginescope.analysis.tasks.pairing import in_order, paired
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.model.tensor_values import TensorValues
@@ -81,18 +83,9 @@ class TaskScoring:
             target = targets.read(key)
             book.add(number, self._answers_of, target)
         missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
-        return TaskReport(
-            task=self._text,
-            title=task.title,
-            against="targets",
-            source=source,
-            metrics=task.metrics,
-            averaged=task.averaged,
-            counted=book.counted,
-            sides=self._sides(book, task.metrics),
-            left_out=(*missing, *book.left_out),
-            unused=pairing.unused,
-            limits=self._limits,
+        found = self._report(book, "targets", source)
+        return msgspec.structs.replace(
+            found, left_out=(*missing, *found.left_out), unused=pairing.unused
         )
 
     def against_reference(
@@ -107,20 +100,27 @@ class TaskScoring:
         for number in range(len(self._samples)):
             progress(number)
             book.add(number, self._answers_of, self._answers_of(reference, number))
+        return self._report(book, "reference", reference)
+
+    def _report(
+        self, book: _Book, against: Literal["targets", "reference"], source: str
+    ) -> TaskReport:
+        task, has_targets = self._task, against == "targets"
+        metrics = task.metrics if has_targets else task.agreement_metrics
         return TaskReport(
             task=self._text,
             title=task.title,
-            against="reference",
-            source=reference,
-            metrics=task.agreement_metrics,
-            averaged=task.agreement_averaged,
+            against=against,
+            source=source,
+            metrics=metrics,
+            averaged=task.averaged if has_targets else task.agreement_averaged,
             counted=book.counted,
-            sides=self._sides(book, task.agreement_metrics),
+            sides=self._sides(book, metrics),
             left_out=tuple(book.left_out),
             limits=self._limits,
         )
 
-    def _sides(self, book: _Book, metrics: Any) -> tuple[TaskSide, ...]:
+    def _sides(self, book: _Book, metrics: tuple[TaskMetric, ...]) -> tuple[TaskSide, ...]:
         made = []
         for label, scorer in book.scorers.items():
             scores = scorer.result()
