@@ -9,13 +9,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from enginescope.core.errors import StoreError
 from enginescope.model.notice import Notice
-from enginescope.model.run import Run
 from enginescope.store.database import Database
 from enginescope.store.index_error import NewerIndexError
 from enginescope.store.kept_suites import fetch_suites, keep_suite
@@ -23,26 +23,19 @@ from enginescope.store.location import DatabaseUrl
 from enginescope.store.migrations import HEAD
 from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.row_tables import all_ids, forget_rows, put_rows, select_rows
-from enginescope.store.run_files import (
-    agreed_root,
-    artifact_root,
-    document_and_arrays,
-    document_of,
-    gone,
-    has_run,
-    insert_file,
-    rows_made_again,
-    run_in,
-    size_of_run,
-    write_file,
-)
-from enginescope.store.run_folder import DOCUMENT, changed_tags, read_run, rewrite
 from enginescope.store.run_names import PART
-from enginescope.store.scan import ReindexReport
 from enginescope.store.schema import FILES
 from enginescope.store.sqlite_file import is_there
 from enginescope.store.suite_folder import SuiteFolder
 
+if TYPE_CHECKING:
+    from enginescope.model.run import Run
+    from enginescope.store.scan import ReindexReport
+
+# What reads and writes runs is imported where it is used: a listing needs none of it.
+
+#: A run's own file.
+_DOCUMENT = "run.json"
 #: Copies of runs, under the folder of what is of this machine.
 _COPIES = "copies"
 
@@ -90,6 +83,8 @@ class DatabaseShelf:
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run of that id."""
+        from enginescope.store.run_files import has_run
+
         with self._read() as connection:
             return has_run(connection, run_id)
 
@@ -99,21 +94,25 @@ class DatabaseShelf:
 
     def read(self, run_id: str) -> Run:
         """Return a run, without its artefacts' contents."""
+        from enginescope.store.run_files import run_in
+
         with self._read() as connection:
             return run_in(connection, run_id)
 
     def folder(self, run_id: str) -> Path:
         """Return a folder with a copy of all files of a run."""
+        from enginescope.store.run_files import artifact_root, gone, write_file
+
         with self._read() as connection:
             query = sa.select(FILES.c.path, FILES.c.data).where(FILES.c.run_id == run_id)
             found = {path: data for path, data in connection.execute(query)}  # noqa: C416 - rows
             root = artifact_root(connection)
-        if DOCUMENT not in found:
+        if _DOCUMENT not in found:
             raise gone(run_id)
         target = self._copies / run_id
         part = self._copies / f"{PART}{secrets.token_hex(6)}"
         try:
-            if _is_copy(target, found[DOCUMENT]):
+            if _is_copy(target, found[_DOCUMENT]):
                 return target
             for path, data in found.items():
                 if data is None and root is not None:
@@ -155,13 +154,15 @@ class DatabaseShelf:
 
     def place(self, run: Run, part: Path) -> None:
         """Take up the run written in `part`: all of it, or nothing."""
+        from enginescope.store.run_files import agreed_root, insert_file, size_of_run
+
         self._prepare()
         files = {
             one.relative_to(part).as_posix(): one
             for one in sorted(part.rglob("*"))
             if one.is_file() and not one.is_symlink()
         }
-        document = files.pop(DOCUMENT)
+        document = files.pop(_DOCUMENT)
         root = None
         try:
             with self._database.write() as connection:
@@ -179,6 +180,9 @@ class DatabaseShelf:
 
     def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
         """Change a run's tags, and return it."""
+        from enginescope.store.run_files import document_and_arrays, document_of, size_of_run
+        from enginescope.store.run_folder import changed_tags, read_run, rewrite
+
         self._prepare()
         with (
             self._database.write() as connection,
@@ -186,7 +190,7 @@ class DatabaseShelf:
         ):
             tags = changed_tags(read_run(folder, source=f"run {run_id}").tags, add, drop)
             run = rewrite(folder, tags=tags)
-            data = (folder / DOCUMENT).read_bytes()
+            data = (folder / _DOCUMENT).read_bytes()
             changed = FILES.update().where(*document_of(run_id))
             connection.execute(changed.values(data=data, size_bytes=len(data)))
             put_rows(connection, [row_of(run, size_bytes=size_of_run(connection, run_id))])
@@ -194,6 +198,8 @@ class DatabaseShelf:
 
     def delete(self, run_id: str) -> None:
         """Delete a run, damaged too."""
+        from enginescope.store.run_files import artifact_root
+
         self._prepare()
         with self._database.write() as connection:
             root = artifact_root(connection)
@@ -207,15 +213,19 @@ class DatabaseShelf:
 
     def reindex(self) -> ReindexReport:
         """Make all rows again from the runs; damaged runs are named and left out."""
+        from enginescope.store.run_files import rows_made_again
+
         self._prepare()
         with self._database.write() as connection:
             return rows_made_again(connection)
 
     def _insert_document(self, connection: sa.Connection, run_id: str, data: bytes) -> None:
+        from enginescope.store.run_files import has_run, insert_file
+
         is_taken = has_run(connection, run_id)
         try:
             if not is_taken:
-                insert_file(connection, run_id, DOCUMENT, data, None)
+                insert_file(connection, run_id, _DOCUMENT, data, None)
         except IntegrityError:  # another client has saved it since
             is_taken = True
         if is_taken:
@@ -235,6 +245,8 @@ class DatabaseShelf:
             file = self._database.file
             if file is not None and not is_there(file):
                 self._database.write_ahead()
+            from enginescope.store.run_files import rows_made_again
+
             with self._database.write() as connection:
                 if self._database.migrate(connection):
                     rows_made_again(connection)  # what a newer schema added is made from the runs
@@ -248,5 +260,5 @@ class DatabaseShelf:
 
 
 def _is_copy(folder: Path, document: bytes | None) -> bool:
-    file = folder / DOCUMENT
+    file = folder / _DOCUMENT
     return file.is_file() and file.read_bytes() == document
