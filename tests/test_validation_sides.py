@@ -88,3 +88,23 @@ def test_expected_outputs_of_some_samples_alone_are_no_reference(model, tmp_path
     found = sides(tmp_path, model, ["trt"], [full, bare])
     assert found.reference.label == "net.onnx · ort-cpu"
     assert "1 of 2 data sets have expected outputs: they are not used" in found.note
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(model, tmp_path) -> None:
+    paths = []
+    for folder in ("a/x", "b/x", "c"):
+        (tmp_path / folder).mkdir(parents=True)
+        paths.append(models.perceptron(tmp_path / folder / "net.onnx"))
+    request = ValidationRequest(
+        models=(*map(str, paths), str(paths[2])), backends=("ort-cuda",), engine_cache=str(tmp_path)
+    )
+    found = sides_of(request, [sample()])
+    assert found.reference.label == "net.onnx · ort-cpu"
+    wanted = ["a/x/net.onnx · ort-cuda", "b/x/net.onnx · ort-cuda", "c/net.onnx · ort-cuda"]
+    assert [one.label for one in found.others] == wanted
+    request = ValidationRequest(
+        models=(str(paths[1]),), reference=str(paths[2]), engine_cache=str(tmp_path)
+    )
+    found = sides_of(request, [sample()])
+    labels = (found.reference.label, found.others[0].label)
+    assert labels == ("c/net.onnx · ort-cpu", "x/net.onnx · ort-cpu")

@@ -61,6 +61,9 @@ class ValidationRun:
     """Does a plan."""
 
     def __init__(self, plan: Plan, watch: Watch) -> None:
+        labels = [plan.sides.reference.label, *(one.label for one in plan.sides.others)]
+        if len(set(labels)) < len(labels):  # their answers would lie in one folder
+            raise ValueError(f"sides of one name: {labels}")
         self._plan = plan
         self._watch = watch
         self._notices: dict[tuple[str, str], Notice] = {}

@@ -58,11 +58,11 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
     jobs = _jobs(request)
     given = request.reference
     if given is None and samples and all(has_expected(one) for one in samples):
-        return Sides(reference=Side(label=EXPECTED), others=_sides(jobs, samples), note=None)
+        return _with_labels(Side(label=EXPECTED), _sides(jobs, samples), None)
     if given is not None and Path(given).is_dir():
         folder = str(Path(given).resolve())
         reference = Side(label=f"outputs in {given}", folder=folder)
-        return Sides(reference=reference, others=_sides(jobs, samples), note=None)
+        return _with_labels(reference, _sides(jobs, samples), None)
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
     if not others and not request.alone:
@@ -71,11 +71,40 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
             why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
             hint="--on trt, a second model, or a test_data_set_* with outputs",
         )
-    return Sides(
-        reference=Side(label=side_label(job), job=_spanning(job, samples)),
-        others=_sides(others, samples),
-        note="; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
+    return _with_labels(
+        Side(label=side_label(job), job=_spanning(job, samples)),
+        _sides(others, samples),
+        "; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
     )
+
+
+def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
+    """Return the sides, with folders in the labels of files of one name: answers lie by label."""
+    every = [reference, *others]
+    labels = [one.label for one in every]
+    depth = 2
+    while len(set(labels)) < len(labels):
+        labels = [
+            _longer(one, depth) if labels.count(label) > 1 else label
+            for one, label in zip(every, labels, strict=True)
+        ]
+        depth += 1
+    first, *rest = (
+        msgspec.structs.replace(one, label=label) for one, label in zip(every, labels, strict=True)
+    )
+    return Sides(reference=first, others=tuple(rest), note=note)
+
+
+def _longer(side: Side, depth: int) -> str:
+    """Return a side's label with so many parts of its file's path; then with all options."""
+    job = side.job
+    if job is None or job.subject.path is None:
+        return side.label
+    parts = Path(job.subject.path).resolve().parts
+    if depth > len(parts):
+        return f"{job.subject.path} · {job.backend}"
+    named = msgspec.structs.replace(job.subject, name="/".join(parts[-depth:]))
+    return side_label(msgspec.structs.replace(job, subject=named))
 
 
 def _unused(request: ValidationRequest, samples: Sequence[Sample]) -> str | None:
@@ -95,7 +124,7 @@ def _jobs(request: ValidationRequest) -> tuple[Job, ...]:
     for model in map(Path, request.models):
         on = request.backends or (_usual(model),)
         jobs += _made(model, with_profile(on, request.profile_index), request)
-    return jobs
+    return tuple({(one.subject.path, str(one.backend)): one for one in jobs}.values())
 
 
 def _made(model: Path, on: Sequence[str], request: ValidationRequest) -> tuple[Job, ...]:

@@ -276,3 +276,19 @@ def test_a_folder_may_name_inputs_as_files_can(tmp_path, capsys) -> None:
     np.savez(tmp_path / "first.npz", y=np.array([4, 6], np.float32))
     given = ("--data", tmp_path / "data", "--reference", tmp_path)
     assert run(capsys, model, *given)[0] == 0
+
+
+@pytest.mark.slow
+def test_models_of_one_name_are_not_taken_for_each_other(tmp_path, capsys) -> None:
+    for folder, weights in (("a", WEIGHTS), ("b", -WEIGHTS), ("c", WEIGHTS)):
+        (tmp_path / folder).mkdir()
+        perceptron(tmp_path / folder / "net.onnx", weights)
+    a, b, c = (tmp_path / folder / "net.onnx" for folder in "abc")
+    status, found = run(capsys, b, "--reference", a, "--samples", 2)
+    assert (status, found["reference"]) == (1, "a/net.onnx · ort-cpu")
+    status, found = run(capsys, b, c, "--reference", a, "--samples", 2)
+    assert status == 1
+    assert [(one["side"][0], one["passes"]) for one in found["sides"]] == [
+        ("b", False),
+        ("c", True),
+    ]
