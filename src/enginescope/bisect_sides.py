@@ -163,7 +163,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
         asked=plan.asked,
         fails=not one.passes,
         folder=str(folder.resolve()),
-        most=None if _is_cheap(side.job) else FEW_MARKS,
+        most=None if _is_cheap(side.job) and _is_cheap(reference) else FEW_MARKS,
         largest=LARGEST.get(_HALF.get(held, DataType.FP32)),
     )
 
