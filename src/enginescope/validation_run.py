@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -132,14 +132,15 @@ class ValidationRun:
                 held = read_answers(answer_file(self._folder(label), number))
                 comparison.add(number, sample.name, reference, held)
         described = self._runs.get(sides.reference.label) or next(iter(self._runs.values()), None)
+        judged = tuple(self._side(one, comparisons.get(one.label)) for one in sides.others)
         return Validation(
             reference=sides.reference.label,
             reference_note=sides.note,
             samples=tuple(one.name for one in plan.samples),
             inputs=tuple(one.name for one in described.inputs) if described else (),
             outputs=outputs,
-            sides=tuple(self._side(one, comparisons.get(one.label)) for one in sides.others),
-            notices=tuple(self._notices.values()),
+            sides=judged,
+            notices=(*self._notices.values(), *_on_random(judged, self._drawn())),
         )
 
     def values_of(self, label: str, number: int, output: str) -> tuple[TensorValues, TensorValues]:
@@ -164,6 +165,13 @@ class ValidationRun:
             sample = self._plan.samples[number]
             return self._reference_answers(number, sample, self._outputs())
         return read_answers(answer_file(self._folder(label), number))
+
+    def _drawn(self) -> int:
+        """Return how many samples are random throughout."""
+        jobs = [one.job for one in (self._plan.sides.reference, *self._plan.sides.others)]
+        if any(job.workload.files for job in jobs if job is not None):
+            return 0
+        return sum(not (one.data_set or one.files or one.images) for one in self._plan.samples)
 
     def _side(self, one: Side, comparison: SideComparison | None) -> ValidatedSide:
         name, why = tolerance_name(one, self._plan.sides.reference)
@@ -234,6 +242,20 @@ class ValidationRun:
         return stored_answers(Path(reference.folder), number, sample, outputs)
 
 
+def _on_random(sides: Sequence[ValidatedSide], random: int) -> Iterator[Notice]:
+    """Yield that a quantised model fails on inputs that it was not calibrated for."""
+    failing = [one.label for one in sides if one.tolerance in _CALIBRATED and not one.passes]
+    if failing and random:
+        yield Notice(
+            code="W-RANDOM-SAMPLES",
+            message=f"{random:,} samples are random, which is not what a quantised model was "
+            f"calibrated for; --data with real ones says more of {', '.join(failing)}",
+            evidence={"random": random, "sides": failing},
+        )
+
+
+#: Rows of precisions whose ranges come from data.
+_CALIBRATED = frozenset({"int8", "fp8", "fp4"})
 #: Notices of a worker that are of use here.
 _ABOUT_INPUTS = frozenset({"I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"})
 

@@ -138,6 +138,7 @@ def test_a_trained_net_in_fp16_and_int8_has_verdicts_of_its_own(mobilenet, capsy
         capsys, mobilenet["int8"], "--reference", mobilenet["fp32"], "--random", "--samples", 2
     )
     assert (status, found["passes"]) == (1, False)
+    assert "W-RANDOM-SAMPLES" in {one["code"] for one in found["notices"]}
 
 
 def test_a_net_of_dynamic_shapes_is_compared_at_each(shared, capsys) -> None:

@@ -51,14 +51,17 @@ def validate_text(
         lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)] if found.notices else []
     where = f"files: {files}" if files else "files and a page: --output DIR"
-    return Group(*_ended(lines), Text(), Text(f"  {where}"))
+    return Group(*_single_spaced([*lines, Text(), Text(f"  {where}")]))
 
 
-def _ended(lines: list[RenderableType]) -> list[RenderableType]:
-    """Return the lines without empty ones at the end."""
-    while lines and isinstance(lines[-1], Text) and not lines[-1].plain:
-        lines = lines[:-1]
-    return lines
+def _single_spaced(lines: list[RenderableType]) -> list[RenderableType]:
+    """Return the lines with no more than one empty one at a time."""
+    kept: list[RenderableType] = []
+    for one in lines:
+        is_empty = isinstance(one, Text) and not one.plain
+        if not (is_empty and kept and isinstance(kept[-1], Text) and not kept[-1].plain):
+            kept.append(one)
+    return kept
 
 
 def _samples(found: Validation) -> str:
