@@ -74,3 +74,29 @@ def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypa
     assert all(one["latency_ms"] > 0 for one in tried["trials"])
     # the weights are wrong, not the precision: nothing that is kept in FP32 mends that
     assert tried["suggested"] is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_precision_comes_from_the_model_it_is_converted_anew(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    pytest.importorskip("onnx_ir")
+    from enginescope.backends.onnxruntime.fp16 import fp16_model
+
+    model = overflowing(tmp_path / "net.onnx", size=8, by_constant=True)
+    half = fp16_model(model, tmp_path / "cache").path
+    for name, value in loading.environment("11.4.0").items():
+        monkeypatch.setenv(name, value)
+    with loading.loaded("11.4.0"):
+        status, found = run(
+            capsys, half, "--reference", model, "--on", "trt", "--samples", 1,
+            "--suggest-precision", "--store", tmp_path / "store",
+        )  # fmt: skip
+    assert status == 1
+    side = found["sides"][0]
+    assert side["bisect"]["first"]["node"] == LOUD
+    assert side["bisect"]["cause"] == "overflow"
+    trials = {one["kind"]: one for one in side["precision"]["trials"]}
+    assert not trials["none"]["passes"]
+    assert trials["overflow"]["passes"], trials
+    assert trials["overflow"]["kept_nodes"] == [LOUD, "pool", "scale"]
