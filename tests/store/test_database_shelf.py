@@ -282,3 +282,16 @@ def test_a_suite_that_runs_is_left_alone(url) -> None:
         assert (folder.path / "cells.jsonl").stat().st_ino == before
         store.keep_suite(folder)
     assert len(folder.result().rows) == 1
+
+
+def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
+    store, one = Store(url), cell()
+    folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+    folder.begin(result([], cells=(one,)).plan)
+    for number in (3, 1, 2):
+        folder.keep(timed(cell(f"m{number}"), 1.0, ended=f"2026-01-0{number}T00:00:00+00:00"))
+    store.keep_suite(folder)
+    store.suite_home()  # brings the lines into the order that all have
+    monkeypatch.setattr("enginescope.store.kept_suites._put", None)
+    monkeypatch.setattr("enginescope.store.kept_suites._merged", None)
+    store.suite_home()

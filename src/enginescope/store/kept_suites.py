@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,8 +24,12 @@ def fetch_suites(connection: sa.Connection, home: Path) -> None:
     StoreError
         The folder cannot be written.
     """
-    for name, plan, data in connection.execute(sa.select(TABLE.c.name, TABLE.c.plan, TABLE.c.rows)):
+    for name, digest in connection.execute(sa.select(TABLE.c.name, TABLE.c.digest)).all():
         folder = SuiteFolder(home / SUITES / name)
+        if digest == _digest(_read(folder.path / PLAN), _read(folder.path / ROWS)):
+            continue
+        query = sa.select(TABLE.c.plan, TABLE.c.rows).where(TABLE.c.name == name)
+        plan, data = connection.execute(query).one()
         with suppress(SuiteRunsError), folder.held():  # one that runs is brought up at its end
             _bring_up(folder, plan, data)
 
@@ -43,7 +48,8 @@ def keep_suite(connection: sa.Connection, folder: SuiteFolder) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("LOCK TABLE suites IN EXCLUSIVE MODE")
     there = connection.execute(sa.select(TABLE.c.rows).where(TABLE.c.name == name)).scalar()
-    values = {"plan": encode(folder.plan()), "rows": _merged(_read(folder.path / ROWS), there)}
+    plan, rows = encode(folder.plan()), _merged(_read(folder.path / ROWS), there)
+    values = {"plan": plan, "rows": rows, "digest": _digest(plan, rows)}
     if there is None:
         connection.execute(TABLE.insert().values(name=name, **values))
     else:
@@ -57,7 +63,14 @@ def _merged(mine: bytes | None, others: bytes | None) -> bytes:
         known = found.get(row.cell.key)
         if known is None or row.ended >= known.ended:
             found[row.cell.key] = row
-    return b"".join(msgspec.json.encode(row) + b"\n" for row in found.values())
+    in_order = sorted(found.values(), key=lambda row: (row.ended, row.cell.key))
+    return b"".join(msgspec.json.encode(row) + b"\n" for row in in_order)
+
+
+def _digest(plan: bytes | None, rows: bytes | None) -> str:
+    digest = hashlib.sha256(plan or b"")
+    digest.update(rows or b"")
+    return digest.hexdigest()
 
 
 def _read(file: Path) -> bytes | None:

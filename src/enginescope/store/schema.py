@@ -59,6 +59,8 @@ SUITES = Table(
     Column("name", String, primary_key=True),
     Column("plan", LargeBinary, nullable=False),
     Column("rows", LargeBinary, nullable=False),
+    # SHA-256 of both, so that who has them need not read them again
+    Column("digest", String(64), nullable=False),
 )
 
 #: What everybody who uses the database must agree on.

@@ -32,6 +32,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String, primary_key=True),
         sa.Column("plan", sa.LargeBinary, nullable=False),
         sa.Column("rows", sa.LargeBinary, nullable=False),
+        sa.Column("digest", sa.String(64), nullable=False),
     )
     op.create_table(
         "settings",
