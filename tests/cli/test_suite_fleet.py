@@ -41,7 +41,7 @@ def suite(tmp_path) -> Path:
     return path
 
 
-def run(*arguments: str | Path, env: dict[str, str] | None = None, timeout: float = 200):
+def run(*arguments: str | Path, env: dict[str, str] | None = None, timeout: float = 280):
     command = [sys.executable, "-m", "enginescope", "suite", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})}
@@ -232,6 +232,7 @@ def left_by_ray(*folders: Path) -> list[Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("way", ["driver", "client"])
 def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_here, way) -> None:
     cluster = TwoWorkers()
@@ -251,21 +252,24 @@ def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_h
             if "on worker-b" in line:
                 cluster.tell("kill")
                 break
-        said += sitting.communicate(timeout=200)[1]
+        said += sitting.communicate(timeout=400)[1]
     finally:
         cluster.end()
-    assert sitting.returncode == 3
-    assert rows(tmp_path / "store") == rows_here
+    assert sitting.returncode == 3, said
     assert "worker-b was lost" in said
+    assert rows(tmp_path / "store") == rows_here
     assert "it is done once more" in said
     assert len(Store(tmp_path / "store").rows(tag="net")) == 6
     assert left_by_ray(ray_home) == []
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_on_a_cluster_of_this_machine_alone(suite, tmp_path, ray_home, rows_here) -> None:
     env = {"TMPDIR": tempfile.mkdtemp(prefix="t")}
-    ended = run(suite, "--on-ray", "local", "--json", "--store", tmp_path / "store", env=env)
+    ended = run(
+        suite, "--on-ray", "local", "--json", "--store", tmp_path / "store", env=env, timeout=400
+    )
     assert ended.returncode == 3, ended.stderr
     assert len(json.loads(ended.stdout)["rows"]) == 6  # nothing of Ray's is on standard output
     assert rows(tmp_path / "store") == rows_here

@@ -87,6 +87,23 @@ def test_what_fails_is_said_in_one_line(ray, head) -> None:
     assert "nothing answers there" in (caught.value.why or "")
 
 
+def test_a_server_for_clients_that_is_slow_is_asked_again(ray, head, monkeypatch) -> None:
+    ends = [ConnectionError("timeout"), ConnectionError("timeout"), None]
+
+    def init(**options) -> None:
+        end = ends.pop(0)
+        if end is not None:
+            raise end
+
+    monkeypatch.setattr(ray, "init", init, raising=False)
+    with ray_session(f"ray://{head}"):
+        assert ends == []
+    ends[:] = [ConnectionError("no")] * 4
+    with pytest.raises(BackendError), ray_session(head):
+        pass
+    assert len(ends) == 3
+
+
 def test_without_ray(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError) as caught, ray_session("local"):

@@ -25,6 +25,8 @@ from enginescope.core.optional import require
 LOCAL = "local"
 #: How long a cluster's head may take to answer at all.
 _ANSWER_S = 10.0
+#: Its server for clients gives up where its own process takes longer than half a minute to start.
+_CLIENT_TRIES = 3
 _TOKEN, _TOKEN_FILE, _MODE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"
 #: What Ray reads when it is imported, unless the user has set it.
 _QUIET = {
@@ -102,19 +104,27 @@ def _check_answers(address: str) -> None:
 
 
 def _connect(ray: Any, address: str, folder: str | None) -> None:
+    """Connect; a head that serves clients is asked again, since it starts a process for each."""
     own = {"_temp_dir": folder, "include_dashboard": False} if folder else {}
-    try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            configure_logging=True,
-            logging_level=logging.ERROR,
-            namespace="enginescope",
-            **own,
-        )
-    except Exception as error:  # Ray's own kinds for it differ between versions
-        raise BackendError(
-            f"Ray cluster {address}",
-            why=str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__,
-            hint=f"ray status says whether it runs; a cluster with a token wants {_TOKEN_FILE}",
-        ) from error
+    left = _CLIENT_TRIES if address.startswith("ray://") else 1
+    while left:
+        left -= 1
+        try:
+            ray.init(
+                address=address,
+                log_to_driver=False,
+                configure_logging=True,
+                logging_level=logging.ERROR,
+                namespace="enginescope",
+                **own,
+            )
+            return
+        except Exception as error:  # Ray's own kinds for it differ between versions
+            if left and isinstance(error, ConnectionError):
+                continue
+            said = str(error).strip()
+            raise BackendError(
+                f"Ray cluster {address}",
+                why=said.splitlines()[0] if said else type(error).__name__,
+                hint=f"ray status says whether it runs; one with a token wants {_TOKEN_FILE}",
+            ) from error
