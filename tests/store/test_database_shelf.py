@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import traceback
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
@@ -117,6 +118,25 @@ def test_nothing_stored_holds_the_password(postgresql, tmp_path, monkeypatch, ca
     engine.dispose()
     for file in (tmp_path / "home").rglob("*"):
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
+
+
+def test_the_url_may_name_a_place_for_artefacts(url, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(ARTIFACTS_VARIABLE, str(tmp_path / "of the environment"))
+    named = DatabaseUrl(f"{url.secret_url}?timeout=5&artifacts={quote(str(tmp_path / 'a b'))}")
+    assert (named.secret_url, named.artifacts) == (
+        f"{url.secret_url}?timeout=5",
+        str(tmp_path / "a b"),
+    )
+    assert DatabaseUrl("postgresql://u:p@h/db?artifacts=s3://b/x").secret_url.endswith("@h/db")
+    (tmp_path / "build.log").write_text("a log")
+    artifact = Artifact(path=str(tmp_path / "build.log"), kind="log")
+    Store(named).save(a_run(id="abc", artifacts=(artifact,)))
+    assert (tmp_path / "a b" / "abc" / "artifacts" / "build.log").is_file()
+    monkeypatch.delenv(ARTIFACTS_VARIABLE)
+    assert Store(url).artifact_paths("abc")[0].read_text() == "a log"
+    other = DatabaseUrl(f"{url.secret_url}?artifacts={tmp_path / 'third'}")
+    with pytest.raises(StoreError, match="those of this store are in"):
+        Store(other).save(a_run())
 
 
 @pytest.mark.parametrize("kind", ["folder", "file URL", "memory"])

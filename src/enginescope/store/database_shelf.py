@@ -168,7 +168,7 @@ class DatabaseShelf:
             with self._database.write() as connection:
                 # first, so that who has written it is the only one who writes the others
                 self._insert_document(connection, run.id, document.read_bytes())
-                root = agreed_root(connection, run.id)
+                root = agreed_root(connection, run.id, self._url.artifacts)
                 for path, file in files.items():
                     insert_file(connection, run.id, path, file.read_bytes(), root)
                 put_rows(connection, [row_of(run, size_bytes=size_of_run(connection, run.id))])

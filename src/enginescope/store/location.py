@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import unquote
 
 from enginescope.core.errors import UsageError
 
@@ -13,6 +14,7 @@ VARIABLE = "ENGINESCOPE_HOME"
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.]*)://")
 #: user:password@ and what names a password among the options
 _PASSWORD = re.compile(r"(?<=://)([^:/?#@\s]*):\S*@|((?:password|passfile|sslpassword)=)[^&#\s]*")
+_ARTIFACTS = "artifacts="
 _SCHEMES = ("postgresql+psycopg", "sqlite")
 
 
@@ -22,7 +24,14 @@ class DatabaseUrl:
     Parameters
     ----------
     url : str
-        ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``.
+        ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``;
+        ``?artifacts=WHERE`` names a folder or URL for artefacts.
+
+    Attributes
+    ----------
+    secret_url : str
+        With the password, without what is ours.
+    artifacts : str or None
 
     Raises
     ------
@@ -30,7 +39,7 @@ class DatabaseUrl:
         It is of another kind of database.
     """
 
-    __slots__ = ("secret_url",)
+    __slots__ = ("artifacts", "secret_url")
 
     def __init__(self, url: str) -> None:
         match = _URL.match(url)
@@ -43,7 +52,7 @@ class DatabaseUrl:
                 why="it is no folder and no database that can be a store",
                 hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
             )
-        self.secret_url = url
+        self.secret_url, self.artifacts = _parted(url)
 
     def __str__(self) -> str:
         """Return the URL without its password."""
@@ -60,6 +69,16 @@ class DatabaseUrl:
     def __hash__(self) -> int:
         """Return the hash of the URL."""
         return hash(self.secret_url)
+
+
+def _parted(url: str) -> tuple[str, str | None]:
+    """Return a URL without where artefacts go, and that."""
+    address, _, query = url.partition("?")
+    options = [one for one in query.split("&") if one]
+    named = [one for one in options if one.startswith(_ARTIFACTS)]
+    others = "&".join(one for one in options if not one.startswith(_ARTIFACTS))
+    where = unquote(named[-1].removeprefix(_ARTIFACTS)) if named else None
+    return f"{address}?{others}" if others else address, where or None
 
 
 #: What can be given as a store.

@@ -117,21 +117,23 @@ def artifact_root(connection: sa.Connection) -> ArtifactRoot | None:
     return ArtifactRoot(found) if found else None
 
 
-def agreed_root(connection: sa.Connection, run_id: str) -> ArtifactRoot | None:
-    """Return where artefacts go; what the environment names is agreed on with the first run.
+def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> ArtifactRoot | None:
+    """Return where artefacts go; what is named is agreed on with the first run.
 
     Parameters
     ----------
     run_id : str
         The run that is being saved.
+    named : str or None
+        By the store's URL; else the environment may name a place.
 
     Raises
     ------
     StoreError
-        The environment names another place than was agreed on.
+        Another place is named than was agreed on.
     """
     agreed = artifact_root(connection)
-    named = os.environ.get(ARTIFACTS_VARIABLE)
+    named = named or os.environ.get(ARTIFACTS_VARIABLE)
     if not named:
         return agreed
     wanted = ArtifactRoot(named)
@@ -147,7 +149,7 @@ def agreed_root(connection: sa.Connection, run_id: str) -> ArtifactRoot | None:
         raise StoreError(
             f"artefacts in {wanted.where}",
             why=f"those of this store are in {agreed.where if agreed else 'the database'}",
-            hint=f"unset {ARTIFACTS_VARIABLE}",
+            hint=f"leave ?artifacts= out, or {ARTIFACTS_VARIABLE}",
         )
     return agreed
 
