@@ -92,7 +92,10 @@ def test_the_token_as_a_header(locked) -> None:
 
 def test_signing_in_and_out(locked, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.serve.signing_in._PAUSE_S", 0)
-    assert "Token of this server" in locked.get("/login").text
+    form = locked.get("/login").text
+    assert "Token of this server" in form
+    assert "Sign out" not in form
+    assert "/runs" not in form
     for wrong in ("", "x", TOKEN + "x"):
         answer = locked.post("/login", data={"token": wrong})
         assert answer.status_code == 401

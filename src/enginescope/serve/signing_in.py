@@ -23,16 +23,16 @@ async def login(request: Request) -> Response:
     if access.cookie is None:
         return RedirectResponse("/", status_code=303)
     if request.method != "POST":
-        return page(request, "login", is_wrong=False)
+        return page(request, "login", here="login", is_wrong=False)
     body = bytearray()
     async for block in request.stream():
         body += block
         if len(body) > _MOST_BYTES:
-            return page(request, "login", status=413, is_wrong=True)
+            return page(request, "login", here="login", status=413, is_wrong=True)
     fields = parse_qs(body.decode("utf-8", errors="replace"))
     if not access.is_token(fields.get("token", [""])[0].strip()):
         await asyncio.sleep(_PAUSE_S)
-        return page(request, "login", status=401, is_wrong=True)
+        return page(request, "login", here="login", status=401, is_wrong=True)
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(
         COOKIE,
