@@ -167,6 +167,30 @@ def test_fewer_do_not_and_that_is_said(row) -> None:
     assert [notice.code for notice in one.notices] == ["W-FEW-ELEMENTS"]
 
 
+def softmax(scores: Any) -> Any:
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("classes", [10, 100, 1000])
+def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off_by_it(
+    classes, dtype
+) -> None:
+    """A line passes through softmax's best class, whatever becomes of it."""
+    failed = 0
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        scores = generator.standard_normal((1, classes))
+        scores[0, 3] += 5 + np.log(classes) / 2
+        rounded = scores + 0.05 * generator.standard_normal(scores.shape)
+        honest = judged([softmax(scores)], [softmax(rounded)], "int8", dtype)
+        failed += "systematic-scale" in codes(honest)
+        wrong = judged([softmax(scores)], [1.01 * softmax(scores)], "int8", dtype)
+        assert codes(wrong) == {"systematic-scale"}
+    assert failed <= 1
+
+
 def test_rounding_of_few_elements_is_no_scale() -> None:
     """Errors that scatter seldom lie on a line, however few there are."""
     failed = 0

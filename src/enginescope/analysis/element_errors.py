@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -16,6 +17,10 @@ from enginescope.analysis.output_tolerance import Tolerance
 from enginescope.analysis.ulp_distance import ULP_BINS, has_ulps, ulp_counts, ulp_distances
 from enginescope.model.tensor import DataType
 from enginescope.model.tensor_values import TensorValues
+
+#: Part of the largest |reference| from which on relative errors are summed: types of few bits round
+#: what is far below it more coarsely.
+_FAR_BELOW = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,9 @@ class ElementErrors:
         The reference's range.
     from_zero : int
         Elements whose reference is 0 and whose candidate is not.
+    relative_count, relative_sum, relative_squares : int, float, float
+        Signed relative errors of elements that are not far below the largest: how many, their sum
+        and that of their squares.
     mismatched : int
         Elements beyond ``atol + rtol·|reference|``, and those finite on one side alone.
     control_mismatched : int
@@ -90,6 +98,9 @@ class ElementErrors:
     low: float | None = None
     high: float | None = None
     from_zero: int = 0
+    relative_count: int = 0
+    relative_sum: float = 0.0
+    relative_squares: float = 0.0
     mismatched: int = 0
     control_mismatched: int = 0
     beyond_pct: int = 0
@@ -109,6 +120,29 @@ class ElementErrors:
             for one in fields(self)
         }
         return ElementErrors(**merged)
+
+    @property
+    def leverage(self) -> float:
+        """Share that one element may have of the reference's spread: it then carries the slope."""
+        moments = self.moments
+        if self.low is None or self.high is None or moments.is_constant or not moments.spread:
+            return 0.0
+        mean = moments.mean_reference * moments.unit
+        farthest = max(self.high - mean, mean - self.low) / moments.spread
+        return farthest**2 / moments.count
+
+    @property
+    def mean_relative(self) -> float | None:
+        """Mean of the signed relative errors."""
+        return self.relative_sum / self.relative_count if self.relative_count else None
+
+    @property
+    def relative_scatter(self) -> float | None:
+        """Share of the relative errors' squares that their mean does not explain."""
+        if not self.relative_count or not self.relative_squares:
+            return None
+        mean = self.relative_sum / self.relative_count
+        return max(0.0, 1.0 - mean**2 * self.relative_count / self.relative_squares)
 
     @property
     def disagreeing_nonfinite(self) -> int:
@@ -224,6 +258,7 @@ class _Piece:
             errors=error_counts(error),
             ulps=self._ulps(ulps_of) if ulps_of else _no_counts(ULP_BINS),
             **self._relative(error, size),
+            **self._relative_moments(size),
             **counts,
         )
 
@@ -242,6 +277,23 @@ class _Piece:
         return {
             "largest_relative": self._peak(error[known] / size[known], np.flatnonzero(known)),
             "from_zero": int(np.count_nonzero(error[~known])),
+        }
+
+    def _relative_moments(self, size: Any) -> dict[str, Any]:
+        """Return sums over the relative errors, which a factor makes all alike."""
+        if not size.size:
+            return {}
+        known = size > _FAR_BELOW * size.max()
+        r, c = (self._r, self._c) if known.all() else (self._r[known], self._c[known])
+        with np.errstate(over="ignore", invalid="ignore"):
+            relative = c / r - 1.0
+            sums = float(relative.sum()), float(np.square(relative).sum())
+        if not all(map(math.isfinite, sums)):
+            return {}
+        return {
+            "relative_count": int(relative.size),
+            "relative_sum": sums[0],
+            "relative_squares": sums[1],
         }
 
     def _ulps(self, dtype: DataType) -> Any:

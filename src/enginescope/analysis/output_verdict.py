@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from enginescope.analysis.element_errors import ElementErrors
-from enginescope.analysis.error_moments import ErrorMoments
 from enginescope.analysis.nearest_arrangement import NearestArrangement
 from enginescope.analysis.nearest_reference import NearestReference
 from enginescope.analysis.output_tolerance import Tolerance
@@ -39,6 +38,12 @@ _FEW_ELEMENTS = 8
 #: elements, where two numbers explain much by chance; and the fewest that can say anything.
 _SYSTEMATIC, _SYSTEMATIC_OF_FEW = 0.9, 0.999
 FEWEST_ELEMENTS = 4
+#: Share of the spread that one element has where it decides the slope; and of the relative errors'
+#: squares that may be scatter where all are off by one factor.
+_LEVERAGE, _SCATTER = 0.05, 0.2
+#: How far slope and mean relative error may be apart, as a part of the larger: BF16 rounds one
+#: element by up to half of what 1 % is.
+_UNLIKE = 0.75
 #: Share of samples nearer to another's reference from which on they are taken for mixed up.
 _ASTRAY_PCT = 10.0
 
@@ -61,7 +66,7 @@ def reasons_of(found: ElementErrors, tolerance: Tolerance, kind: str) -> tuple[O
     """
     made = [*_nonfinite(found)]
     if kind in ("float", "complex"):
-        made += _statistics(found.moments, tolerance)
+        made += _statistics(found, tolerance)
         made += _peak(found, tolerance)
         made += _mismatch(found, tolerance)
     elif tolerance.is_given and kind == "int":
@@ -125,8 +130,8 @@ def misplaced(nearest: NearestReference, arranged: NearestArrangement) -> Iterat
             )
 
 
-def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
-    limit = tolerance.error_to_spread
+def _statistics(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    moments, limit = found.moments, tolerance.error_to_spread
     if limit is None or not moments.count:
         return
     ratio = moments.error_to_spread
@@ -142,10 +147,11 @@ def _statistics(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputR
             message=f"correlation {_digits(correlation or 0.0)}, at least {_digits(least)} wanted",
             evidence={"value": correlation, "limit": least},
         )
-    yield from _slopes(moments, tolerance)
+    yield from _slopes(found, tolerance)
 
 
-def _slopes(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReason]:
+def _slopes(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    moments = found.moments
     slope, share = moments.slope, moments.systematic_share
     if slope is None or tolerance.slope is None or moments.count < FEWEST_ELEMENTS:
         return
@@ -160,13 +166,29 @@ def _slopes(moments: ErrorMoments, tolerance: Tolerance) -> Iterator[OutputReaso
             f"± {tolerance.slope:g} of 1 wanted",
             evidence={**evidence, "limit": tolerance.slope},
         )
-    elif (share or 0.0) >= enough and off > (tolerance.systematic_slope or 0.0) + 1e-15:
+    elif (
+        (share or 0.0) >= enough
+        and off > (tolerance.systematic_slope or 0.0) + 1e-15
+        and not _is_carried(found, slope - 1)
+    ):
         yield OutputReason(
             code="systematic-scale",
             message=f"values are {format_significant(slope, 5)} × the reference's, and that is "
             f"{100 * (share or 0.0):.0f} % of the error: rounding would scatter",
             evidence={**evidence, "limit": tolerance.systematic_slope},
         )
+
+
+def _is_carried(found: ElementErrors, off: float) -> bool:
+    """Whether few elements carry the slope, and the others are not off by the same factor.
+
+    A line always passes through an element far from all others, as the best class of softmax's
+    probabilities is. A wrong scale changes the others by that factor too.
+    """
+    scatter, mean = found.relative_scatter, found.mean_relative
+    if found.leverage <= _LEVERAGE or scatter is None or mean is None:
+        return False
+    return scatter > _SCATTER or abs(mean - off) > _UNLIKE * max(abs(off), abs(mean))
 
 
 def _peak(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
