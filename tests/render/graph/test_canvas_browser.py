@@ -354,9 +354,7 @@ def test_narrow_windows(tab, tmp_path) -> None:
         )
         opened(tab, path)
         tab.until(f"document.documentElement.scrollWidth <= {width}")
-        assert tab.evaluate(f"{VIEW}.canvas.width") == tab.evaluate(
-            f"2 * {VIEW}.canvas.clientWidth"
-        )
+        tab.until(f"{VIEW}.canvas.width === 2 * {VIEW}.canvas.clientWidth")
         assert tab.evaluate(PIXELS)[0] > 20
     tab.send(
         "Emulation.setDeviceMetricsOverride",

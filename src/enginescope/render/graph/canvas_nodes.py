@@ -36,11 +36,13 @@ class Names:
 
     def tensor_text(self, tensor: Tensor) -> int:
         """Return the number of shape, type and layout in words."""
-        key = tensor.shape, tensor.dtype, tensor.layout
+        dtype = tensor.dtype
+        # By names and places: to hash a type calls Python, and a large plan asks 200,000 times.
+        key = tensor.shape, dtype and dtype._name_, id(tensor.layout)
         found = self._texts.get(key)
         if found is None:
             words = [shape_text(tensor.shape)] if tensor.shape is not None else []
-            words += [tensor.dtype.value] if tensor.dtype else []
+            words += [dtype.value] if dtype else []
             words += [tensor.layout.name] if tensor.layout else []
             found = self._texts[key] = self.strings.number(" ".join(words))
         return found
@@ -65,16 +67,13 @@ def packed_nodes(
     layers = [node.layer for node in graph.nodes]
     starts, onnx_starts = [0], [0]
     ends: list[int] = []
-    tensors: list[int] = []
-    texts: list[int] = []
-    onnx: list[int] = []
+    tensors: list[Tensor] = []
+    onnx: list[str] = []
     for node in graph.nodes:
-        own = _tensors(node)
-        tensors += numbers([one.name for one in own])
-        texts += [names.tensor_text(one) for one in own]
+        tensors += _tensors(node)
         starts.append(len(tensors))
         ends.append(starts[-2] + (len(node.layer.inputs) if node.layer else 0))
-        onnx += numbers(node.layer.onnx_nodes if node.layer else ())
+        onnx += node.layer.onnx_nodes if node.layer else ()
         onnx_starts.append(len(onnx))
     return {
         "kind": packed("u1", [KINDS.index(node.kind) for node in graph.nodes]),
@@ -91,10 +90,10 @@ def packed_nodes(
         ),
         "starts": packed("u4", starts),
         "outputs": packed("u4", ends),
-        "tensor": packed("u4", tensors),
-        "text": packed("u4", texts),
+        "tensor": packed("u4", numbers(one.name for one in tensors)),
+        "text": packed("u4", [names.tensor_text(one) for one in tensors]),
         "onnxStarts": packed("u4", onnx_starts),
-        "onnx": packed("u4", onnx),
+        "onnx": packed("u4", numbers(onnx)),
     }
 
 
@@ -112,7 +111,7 @@ def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
         "text": packed("u4", [names.tensor_text(one) if one else 0 for one in tensors]),
         "precision": packed(
             "u1",
-            [names.precision(one.dtype.value if one and one.dtype else None) for one in tensors],
+            [names.precision(one.dtype._name_ if one and one.dtype else None) for one in tensors],
         ),
     }
 
@@ -125,4 +124,4 @@ def _tensors(node: GraphNode) -> Sequence[Tensor]:
 
 def _precision(layer: Layer | None, names: Names) -> int:
     precision = layer.precision if layer is not None else None
-    return names.precision(precision.value if precision else None)
+    return names.precision(precision._name_ if precision else None)
