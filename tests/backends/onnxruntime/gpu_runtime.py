@@ -48,6 +48,7 @@ class GpuRuntime:
     __version__ = onnxruntime.__version__
     __path__, __spec__ = onnxruntime.__path__, onnxruntime.__spec__  # its tools are the real ones
     SessionOptions = onnxruntime.SessionOptions
+    RunOptions = onnxruntime.RunOptions
     GraphOptimizationLevel = onnxruntime.GraphOptimizationLevel
     ExecutionMode = onnxruntime.ExecutionMode
 
@@ -84,7 +85,10 @@ class GpuRuntime:
         model = onnx.load(path)
         if first == TENSORRT:
             self._engine(model, own)
-        return _Session(self, path, options, names, model)
+        captures = {own.get(one) for one in ("enable_cuda_graph", "trt_cuda_graph_enable")}
+        session = _Session(self, path, options, names, model)
+        session.captures = bool(captures & {"1", "True"})
+        return session
 
     def _engine(self, model: Any, own: dict[str, str]) -> None:
         made_by = [one.name for one in model.graph.value_info]
@@ -112,6 +116,7 @@ class _Session:
         self._owner = owner
         self._real = onnxruntime.InferenceSession(path, options, providers=[CPU])
         self._names = names
+        self.captures = False
         self._operators = [(node.name, node.op_type) for node in model.graph.node]
         self.get_inputs = self._real.get_inputs
         self.get_outputs = self._real.get_outputs
@@ -148,15 +153,19 @@ class _Session:
     def io_binding(self) -> Any:
         return _Binding(self._real.io_binding())
 
-    def run_with_iobinding(self, binding: Any) -> None:
+    def run_with_iobinding(self, binding: Any, options: Any = None) -> None:
         self._owner.runs[binding.device] += 1
         self._real.run_with_iobinding(binding.real)
+        is_eager = options is not None and options.get_run_config_entry("gpu_graph_id") == "-1"
+        if self.captures and not is_eager and not binding.bound_outputs:
+            binding.get_outputs = list  # as 1.31 on an H200: what it allocated is lost
 
 
 class _Binding:
     def __init__(self, real: Any) -> None:
         self.real = real
         self.device = "cpu"
+        self.bound_outputs = 0
         self.synchronize_outputs = real.synchronize_outputs
         self.get_outputs = real.get_outputs
 
@@ -165,6 +174,7 @@ class _Binding:
         self.real.bind_ortvalue_input(name, getattr(value, "real", value))
 
     def bind_ortvalue_output(self, name: str, value: Any) -> None:
+        self.bound_outputs += 1
         self.real.bind_ortvalue_output(name, value)
 
     def bind_output(self, name: str, device: str, _index: int = 0) -> None:

@@ -22,6 +22,9 @@ class DeviceRequest:
 
     A step ends when the device has answered: ONNX Runtime waits for the stream at the end of a run,
     and the outputs are waited for once more, which costs nothing then.
+
+    With a CUDA graph the first request is one without it, so that there are outputs to bind: those
+    that a graph has not been told of before it is captured are nowhere afterwards.
     """
 
     def __init__(
@@ -31,6 +34,8 @@ class DeviceRequest:
         specs: tuple[InputSpec, ...],
         arrays: Arrays,
         index: int,
+        *,
+        is_graph: bool = False,
     ) -> None:
         types = {spec.name: spec.dtype for spec in specs}
         if any(one in (None, DataType.STRING, DataType.BF16) for one in types.values()):
@@ -50,22 +55,31 @@ class DeviceRequest:
         for name, _ in self._outputs:
             self._binding.bind_output(name, _DEVICE, index)
         self._allocated: tuple[str, ...] = ()
-        self.first: Step = self._run
+        #: What a graph writes to, wherever the binding says that the outputs are.
+        self._captured: tuple[Any, ...] = ()
+        self._is_graph = is_graph
+        self.first: Step = partial(self._run, _without_graph(ort)) if is_graph else self._run
         self.step: Step = self._run
 
-    def _run(self) -> None:
-        self._session.run_with_iobinding(self._binding)
+    def _run(self, options: Any = None) -> None:
+        self._session.run_with_iobinding(self._binding, options)
         self._binding.synchronize_outputs()
+
+    def _values_out(self) -> Any:
+        return self._captured or self._binding.get_outputs()
 
     def settle(self) -> None:
         """Bind the outputs that the first request gave, so that no further one allocates."""
         allocated = []
-        for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True):
+        values = tuple(self._binding.get_outputs())
+        for (name, dtype), value in zip(self._outputs, values, strict=True):
             if dtype in (None, DataType.STRING) or not value.is_tensor():
                 allocated.append(name)
             else:
                 self._binding.bind_ortvalue_output(name, value)
         self._allocated = tuple(allocated)
+        if self._is_graph and not allocated:
+            self._captured = values
 
     def with_copies(self) -> Step:
         """Return a step that brings the inputs from host memory and the outputs back.
@@ -73,13 +87,13 @@ class DeviceRequest:
         For a CUDA graph, which reads and writes where it did when it was captured.
         """
         values = [(self._values[name], array) for name, array in self._arrays.items()]
-        binding, run = self._binding, partial(self._session.run_with_iobinding, self._binding)
+        run = partial(self._session.run_with_iobinding, self._binding)
 
         def step() -> None:
             for value, array in values:
                 value.update_inplace(array)
             run()
-            for one in binding.get_outputs():
+            for one in self._values_out():
                 one.numpy()
 
         return step
@@ -90,12 +104,12 @@ class DeviceRequest:
             Tensor(
                 name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype
             )
-            for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
+            for (name, dtype), value in zip(self._outputs, self._values_out(), strict=True)
         )
 
     def values(self) -> tuple[Any, ...]:
         """Return the values of the outputs of the last request, brought to the host."""
-        return arrays_of(self._binding, self._outputs)
+        return arrays_of(self._values_out(), self._outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""
@@ -110,3 +124,10 @@ class DeviceRequest:
                 level="info",
             ),
         )
+
+
+def _without_graph(ort: Any) -> Any:
+    """Return options of a run that neither captures nor replays."""
+    options = ort.RunOptions()
+    options.add_run_config_entry("gpu_graph_id", "-1")
+    return options

@@ -87,7 +87,7 @@ class BoundRequest:
 
     def values(self) -> tuple[Any, ...]:
         """Return the values of the outputs of the last request."""
-        return arrays_of(self._binding, self._outputs)
+        return arrays_of(self._binding.get_outputs(), self._outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""
@@ -145,11 +145,11 @@ class PlainRequest:
         )
 
 
-def arrays_of(binding: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:
-    """Return bound outputs as arrays; ``None`` for what has no array form."""
+def arrays_of(values: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:
+    """Return bound values as arrays; ``None`` for what has no array form."""
     return tuple(
         value.numpy() if dtype not in (None, DataType.BF16) and value.is_tensor() else None
-        for (_, dtype), value in zip(outputs, binding.get_outputs(), strict=True)
+        for (_, dtype), value in zip(outputs, values, strict=True)
     )
 
 

@@ -96,7 +96,12 @@ class OrtSession:
         """Return the request in device memory; ``None``, with a notice, where it cannot be had."""
         try:
             return DeviceRequest(
-                self._ort, self._session, self.input_specs, feeds.arrays, self._index
+                self._ort,
+                self._session,
+                self.input_specs,
+                feeds.arrays,
+                self._index,
+                is_graph=self._is_graph,
             )
         except EnginescopeError as error:
             if self._asked.transfers is False or self._is_graph:
