@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from enginescope.analysis.answer_numbers import kind_of
 from enginescope.analysis.channel_errors import ChannelErrors
-from enginescope.analysis.element_errors import ElementErrors, compare_elements
+from enginescope.analysis.element_comparison import compare_elements
+from enginescope.analysis.element_errors import ElementErrors
 from enginescope.analysis.farthest_sample import farthest
 from enginescope.analysis.nearest_arrangement import NearestArrangement
 from enginescope.analysis.nearest_reference import NearestReference
