@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from enginescope.model.plan import Layer
 
@@ -35,6 +36,8 @@ def module_path(layer: Layer) -> Path | None:
 def shared_path(paths: Sequence[Path]) -> Path:
     """Return what all `paths` begin with."""
     low, high = min(paths), max(paths)
+    if low == high:
+        return low
     count = 0
     for one, other in zip(low, high, strict=False):
         if one != other:
@@ -60,8 +63,13 @@ def _paths(names: Iterable[str]) -> list[Path]:
 
 
 def _of_node(name: str) -> Path:
-    steps = name.strip("/").split("/", _DEEPEST + 1)
-    return tuple(filter(None, steps[:-1][:_DEEPEST]))
+    return _steps(name.strip("/").rpartition("/")[0])
+
+
+@lru_cache(maxsize=4096)
+def _steps(module: str) -> Path:
+    """Nodes of a module follow each other: of a large plan's, few are met once."""
+    return tuple(filter(None, module.split("/", _DEEPEST)[:_DEEPEST]))
 
 
 def _of_weights(name: str) -> Path:
