@@ -162,10 +162,11 @@ def opened_nvml() -> Iterator[Any]:
     """NVML, started; ``None`` where there is no driver or no nvidia-ml-py."""
     try:
         nvml = require("pynvml", purpose="reading GPU facts", install="enginescope[gpu]")
-        nvml.nvmlInit()
     except MissingDependencyError:
         yield None
         return
+    try:
+        nvml.nvmlInit()
     except nvml.NVMLError:  # no driver, or no GPU
         yield None
         return
