@@ -68,8 +68,8 @@ class Bisection:
         before = self._before([found])
         behind = self._before([one for one in before if seen.get(one) is Level.FINE])
         suspects = [one for one in before - behind if one not in seen]
-        chosen = suspects if set(near) <= set(suspects) else list({*suspects, *near})
-        return self._spread(sorted(chosen, key=self._place.__getitem__))
+        some = suspects if set(near) <= set(suspects) else list({*suspects, *near})
+        return self._spread(sorted(some, key=self._place.__getitem__))
 
     def first(self, seen: Mapping[str, Level]) -> str | None:
         """Return the first tensor over its limits.

@@ -79,7 +79,6 @@ class PrecisionTrials(Record, frozen=True, kw_only=True):
         alike = [one for one in passing if one is fastest or _overlap(one, fastest)]
         return min(alike, key=lambda one: (_kept(one), one.latency_ms or 0.0))
 
-
     @property
     def saves_nothing(self) -> bool:
         """Whether all of it in FP32 is no slower than what is suggested."""

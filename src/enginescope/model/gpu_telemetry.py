@@ -126,6 +126,9 @@ class GpuProcess(Record, frozen=True, kw_only=True):
     memory_bytes: int | None = None
 
 
+SpanKind = Literal["timed", "idle", "load"]
+
+
 class Span(Record, frozen=True, kw_only=True):
     """A stretch of time, on the clock of the series beside it.
 
@@ -137,7 +140,7 @@ class Span(Record, frozen=True, kw_only=True):
     from_ms, to_ms : float
     """
 
-    kind: Literal["timed", "idle", "load"]
+    kind: SpanKind
     from_ms: float
     to_ms: float
 

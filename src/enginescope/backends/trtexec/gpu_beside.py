@@ -11,7 +11,7 @@ import threading
 from types import TracebackType
 
 from enginescope.core.errors import EnginescopeError
-from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span
+from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span, SpanKind
 from enginescope.model.notice import Notice
 from enginescope.model.telemetry import Telemetry
 from enginescope.model.telemetry_rule import TelemetryRule
@@ -118,7 +118,7 @@ class GpuBeside:
         is_full = self._rule.depth == "full"
         if is_full:
             self._say_beside()
-        kinds = ("timed", "load") if is_full else ("timed",)
+        kinds: tuple[SpanKind, ...] = ("timed", "load") if is_full else ("timed",)
         return GpuTelemetry(
             gpu=self._sampler.gpu,
             timed=around if around.channels else None,
