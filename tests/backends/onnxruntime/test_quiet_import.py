@@ -1,0 +1,20 @@
+"""Importing ONNX Runtime leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_neither_home_nor_temporary_folder_is_written_to(tmp_path: Path) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    environment.pop("XDG_CACHE_HOME", None)
+    code = "import enginescope.backends.onnxruntime.backend, onnxruntime"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert [one for one in tmp_path.rglob("*") if one.is_file()] == []
