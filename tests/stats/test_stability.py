@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from enginescope.core.errors import UsageError
 from enginescope.model.notice import Notice
 from enginescope.model.samples import Samples, frozen
+from enginescope.stats.outliers import LIMIT, outlier_scores
 from enginescope.stats.stability import notices_of
 from tests.stats.draws import ar1, two_levels
 
@@ -97,6 +98,13 @@ def test_slow_first_runs() -> None:
     values[:3] = 1.0
     assert "W-FIRST-RUNS" not in notices(values)
     values[3] = 10.0
+    assert "W-FIRST-RUNS" not in notices(values)
+
+
+def test_a_first_run_that_no_figure_shows() -> None:
+    values = quiet(7)
+    values[0] = 1.15 * np.median(values)
+    assert outlier_scores(values)[0] > LIMIT
     assert "W-FIRST-RUNS" not in notices(values)
 
 

@@ -26,6 +26,8 @@ from enginescope.stats.series import as_series
 OUTLIER_SHARE = 0.001
 MANY_OUTLIERS_SHARE = 0.01
 TIMER_SHARE = 0.01
+#: What slow first samples add to the mean, below which no figure shows them.
+FIRST_RUNS_SHARE = 0.0002
 ENOUGH_SAMPLES = 100
 ENOUGH_EFFECTIVE = 30
 WIDE_PCT = 5.0
@@ -173,12 +175,20 @@ def _first_runs(facts: _Facts) -> Notice | None:
         return None
     count = int(slow.size if slow.all() else np.argmin(slow))
     first = float(facts.values[0])
+    share = float(np.sum(facts.values[:count] / facts.median - 1)) / slow.size
+    if share < FIRST_RUNS_SHARE:
+        return None
     which = "the first sample is" if count == 1 else f"the first {count:,} samples are"
     return Notice(
         code="W-FIRST-RUNS",
         message=f"{which} far above the median, the very first at "
         f"{format_significant(first / facts.median)} × the median; a longer warm-up may help",
-        evidence={"count": count, "first_ms": first, "median_ms": facts.median},
+        evidence={
+            "count": count,
+            "first_ms": first,
+            "median_ms": facts.median,
+            "share_pct": 100 * share,
+        },
     )
 
 
