@@ -191,6 +191,84 @@ def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off_by_it(
     assert failed <= 1
 
 
+def classified(generator: np.random.Generator, classes: int) -> Any:
+    scores = generator.standard_normal((1, classes))
+    scores[0, generator.integers(classes)] += 5 + np.log(classes) / 2
+    return scores
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize("error", [0.05, 0.08, 0.1])
+def test_probabilities_of_many_classes_pass_after_int8(error, samples) -> None:
+    """The best class is 30 times the spread: it rounds by a part of itself."""
+    failed = 0
+    for seed in range(100):
+        generator = np.random.default_rng(seed)
+        scores = [classified(generator, 1000) for _ in range(samples)]
+        rounded = [one + error * generator.standard_normal(one.shape) for one in scores]
+        found = judged(list(map(softmax, scores)), list(map(softmax, rounded)), "int8", "float32")
+        assert "peak" not in codes(found)
+        failed += not found.passes
+    assert failed <= 3
+
+
+def halved(best: Any, generator: np.random.Generator) -> Any:
+    return np.where(best == best.max(), best / 2, best)
+
+
+def cleared(best: Any, generator: np.random.Generator) -> Any:
+    return np.where(best == best.max(), 0, best)
+
+
+def moved_by_one(best: Any, generator: np.random.Generator) -> Any:
+    return np.roll(best, 1)
+
+
+def reordered(best: Any, generator: np.random.Generator) -> Any:
+    return generator.permutation(best[0])[None]
+
+
+def of_other_scores(best: Any, generator: np.random.Generator) -> Any:
+    return softmax(classified(generator, best.size))
+
+
+def uniform(best: Any, generator: np.random.Generator) -> Any:
+    return np.full_like(best, 1 / best.size)
+
+
+def scaled(best: Any, generator: np.random.Generator) -> Any:
+    return 1.01 * best
+
+
+def with_one_far_too_large(best: Any, generator: np.random.Generator) -> Any:
+    wrong = best.copy()
+    wrong[0, int(best.argmin())] += best.max() / 10
+    return wrong
+
+
+CORRUPTIONS = [
+    halved, cleared, moved_by_one, reordered, of_other_scores, uniform, scaled,
+    with_one_far_too_large,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_wrong_probabilities_of_many_classes_fail(corruption) -> None:
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        best = softmax(classified(generator, 1000))
+        assert not judged([best], [corruption(best, generator)], "int8", "float32").passes
+
+
+def test_an_offset_allows_no_element_more() -> None:
+    """What an element may be off by grows with its distance from the mean, not with its size."""
+    generator = np.random.default_rng(4)
+    reference = 1000 + generator.standard_normal((1, 2000))
+    wrong = reference.copy()
+    wrong[0, int(np.abs(reference - 1000).argmin())] += 3
+    assert codes(side([reference], [wrong], "int8")) == {"peak"}
+
+
 def test_rounding_of_few_elements_is_no_scale() -> None:
     """Errors that scatter seldom lie on a line, however few there are."""
     failed = 0

@@ -35,7 +35,7 @@ def compare_elements(
     if "string" in (kind_of(reference.dtype), kind_of(candidate.dtype)):
         unequal = int(np.count_nonzero(a.astype(str) != b.astype(str)))
         return ElementErrors(elements=int(a.size), unequal=unequal, mismatched=unequal)
-    scale = _scale(a) if tolerance.atol_to_spread else 0.0
+    mean, scale = _mean_and_scale(a) if tolerance.atol_to_spread else (0.0, 0.0)
     atol = tolerance.atol + tolerance.atol_to_spread * scale
     ulps_of = _common_float(reference.dtype, candidate.dtype)
     total = ElementErrors()
@@ -43,6 +43,8 @@ def compare_elements(
     for begin, part in _chunks(a.size):
         piece = _Piece(a[part], b[part], Place(sample, begin, shape))
         found = piece.errors(tolerance, atol, ulps_of)
+        if tolerance.peak_to_spread is not None:
+            found = replace(found, farthest=piece.farthest(tolerance, mean))
         if control is not None:
             odd = piece.mismatched_control(control[part], tolerance, atol)
             found = replace(found, control_mismatched=odd)
@@ -55,14 +57,14 @@ def _chunks(size: int) -> Iterator[tuple[int, slice]]:
         yield begin, slice(begin, begin + CHUNK)
 
 
-def _scale(values: Any) -> float:
-    """Return what the reference's errors are held against, in this sample alone."""
+def _mean_and_scale(values: Any) -> tuple[float, float]:
+    """Return the reference's mean, and what its errors are held against, in this sample alone."""
     total = ErrorMoments()
     for _, part in _chunks(values.size):
         wide = values[part].astype(np.float64)
         wide = wide[np.isfinite(wide)]
         total = total + moments_of_one(wide)
-    return total.scale or 0.0
+    return total.mean_reference * total.unit, total.scale or 0.0
 
 
 def _common_float(a: DataType, b: DataType) -> DataType | None:
@@ -122,6 +124,16 @@ class _Piece:
             **self._relative_moments(size),
             **counts,
         )
+
+    def farthest(self, tolerance: Tolerance, mean: float) -> Peak | None:
+        """Return the largest error beyond what an element's distance from the mean allows it.
+
+        A value far from all others, as the best class of softmax's probabilities, rounds by a part
+        of itself.
+        """
+        with np.errstate(over="ignore"):
+            allowed = tolerance.rtol * np.abs(self._r - mean)
+            return self._peak(np.abs(self._c - self._r) - allowed)
 
     def mismatched_control(self, control: Any, tolerance: Tolerance, atol: float) -> int:
         """Return how many elements of another order of the reference mismatch."""

@@ -55,6 +55,8 @@ class ElementErrors:
         Of the pairs that are finite on both sides.
     largest, largest_relative : Peak or None
         Of |error|, and of |error| ÷ |reference| where the reference is not 0.
+    farthest : Peak or None
+        Of |error| less ``rtol``·|reference − its mean in the sample|; where there is a limit.
     low, high : float or None
         The reference's range.
     from_zero : int
@@ -85,6 +87,7 @@ class ElementErrors:
     moments: ErrorMoments = field(default_factory=ErrorMoments)
     largest: Peak | None = None
     largest_relative: Peak | None = None
+    farthest: Peak | None = None
     low: float | None = None
     high: float | None = None
     from_zero: int = 0

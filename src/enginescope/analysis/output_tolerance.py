@@ -25,7 +25,8 @@ class Tolerance(Record, frozen=True, kw_only=True):
     error_to_spread : float or None
         Most RMSE ÷ spread.
     peak_to_spread : float or None
-        Most |error| of any element ÷ spread.
+        Most |error| of any element ÷ spread, beyond ``rtol`` × its reference's distance from the
+        mean: one far from all others, as softmax's best class, rounds by a part of itself.
     correlation : float or None
         Least correlation.
     slope : float or None

@@ -193,12 +193,14 @@ def _is_carried(found: ElementErrors, off: float) -> bool:
 
 def _peak(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
     limit, scale = tolerance.peak_to_spread, found.moments.scale
-    if limit is None or not scale or found.largest is None:
+    if limit is None or not scale or found.farthest is None:
         return
-    ratio = found.largest.value / scale
+    ratio = found.farthest.value / scale
     if ratio > limit:
-        place = found.largest.place
-        reason = _beyond("peak", "largest error ÷ spread of the reference", ratio, limit)
+        place, rtol = found.farthest.place, tolerance.rtol
+        less = f" less {rtol:g} × the reference's distance from its mean," if rtol else ""
+        what = f"largest error{less} ÷ spread of the reference"
+        reason = _beyond("peak", what, ratio, limit)
         yield OutputReason(
             code=reason.code,
             message=f"{reason.message}, at {list(place.index)} of sample {place.sample}",
