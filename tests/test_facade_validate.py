@@ -69,6 +69,17 @@ def test_mistakes_are_told(tmp_path) -> None:
         es.validate(model, on=EXACT, tolerance="fp17")
 
 
+def test_a_database_is_a_store_too(tmp_path, monkeypatch) -> None:
+    """Not a folder that has its name."""
+    monkeypatch.chdir(tmp_path)
+    model = perceptron(tmp_path / "net.onnx")
+    url = f"sqlite:///{tmp_path / 'team.db'}"
+    assert es.validate(model, on=EXACT, samples=1, store=url).passes
+    assert [one.name for one in tmp_path.iterdir()] == ["net.onnx"]
+    with pytest.raises(es.EnginescopeError, match="no database that can be a store"):
+        es.validate(model, on=EXACT, samples=1, store="mysql://host/db")
+
+
 def test_it_can_be_encoded(tmp_path) -> None:
     model = perceptron(tmp_path / "net.onnx")
     found = es.validate(model, on=EXACT, samples=1)

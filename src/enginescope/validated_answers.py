@@ -237,5 +237,6 @@ def _texts(paths: _Path | Sequence[_Path]) -> tuple[str, ...]:
 
 def _engines(store: _Path | None) -> Path:
     from enginescope.store.archive import Store
+    from enginescope.store.location import parse_place
 
-    return Store(Path(store) if store is not None else None).path / "engines"
+    return Store(parse_place(fspath(store)) if store is not None else None).path / "engines"
