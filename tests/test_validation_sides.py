@@ -66,6 +66,10 @@ def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> No
     [
         ("ort-cpu?graph_optimization_level=disable", "fp32"),
         ("ort-cuda", "tf32"),
+        ("ort-trt-rtx", "tf32"),
+        ("ort:CUDAExecutionProvider", "tf32"),
+        ("ort:CPUExecutionProvider", "fp32"),
+        ("ort:OpenVINOExecutionProvider", "fp32"),
         ("trt", "tf32"),
         ("trt:fp16", "fp16"),
         ("trt:bf16", "bf16"),
@@ -78,6 +82,13 @@ def test_limits_are_those_of_the_coarsest_precision_in_play(
 ) -> None:
     found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted
+
+
+def test_why_those_limits_is_said_without_options(model, tmp_path) -> None:
+    """Shapes of a profile that follow from the samples are three lines of noise."""
+    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
+    why = tolerance_name(found.others[0], found.reference)[1]
+    assert why == "trt:fp16 may compute in fp16"
 
 
 def test_expected_outputs_of_some_samples_alone_are_no_reference(model, tmp_path) -> None:

@@ -200,11 +200,20 @@ def _precision(job: Job) -> tuple[str, str]:
         if name != "fp32":
             found = widest((name, held))
             held_why = f"{job.subject.name} holds {held}"
-            return found, f"{backend} may compute in {allowed}" if found == name else held_why
-    on_gpu = backend.name in ("trt", "ort-cuda", "ort-trt")
-    if held == "fp32" and on_gpu:
+            asked = f"{backend.name}:{backend.precision}"  # shapes and the like allow nothing
+            return found, f"{asked} may compute in {allowed}" if found == name else held_why
+    if held == "fp32" and _has_tf32(backend.name):
         return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"
     return held, f"{job.subject.name} holds {held}"
+
+
+def _has_tf32(backend: str) -> bool:
+    """Whether a backend computes on an NVIDIA GPU: TensorRT, or a provider of ONNX Runtime's."""
+    from enginescope.backends.onnxruntime.providers import NAMED
+
+    named = (f"ort:{one.name}" for one in NAMED.values() if one.on_cuda)
+    own = (one.backend for one in NAMED.values() if one.on_cuda)
+    return backend in ("trt", *own, *named)
 
 
 def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
