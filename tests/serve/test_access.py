@@ -8,6 +8,8 @@ import socket
 
 import httpx
 import pytest
+from starlette.datastructures import URL
+from starlette.requests import Request
 
 from enginescope.core.errors import UsageError
 from enginescope.serve import access as module
@@ -70,6 +72,25 @@ def test_no_way_around_the_token(store) -> None:
             assert b"resnet" not in answer, way
             assert b"aaa111" not in answer, way
             assert answer.startswith((b"HTTP/1.1 303", b"HTTP/1.1 404", b"HTTP/1.1 400")), way
+
+
+@pytest.mark.parametrize("host", ["a/login?", "a/static/", "a/login#", "localhost/login?"])
+def test_a_host_that_holds_a_path(store, monkeypatch, host) -> None:
+    """Starlette 0.37, which ``[serve]`` allows, joins Host and path unchecked."""
+
+    def joined(request: Request) -> URL:
+        return URL(f"http://{request.headers['host']}{request.scope['path']}")
+
+    monkeypatch.setattr("starlette.requests.HTTPConnection.url", property(joined))
+    with client_of(store, Access(token=TOKEN, hosts=None)) as client:
+        for address in ADDRESSES:
+            answer = client.get(address, headers={"Host": host})
+            assert (answer.status_code, answer.text) == (303, ""), address
+
+
+def test_only_the_form_itself_is_open(locked) -> None:
+    for address in ("/loginx", "/login/", "/login/runs", "/static"):
+        assert locked.get(address).headers["location"] == "/login", address
 
 
 WRONG = (

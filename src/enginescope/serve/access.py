@@ -137,8 +137,8 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         if not self._access.knows_host(request.headers):
             return PlainTextResponse("unknown host\n", status_code=421)
-        path = request.url.path
-        if path.startswith(self._open) or self._access.is_allowed(request.headers):
+        path: str = request.scope["path"]  # older Starlettes read url.path out of Host too
+        if self._is_open(path) or self._access.is_allowed(request.headers):
             return None
         if path.startswith("/api"):
             return JSONResponse(
@@ -147,3 +147,6 @@ class Guard:
                 headers={"WWW-Authenticate": "Bearer"},
             )
         return RedirectResponse(LOGIN, status_code=303)
+
+    def _is_open(self, path: str) -> bool:
+        return any(path == one or (one[-1] == "/" and path.startswith(one)) for one in self._open)

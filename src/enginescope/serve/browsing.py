@@ -24,6 +24,7 @@ LATEST_ROWS = 10
 #: Backends beside each other; more are in the list of runs.
 MOST_BACKENDS = 12
 _MOST_PAGES = 100_000
+_MOST_DIGITS = 20
 
 
 class Line(Record, frozen=True, kw_only=True):
@@ -163,7 +164,8 @@ def page_number(request: Request) -> int:
     UsageError
     """
     text = request.query_params.get("page", "1")
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= _MOST_PAGES:
+    is_number = text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
+    if not is_number or not 1 <= int(text) <= _MOST_PAGES:
         raise UsageError(f"page {text[:20]!r}", why="pages are counted from 1")
     return int(text)
 

@@ -73,7 +73,7 @@ def failure(request: Request, error: Exception) -> Response:
 def not_found(request: Request, error: Exception) -> Response:
     """Return the page of an address that there is not; programs get no page."""
     del error
-    if request.url.path.startswith("/api"):
+    if request.scope["path"].startswith("/api"):
         return JSONResponse({"error": "there is nothing here"}, status_code=404)
     return page(
         request,
