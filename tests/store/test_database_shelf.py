@@ -315,3 +315,32 @@ def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.store.kept_suites._put", None)
     monkeypatch.setattr("enginescope.store.kept_suites._merged", None)
     store.suite_home()
+
+
+@pytest.mark.parametrize("bad", ["../out", "{home}/out", ".."])
+def test_an_id_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
+    store = Store(url)
+    store.save(a_run(id="abc"))
+    bad = bad.format(home=tmp_path)
+    copies = store.folder_of("latest").parent
+    out = (copies / bad).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "mine").write_text("kept")
+    for table, column in (("files", "run_id"), ("runs", "id")):
+        change(url, f"UPDATE {table} SET {column} = :bad", bad=bad)
+    for action in (store.folder_of, store.delete):
+        with pytest.raises(StoreError, match="an id is up to 64"):
+            action("latest")
+    assert (out / "mine").read_text() == "kept"
+
+
+@pytest.mark.parametrize("bad", ["../../out", "{home}/out", "..", ""])
+def test_a_suite_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
+    store = Store(url)
+    folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+    folder.begin(result([], cells=(cell(),)).plan)
+    store.keep_suite(folder)
+    change(url, "UPDATE suites SET name = :bad", bad=bad.format(home=tmp_path))
+    with pytest.raises(StoreError, match="no name of a folder"):
+        store.suite_home()
+    assert [one.parent for one in tmp_path.rglob("suite.json")] == [folder.path]

@@ -23,6 +23,7 @@ from enginescope.store.location import DatabaseUrl
 from enginescope.store.migrations import HEAD
 from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.row_tables import all_ids, forget_rows, put_rows, select_rows
+from enginescope.store.run_name import check_id
 from enginescope.store.run_names import PART
 from enginescope.store.schema import FILES
 from enginescope.store.sqlite_file import is_there
@@ -103,6 +104,7 @@ class DatabaseShelf:
         """Return a folder with a copy of all files of a run."""
         from enginescope.store.run_files import artifact_root, gone, write_file
 
+        check_id(run_id)  # as it may come out of the database, and is part of a path here
         with self._read() as connection:
             query = sa.select(FILES.c.path, FILES.c.data).where(FILES.c.run_id == run_id)
             found = {path: data for path, data in connection.execute(query)}  # noqa: C416 - rows
@@ -200,6 +202,7 @@ class DatabaseShelf:
         """Delete a run, damaged too."""
         from enginescope.store.run_files import artifact_root
 
+        check_id(run_id)
         self._prepare()
         with self._database.write() as connection:
             root = artifact_root(connection)

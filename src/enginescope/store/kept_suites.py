@@ -22,9 +22,11 @@ def fetch_suites(connection: sa.Connection, home: Path) -> None:
     Raises
     ------
     StoreError
-        The folder cannot be written.
+        The folder cannot be written, or a name leads out of it.
     """
     for name, digest in connection.execute(sa.select(TABLE.c.name, TABLE.c.digest)).all():
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise StoreError(f"suite {name!r} of the database", why="it is no name of a folder")
         folder = SuiteFolder(home / SUITES / name)
         if digest == _digest(_read(folder.path / PLAN), _read(folder.path / ROWS)):
             continue
