@@ -14,6 +14,7 @@ from enginescope.model.suite import Cell
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.nvml import probe_devices
 from enginescope.runner.demands import check_demands, check_subject
+from enginescope.runner.fleet.machines import is_kind
 from enginescope.runner.session import Sink, Watcher, run_jobs
 
 
@@ -69,7 +70,7 @@ def _lacking_gpu(cell: Cell) -> str | None:
     if wanted is None:
         return None
     names = [one.name for one in probe_devices()]
-    if any(wanted.lower() in one.lower() for one in names):
+    if any(is_kind(wanted, one) for one in names):
         return None
     return f"it asks for a GPU called {wanted}; here is {', '.join(names) or 'none that is seen'}"
 

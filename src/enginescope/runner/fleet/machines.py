@@ -60,7 +60,7 @@ def suits(cell: Cell, machine: Machine) -> bool:
 
 
 def is_kind(wanted: str, kind: str) -> bool:
-    """Whether a GPU of a fleet is of the kind that was asked for.
+    """Whether a GPU, as its fleet or its driver calls it, is of the kind that was asked for.
 
     Capitals and marks do not count, and words before or after it do not either: ``h200`` is
     ``NVIDIA-H200``, and ``A100`` is ``A100-80G``, but not ``A1000``.
