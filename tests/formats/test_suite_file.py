@@ -76,9 +76,18 @@ def test_unknown_keys_are_errors_with_a_suggestion(tmp_path, text, where, hint) 
         ("[[model]]\nname = 'x'", "model[0]"),
         ("[suite\n", "TOML"),
         ("suite = 3", "suite"),
+        ("[suite]\nbatches = [1, 0]", "suite.batches[1]"),
+        ("[suite]\nseed = -1", "suite.seed"),
+        ("[timing]\niterations = 0", "timing.iterations"),
+        ("[timing]\nmin_samples = 1", "timing.min_samples"),
+        ("[timing]\nprecision = nan", "timing.precision"),
+        ("[timing]\nwarmup = -3", "timing.warmup"),
+        ("[validation]\nsamples = 0", "validation.samples"),
+        ("[validation]\nrtol = -1.0", "validation.rtol"),
+        ("[validation]\npercent_mismatch = 101", "validation.percent_mismatch"),
     ],
 )
-def test_what_is_not_of_its_type_is_named(tmp_path, text, said) -> None:
+def test_what_is_not_of_its_type_or_out_of_its_bounds_is_named(tmp_path, text, said) -> None:
     with pytest.raises(FormatError, match=r"suite\.toml") as caught:
         read_suite_file(written(tmp_path, text))
     assert said in str(caught.value)

@@ -90,12 +90,40 @@ def test_what_is_mistyped_ends_the_suite_before_it_begins(zoo) -> None:
     assert caught.value.hint == "did you mean trt:fp16?"
     with pytest.raises(UsageError, match="there is no file"):
         cells(zoo, models=[ModelPart(path="c/model.onnx")])
-    with pytest.raises(UsageError, match="leave none of 2"):
+    with pytest.raises(UsageError, match="leave none of 2") as caught:
         cells(zoo, include=("resnet",))
+    assert caught.value.hint is not None
+    assert "patterns of models' names" in caught.value.hint
     with pytest.raises(UsageError, match="2 models have that name"):
         cells(zoo, models=[ModelPart(path=f"{one}/model.onnx", name="x") for one in "ab"])
     with pytest.raises(UsageError, match="duration"):
         cells(zoo, timing=TimingPart(iterations=3, duration="1s"))
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("timeout", "soon", "timeout: 'soon' is not a duration"),
+        ("timeout", "", "timeout: '' is not a duration"),
+        ("build_timeout", "0s", "build_timeout: '0s' is nothing"),
+        ("memory_limit", "lots", "memory_limit: 'lots' is not a size"),
+        ("memory_limit", "0", "memory_limit: '0' is nothing"),
+        ("warmup", "-3", "warmup: '-3' is not a duration"),
+        ("duration", "0s", "duration: '0s' is nothing"),
+        ("max_time", "never", "max_time: 'never' is not a duration"),
+    ],
+)
+def test_a_quantity_that_is_none_is_named_with_its_key(zoo, key, text, said) -> None:
+    is_timing = key in TimingPart.__struct_fields__
+    given = {"timing": TimingPart(**{key: text})} if is_timing else {key: text}
+    with pytest.raises(UsageError) as caught:
+        cells(zoo, **given)
+    assert caught.value.what == said
+    assert caught.value.hint
+
+
+def test_a_warm_up_may_be_nothing(zoo) -> None:
+    assert made(zoo, timing=TimingPart(warmup="0s")).warmup.time_ms == 0
 
 
 def test_a_model_has_settings_of_its_own(zoo) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,6 +19,11 @@ from enginescope.model.suite import SuiteInput, SuiteMode
 SUITE_SUFFIXES = frozenset({".toml", ".yaml", ".yml", ".json"})
 
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Limit = Annotated[float, msgspec.Meta(ge=0)]
+
+
 class GeneralPart(Record, frozen=True, kw_only=True):
     """The table ``[suite]``; what is ``None`` was not said."""
 
@@ -28,13 +33,13 @@ class GeneralPart(Record, frozen=True, kw_only=True):
     input: SuiteInput | None = None
     backends: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
-    batches: tuple[int, ...] = ()
+    batches: tuple[Positive, ...] = ()
     baseline: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     layers: bool = True
-    retries: int = 0
-    seed: int = 0
+    retries: Count = 0
+    seed: Count = 0
     timeout: str | None = None
     build_timeout: str | None = None
     memory_limit: str | None = None
@@ -45,23 +50,23 @@ class GeneralPart(Record, frozen=True, kw_only=True):
 class TimingPart(Record, frozen=True, kw_only=True):
     """The table ``[timing]``."""
 
-    warmup: str | int | None = None
-    iterations: int | None = None
+    warmup: str | Count | None = None
+    iterations: Positive | None = None
     duration: str | None = None
-    precision: float | None = None
+    precision: Annotated[float, msgspec.Meta(ge=0.01, le=50)] | None = None
     max_time: str | None = None
-    min_samples: int | None = None
+    min_samples: Annotated[int, msgspec.Meta(ge=2)] | None = None
 
 
 class ValidationPart(Record, frozen=True, kw_only=True):
     """The table ``[validation]``."""
 
     reference: str | None = None
-    samples: int | None = None
+    samples: Positive | None = None
     tolerance: str | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    percent_mismatch: float | None = None
+    rtol: Limit | None = None
+    atol: Limit | None = None
+    percent_mismatch: Annotated[float, msgspec.Meta(ge=0, le=100)] | None = None
 
 
 class ModelPart(Record, frozen=True, kw_only=True):
@@ -72,7 +77,7 @@ class ModelPart(Record, frozen=True, kw_only=True):
     data: str | None = None
     backends: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
-    batches: tuple[int, ...] = ()
+    batches: tuple[Positive, ...] = ()
     shapes: tuple[dict[str, str | tuple[int, ...]], ...] = ()
     ranges: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - msgspec copies empty defaults
     timeout: str | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -27,6 +29,8 @@ from enginescope.runner.suite_models import FoundModel, chosen, models_named
 
 #: Precisions that are no precision of a backend's name.
 _AS_IT_IS = ("", "default")
+
+N = TypeVar("N", int, float)
 
 
 def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
@@ -170,8 +174,11 @@ def _shapes(given: dict[str, str | tuple[int, ...]]) -> tuple[InputShape, ...]:
 
 def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
     if not models:
-        left = f"include and exclude leave none of {found}" if found else "it names none"
-        raise UsageError("a suite without models", why=left, hint="models = […] or [[model]]")
+        why, hint = "it names none", "models = […] or [[model]]"
+        if found:
+            why = f"include and exclude leave none of {found}"
+            hint = "they are parts or patterns of models' names: enginescope models list WORD"
+        raise UsageError("a suite without models", why=why, hint=hint)
     names = [one.name for one in models]
     twice = sorted({one for one in names if names.count(one) > 1})
     if twice:
@@ -191,7 +198,7 @@ def _warmup(timing: TimingPart) -> WarmUp:
         return WarmUp()
     if isinstance(given, int) or given.strip().isdecimal():
         return WarmUp(time_ms=0.0, iterations=int(given))
-    time_ms = parse_duration_ms(given)
+    time_ms = _quantity("warmup", given, parse_duration_ms, may_be_nothing=True)
     limit_ms = max(WarmUp().limit_ms, 10 * time_ms)
     return WarmUp(time_ms=time_ms, iterations=0, limit_ms=limit_ms)
 
@@ -202,8 +209,8 @@ def _stop(timing: TimingPart) -> StopRule:
         raise UsageError("iterations and duration", why="each alone ends the measurement")
     if timing.iterations is not None and timing.iterations < 1:
         raise UsageError(f"iterations {timing.iterations}", why="1 or more")
-    duration_ms = parse_duration_ms(timing.duration) if timing.duration else None
-    max_time_ms = parse_duration_ms(timing.max_time) if timing.max_time else usual.max_time_ms
+    duration_ms = _span_ms("duration", timing.duration)
+    max_time_ms = _span_ms("max_time", timing.max_time) or usual.max_time_ms
     return StopRule(
         iterations=timing.iterations,
         duration_ms=duration_ms,
@@ -215,13 +222,13 @@ def _stop(timing: TimingPart) -> StopRule:
 
 
 def _limits(general: GeneralPart, workload: Workload) -> Limits:
-    memory = parse_bytes(general.memory_limit) if general.memory_limit else None
-    timeout_s = parse_duration_ms(general.timeout) / 1e3 if general.timeout else None
-    limits = limits_for(workload, timeout_s=timeout_s, memory_bytes=memory)
-    if general.build_timeout is None:
-        return limits
-    build_s = parse_duration_ms(general.build_timeout) / 1e3
-    return replace(limits, build_timeout_s=build_s)
+    memory = general.memory_limit
+    memory_bytes = None if memory is None else _quantity("memory_limit", memory, parse_bytes)
+    timeout_ms = _span_ms("timeout", general.timeout)
+    timeout_s = timeout_ms and timeout_ms / 1e3
+    limits = limits_for(workload, timeout_s=timeout_s, memory_bytes=memory_bytes)
+    build_ms = _span_ms("build_timeout", general.build_timeout)
+    return limits if build_ms is None else replace(limits, build_timeout_s=build_ms / 1e3)
 
 
 def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
@@ -234,6 +241,20 @@ def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Li
         memory_limit=part.memory_limit or general.memory_limit,
     )
     return _limits(own, workload)
+
+
+def _span_ms(key: str, text: str | None) -> float | None:
+    return None if text is None else _quantity(key, text, parse_duration_ms)
+
+
+def _quantity(key: str, text: str, parse: Callable[[str], N], *, may_be_nothing: bool = False) -> N:
+    try:
+        value = parse(text)
+    except UsageError as error:
+        raise UsageError(f"{key}: {error.what}", hint=error.hint) from None
+    if value <= 0 and not may_be_nothing:
+        raise UsageError(f"{key}: {text!r} is nothing", hint="leave it out for its default")
+    return value
 
 
 def _count(name: str, value: int) -> int:
