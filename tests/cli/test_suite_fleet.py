@@ -153,6 +153,27 @@ def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, options, said) 
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--on-ray", "local", "--on-slurm"], ["--emit-k8s", "jobs"], ["--slurm", "partition=gpu"]],
+)
+def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path, options) -> None:
+    store = tmp_path / "store"
+    assert run(suite, *options, "--store", store).returncode == 2
+    assert not store.exists()
+
+
+def test_without_a_cell_to_do_no_folder_of_jobs_is_named_to_kubectl(suite, tmp_path) -> None:
+    jobs = tmp_path / "jobs"
+    ended = run(
+        suite, "--emit-k8s", jobs, "--k8s-image", "me/es:1", "--store", tmp_path / "store",
+        "--on", "ort-cpu:int8", "--include", "convnet",
+    )  # fmt: skip
+    assert f"no jobs written to {jobs}: no cell is left to be done" in ended.stderr
+    assert "kubectl" not in ended.stderr
+    assert not jobs.exists()
+
+
 def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     ended = run(suite, "--in-docker", "me/es:1", "--store", tmp_path)

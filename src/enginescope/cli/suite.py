@@ -90,6 +90,7 @@ def command(source: Path | None, **options: Any) -> int:
 
     if options["init"]:
         return write_example(source or Path("suite.toml"))
+    is_elsewhere(options)  # what excludes each other is said before anything is written
     store = Store(options["store_folder"])
     source = source or Path("suite.toml")
     suite = _suite(source, options, store)

@@ -64,6 +64,9 @@ def emit_jobs(
     cluster, place = _cluster(options), Path(options["emit_k8s"])
     root = folder.path.resolve()
     cells = _runnable(todo)
+    if not cells:
+        note(f"no jobs written to {place}: no cell is left to be done")
+        return
     jobs = [
         job_of(one, plan.suite.name, root / ERRANDS / one.key, root / RETURNED / one.key, cluster)
         for one in cells
@@ -90,8 +93,6 @@ def _runnable(todo: Sequence[Cell]) -> list[Cell]:
 def _cluster(options: dict[str, Any]) -> Cluster:
     from enginescope.runner.fleet.k8s_job import Claim, Cluster
 
-    if not options["k8s_image"]:
-        raise UsageError("--emit-k8s without --k8s-image", hint="an image with enginescope in it")
     claims = tuple(
         Claim(name=name, folder=str(Path(place).resolve())) for name, place in options["k8s_mounts"]
     )

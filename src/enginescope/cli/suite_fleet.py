@@ -93,6 +93,8 @@ def is_elsewhere(options: dict[str, Any]) -> bool:
     for name, (key, of) in _PARTS.items():
         if options[key] and not options[_PLACES[of]]:
             raise UsageError(f"{name} without {of}")
+    if options["emit_k8s"] and not options["k8s_image"]:
+        raise UsageError("--emit-k8s without --k8s-image", hint="an image with enginescope in it")
     if asked and options["jobs"] > 1:
         raise UsageError(f"{asked[0]} and --jobs", why="--jobs is of cells on this machine")
     return bool(asked)

@@ -45,7 +45,11 @@ class DockerFleet:
             )
         self._docker = found
         self._image = image
-        _ask([found, "version", "--format", "{{.Server.Version}}"], "docker does not answer")
+        _ask(
+            [found, "version", "--format", "{{.Server.Version}}"],
+            "docker does not answer",
+            hint="docker version says so too: its daemon must run, and be yours to use",
+        )
         _ask(
             [found, "image", "inspect", "--format", "{{.Id}}", image],
             f"docker has no image {image}",
