@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.metadata import metadata
 
 from enginescope.cli.main import main
 from enginescope.model.hint import Hint
@@ -36,6 +37,12 @@ def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
     found = diagnose()
     for part in (*found.backends, *found.extras):
         assert part.usable or part.hint
+
+
+def test_every_extra_is_listed() -> None:
+    declared = set(metadata("enginescope").get_all("Provides-Extra") or ())
+    of_trt = {"cu12", "cu13"}  # said with trt
+    assert {one.name for one in diagnose().extras} == declared - of_trt
 
 
 def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
