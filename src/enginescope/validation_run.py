@@ -69,6 +69,7 @@ class ValidationRun:
         self._notices: dict[tuple[str, str], Notice] = {}
         self._runs: dict[str, Run] = {}
         self._failures: dict[str, str] = {}
+        self._rows: dict[str, tuple[str, str]] = {}
 
     @property
     def failed(self) -> bool:
@@ -76,8 +77,17 @@ class ValidationRun:
         return bool(self._failures)
 
     def bindings(self) -> None:
-        """Open every model and ask what it takes and gives."""
+        """Open every model and ask what it takes and gives.
+
+        Raises
+        ------
+        UsageError
+            A tolerance names an output that nobody gives.
+        FormatError
+            A file is no model: said before anybody answers.
+        """
         sides = self._plan.sides
+        self._rows = {one.label: tolerance_name(one, sides.reference) for one in sides.others}
         for one in (sides.reference, *sides.others):
             if one.job is None:
                 continue
@@ -87,6 +97,7 @@ class ValidationRun:
                 if one is sides.reference:
                     raise
                 self._failures[one.label] = str(error)
+        self._check_names(self._outputs())
 
     def answers(self) -> None:
         """Let everyone answer the samples whose bindings allow it."""
@@ -116,12 +127,11 @@ class ValidationRun:
         """Return what the answers come to, reading one sample at a time."""
         plan, sides = self._plan, self._plan.sides
         outputs = self._outputs()
-        self._check_names(outputs)
         comparisons = {}
         for one in sides.others:
             if one.label in self._failures or self._blocked(one):
                 continue
-            base = tolerance_named(plan.tolerance or tolerance_name(one, sides.reference)[0])
+            base = tolerance_named(plan.tolerance or self._rows[one.label][0])
             comparisons[one.label] = SideComparison(
                 one.label, partial(tolerance_for, base=base, asked=plan.asked)
             )
@@ -174,7 +184,7 @@ class ValidationRun:
         return sum(not (one.data_set or one.files or one.images) for one in self._plan.samples)
 
     def _side(self, one: Side, comparison: SideComparison | None) -> ValidatedSide:
-        name, why = tolerance_name(one, self._plan.sides.reference)
+        name, why = self._rows[one.label]
         if self._plan.tolerance is not None:
             name, why = self._plan.tolerance, "--tolerance"
         return ValidatedSide(
@@ -226,7 +236,8 @@ class ValidationRun:
         """Raise where a tolerance names an output that nobody gives."""
         for name in self._plan.asked.outputs():
             known = (*outputs, *(out.name for run in self._runs.values() for out in run.outputs))
-            if name not in known and not any(name.startswith(f"{one}[") for one in known):
+            parts = tuple(f"{one}{mark}" for one in known for mark in "[.")  # of sequences, maps
+            if name not in known and not name.startswith(parts):
                 raise UsageError(
                     f"no output is called {name!r}", hint=did_you_mean(name, dict.fromkeys(known))
                 )

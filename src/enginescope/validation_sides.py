@@ -69,7 +69,7 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
         raise UsageError(
             "nothing to compare",
             why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
-            hint="--on trt, a second model, or a test_data_set_* with outputs",
+            hint="--on trt, a second model, a test_data_set_* with outputs, --task with --targets",
         )
     return _with_labels(
         Side(label=side_label(job), job=_spanning(job, samples)),

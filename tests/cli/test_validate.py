@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.cli.main import main
+from enginescope.validation_run import ValidationRun
 from tests.fakes.models import WEIGHTS, save, value
 
 EXACT = "ort-cpu?graph_optimization_level=disable"
@@ -98,6 +99,29 @@ def test_output_save_can_be_skipped_and_nothing_is_overwritten(tmp_path, capsys)
     assert "has samples already" in capsys.readouterr().err
     assert main(["validate", str(model), "--on", EXACT, "-o", str(tmp_path)]) == 2
     assert "models or data lie in it" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_the_question_is_said_before_anybody_answers(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    text = tmp_path / "text.onnx"
+    text.write_text("hello")
+    monkeypatch.setattr(ValidationRun, "answers", lambda _: pytest.fail("they answered"))
+    assert main(["validate", str(model), "--on", EXACT, "--rtol", "z:1"]) == 2
+    assert "no output is called 'z'" in capsys.readouterr().err
+    assert main(["validate", str(model), str(text)]) == 2
+    assert "it is no ONNX model" in capsys.readouterr().err
+
+
+def test_random_integers_that_a_model_rejects_are_to_be_bounded(tmp_path, capsys) -> None:
+    nodes = [helper.make_node("Gather", ["w", "ids"], ["y"])]
+    inputs = [value("ids", [1, 8], TensorProto.INT64)]
+    model = save(tmp_path / "t.onnx", nodes, inputs, [value("y", [1, 8, 3])], w=WEIGHTS)
+    assert main(["validate", str(model), "--on", EXACT, "--samples", "1"]) == 3
+    assert "--range ids:0:99" in " ".join(capsys.readouterr().err.split())
+    bounded = ["--samples", "1", "--range", "ids:0:3"]
+    assert main(["validate", str(model), "--on", EXACT, *bounded]) == 0
 
 
 def test_bindings_come_first(tmp_path, capsys) -> None:

@@ -23,6 +23,7 @@ from enginescope.backends.base import (
 )
 from enginescope.backends.gpu_watch import GpuWatch
 from enginescope.backends.loop import timed_loop, warm_up
+from enginescope.backends.range_hint import with_range_hint
 from enginescope.backends.recorder import Recorder, Step
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.model.job import Job
@@ -217,12 +218,4 @@ def _first_step(session: Session, random_integers: tuple[str, ...]) -> None:
     try:
         session.step()
     except BackendError as error:
-        if not random_integers or error.hint:
-            raise
-        example = random_integers[0]
-        raise BackendError(
-            error.what,
-            why=error.why,
-            hint=f"{', '.join(random_integers)} got random integers; if they index a table, "
-            f"bound them: --range {example}:0:99",
-        ) from error
+        raise with_range_hint(error, random_integers) from error

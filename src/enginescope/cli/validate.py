@@ -212,7 +212,9 @@ def _samples(model: Path, options: dict[str, Any]) -> SampleChoice:
     )
     if found.skipped:
         shown = ", ".join(found.skipped[:3]) + (" …" if len(found.skipped) > 3 else "")
-        note(f"{len(found.skipped):,} files are no samples: {shown}")
+        count = len(found.skipped)
+        what = "1 file is no sample" if count == 1 else f"{count:,} files are no samples"
+        note(f"{what}: {shown}")
     return found
 
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-from enginescope.backends.base import Answering, Feeds, InputSpec, Measured, Progress, ProgressSink
+from enginescope.backends.base import (
+    Answering,
+    AnsweringSession,
+    Feeds,
+    InputSpec,
+    Measured,
+    Progress,
+    ProgressSink,
+)
+from enginescope.backends.range_hint import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.formats.answer_files import answer_file, write_answers
 from enginescope.model.job import Job
@@ -50,7 +59,8 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
                 fed = sample_feeds(
                     session.input_specs, sample, job.workload, job.answering.preprocessing
                 )
-                _keep(session.answer(fed), fed, session.input_specs, job.answering, number)
+                answers = _answered(session, fed)
+                _keep(answers, fed, session.input_specs, job.answering, number)
             except EnginescopeError as error:
                 error.what = f"sample {number} ({sample.name}): {error.what}"
                 raise
@@ -66,6 +76,14 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
         providers=session.providers,
         notices=(*notices.values(), *said),
     )
+
+
+def _answered(session: AnsweringSession, fed: Feeds) -> tuple[TensorValues, ...]:
+    """Return the answers; where random integers may be the cause of none, say how to bound them."""
+    try:
+        return session.answer(fed)
+    except BackendError as error:
+        raise with_range_hint(error, fed.random_integers) from error
 
 
 def _keep(

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.range_hint import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import command_for
 from enginescope.backends.trtexec.gpu_beside import GpuBeside
@@ -74,7 +75,7 @@ class TrtexecBackend:
             try:
                 measured = measured_from(ended, command, job, version, folder)
             except BackendError as error:
-                raise _with_range_hint(error, command.fed.random_integers) from error
+                raise with_range_hint(error, command.fed.random_integers) from error
         seen = gpu.result()
         return msgspec.structs.replace(
             measured,
@@ -88,12 +89,3 @@ def _device(arguments: tuple[str, ...]) -> str:
     """Return the number of the GPU that trtexec uses, in CUDA's count."""
     given = [one.partition("=")[2] for one in arguments if one.startswith("--device=")]
     return given[-1] if given else "0"
-
-
-def _with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> BackendError:
-    """Name the inputs that hold unbounded random integers: the first to suspect in a failure."""
-    if error.hint or not random_integers:
-        return error
-    names = ", ".join(random_integers)
-    hint = f"{names} got random integers; if they index a table: --range {random_integers[0]}:0:99"
-    return BackendError(error.what, why=error.why, hint=hint)
