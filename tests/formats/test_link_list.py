@@ -41,6 +41,7 @@ def test_link_checksum_and_name(tmp_path) -> None:
         ("https://x.org/..%2f..%2fa.onnx/..", "file's name"),
         ("https://x.org/a.onnx ../up", "neither"),
         ("https://x.org/a.onnx\nhttps://y.org/a.onnx", "another line"),
+        ("# nothing yet\n", "it lists no model"),
     ],
 )
 def test_what_is_no_link_is_refused_with_its_line(tmp_path, text, said) -> None:

@@ -186,3 +186,17 @@ def test_no_server_says_so(tmp_path) -> None:
         gone = link(what)
     with pytest.raises(UsageError, match="refused"):
         fetch(gone, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="cannot write") as caught:
+        fetch(link(what), tmp_path / "file")
+    assert caught.value.why == "Not a directory"
+    assert "--to" in (caught.value.hint or "")
+
+
+def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
+        fetch(link(what, sha256="0" * 64), tmp_path)
+    assert list((tmp_path / "net").iterdir()) == []

@@ -48,7 +48,7 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
     Raises
     ------
     FormatError
-        A line is none, or two links go into one folder.
+        A line is none, there is none at all, or two links go into one folder.
     """
     found: list[ModelLink] = []
     text = read_bytes(path).decode("utf-8", errors="replace")
@@ -56,6 +56,8 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
         words = line.partition(" #")[0].split() if not line.lstrip().startswith("#") else []
         if words:
             found.append(_link(words, number, str(path)))
+    if not found:
+        raise FormatError(str(path), why="it lists no model", expected="URL [SHA256] [NAME] a line")
     names = [one.name for one in found]
     twice = next((one for one in found if names.count(one.name) > 1), None)
     if twice is not None:

@@ -54,10 +54,21 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
     Raises
     ------
     UsageError
-        It cannot be had, or is not what its checksum says.
+        It cannot be had, is not what its checksum says, or the folder cannot be written.
     FormatError
         It is an archive that cannot be read, or that would write outside its folder.
     """
+    try:
+        return _fetched(link, folder, told)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {error.filename or folder}",
+            why=error.strerror or str(error),
+            hint="--to FOLDER names another",
+        ) from error
+
+
+def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
     home = folder / link.name
     home.mkdir(parents=True, exist_ok=True)
     file = home / link.file
@@ -70,6 +81,7 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
     digest = sha256_of(part)
     if link.sha256 is not None and digest != link.sha256:
         part.unlink()
+        part.with_name(part.name + _TAG).unlink(missing_ok=True)
         raise UsageError(
             f"{link.url}",
             why=f"its SHA-256 is {digest}, the list says {link.sha256}",
