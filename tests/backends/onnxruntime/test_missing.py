@@ -91,6 +91,18 @@ def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
     assert error.why == "library libcublas.so.13 is missing"
 
 
+@pytest.mark.parametrize("name", ["cpu", "CPU", "cpuexecutionprovider"])
+def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
+    ort = SimpleNamespace(
+        __version__="1.31.1", get_available_providers=lambda: ["CPUExecutionProvider"]
+    )
+    assert missing.not_built_in(ort, provider_called(name)).hint == (
+        "did you mean ort:CPUExecutionProvider?"
+    )
+    other = missing.not_built_in(ort, provider_called("OpenVINOExecutionProvider"))
+    assert "onnxruntime-openvino" in (other.hint or "")
+
+
 @pytest.mark.parametrize(
     "cell", ["ort-cuda", "ort-cuda:fp16", "ort-trt:fp16", "ort-trt-rtx", "ort:XExecutionProvider"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,20 @@ def installed_wheels() -> tuple[str, ...]:
 
 def not_built_in(ort: Any, provider: Provider) -> UnsupportedError:
     """Return the error that says which wheel has the provider."""
-    built_with = ", ".join(ort.get_available_providers())
+    built_in = ort.get_available_providers()
+    meant = _meant(provider.name, built_in)
     return UnsupportedError(
         f"{provider.name} is not in this ONNX Runtime",
-        why=f"version {ort.__version__} was built with {built_with}",
-        hint=wheel_hint(provider),
+        why=f"version {ort.__version__} was built with {', '.join(built_in)}",
+        hint=f"did you mean ort:{meant}?" if meant else wheel_hint(provider),
     )
+
+
+def _meant(name: str, built_in: Iterable[str]) -> str | None:
+    """Return the provider of which `name` is the name but for capitals, or its first part."""
+    low = name.lower()
+    alike = (low, f"{low}executionprovider")
+    return next((one for one in built_in if one.lower() in alike), None)
 
 
 def wheel_hint(provider: Provider) -> str:
