@@ -169,3 +169,4 @@ def test_mistakes_are_said_in_a_line(tmp_path, capsys, monkeypatch, arguments, s
     scene(tmp_path, tmp_path, "view", 1)
     assert main(["depth", *arguments, "--store", "store"]) == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "benchmark_results").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,9 +143,12 @@ def command(**options: Any) -> int:
     from enginescope.store.archive import Store
 
     _check(options)
-    folder = _folder(options)
     store = writable(Store(options["store_folder"]))
-    with ending_in_order(), DepthRun(options, store, command_line(), folder) as doing:
+    with (
+        ending_in_order(),
+        _folder(options) as folder,
+        DepthRun(options, store, command_line(), folder) as doing,
+    ):
         found = doing.benchmark()
     written = _write(found, folder)
     _present(found, written, options)
@@ -161,8 +166,12 @@ def _check(options: dict[str, Any]) -> None:
             raise UsageError(f"--{name} {options[name]}", why="there is no such file")
 
 
-def _folder(options: dict[str, Any]) -> Path:
-    """Return the folder for files, made; nothing goes beside what is read."""
+@contextmanager
+def _folder(options: dict[str, Any]) -> Iterator[Path]:
+    """Make the folder for files, and take it away again where nothing came of it.
+
+    Nothing goes beside what is read.
+    """
     folder: Path = options["output_dir"]
     read = [one.resolve().parent for one in (*options["engines"], options["image"])]
     read += [options["gt"].resolve().parent] if options["gt"] else []
@@ -172,11 +181,18 @@ def _folder(options: dict[str, Any]) -> Path:
         raise UsageError(
             f"--output-dir {folder}", why="models or pictures lie in it", hint="a new folder"
         )
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--output-dir {folder}", why=error.strerror or str(error)) from error
-    return folder.resolve()
+    try:
+        yield folder.resolve()
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # something lies in it
+                folder.rmdir()
+        raise
 
 
 def _write(found: DepthBenchmark, folder: Path) -> tuple[Path, ...]:

@@ -57,10 +57,11 @@ def stored_answers(
         return read_answers(numbered)
     if number == 0 and _has_outputs(folder):
         return _of_data_set(folder, outputs)
+    wanted = dict.fromkeys((f"{Path(sample.name).stem}.npz", numbered.name))
     raise FormatError(
         str(folder),
         why=f"it holds no outputs of sample {number} ({sample.name})",
-        expected=f"{Path(sample.name).stem}.npz, or {numbered.name}",
+        expected=", or ".join(wanted),
     )
 
 

@@ -44,3 +44,17 @@ def test_near_names_are_suggested() -> None:
     with pytest.raises(UsageError) as caught:
         parse_task("segmentatoin")
     assert caught.value.hint == "did you mean segmentation?"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("depth?align=x", "option align=x of depth", "one of: median, none, scale-shift"),
+        ("depth?align=mediam", "option align=mediam of depth", "did you mean median?"),
+        ("depth?max_depth=far", "option max_depth=far of depth", None),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_there_is(text: str, what: str, hint: str | None) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_task(text)
+    assert (caught.value.what, caught.value.hint) == (what, hint)
