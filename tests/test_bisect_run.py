@@ -11,11 +11,13 @@ import pytest
 from enginescope.analysis.bisection import Level
 from enginescope.analysis.output_tolerance import TOLERANCES, ToleranceRequest
 from enginescope.analysis.tensor_errors import TensorError
-from enginescope.analysis.tensor_pairs import TensorPair
+from enginescope.analysis.tensor_pairs import TensorPair, TensorPairs
 from enginescope.bisect_run import BisectPlan, BisectRun
 from enginescope.core.errors import BackendError
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.sample_set import Preprocessing, Sample
+from enginescope.render.bisect_text import bisect_lines
+from enginescope.render.text import as_text
 from tests.overflowing import overflowing
 
 Compared = tuple[dict[str, TensorError], bool]
@@ -95,6 +97,19 @@ def test_an_error_that_every_mark_takes_away_is_said_to_be_gone(search) -> None:
     found = search(Runtime(BEHIND, shows_up_to=0)).find()
     assert (found.first, found.cause) == (None, "gone")
     assert [one.code for one in found.notices] == ["W-ERROR-GONE", "W-ERROR-GONE"]
+
+
+def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None:
+    """And no runtime is blamed for it."""
+    runtime = Runtime(BEHIND, shows_up_to=99)
+    doing = search(runtime)
+    doing._pairs, doing.paired = {}, TensorPairs(pairs=())
+    found = doing.find()
+    assert (found.first, found.cause, found.notices) == (None, "unpaired", ())
+    assert runtime.copies == []
+    shown = "".join(as_text(one, width=80) for one in bisect_lines(found))
+    assert "not found: no tensor inside can be compared" in shown
+    assert "operator" not in shown  # no table of nothing
 
 
 def test_an_error_that_marks_bring_is_said_to_be_theirs(search) -> None:

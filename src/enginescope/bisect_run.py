@@ -93,6 +93,8 @@ class BisectRun:
     def find(self) -> Bisected:
         """Search, with fewer marks where the error goes away under many."""
         most, notices = self._plan.most, [*_of_cpu(self._plan)]
+        if not self._pairs:
+            return self._result({}, tuple(notices), gone=False)
         errors, shows = self._searched(most or len(self._pairs) or 1)
         if self._plan.fails and not shows and len(self._pairs) > _FEWEST_MARKS:
             marks = f"{most:,} tensors" if most else "all tensors"

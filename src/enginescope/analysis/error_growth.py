@@ -15,7 +15,10 @@ from enginescope.model.notice import Notice
 #: and here over the limit. ``overflow``: the reference holds more than the side's type can.
 #: ``not-finite``: NaN or infinite for another reason. ``unlike``: another shape. ``within``: no
 #: tensor is over its limits. ``gone``: with tensors marked as outputs the answers are right.
-Cause: TypeAlias = Literal["departs", "grows", "overflow", "not-finite", "unlike", "within", "gone"]
+#: ``unpaired``: there is no tensor to look at.
+Cause: TypeAlias = Literal[
+    "departs", "grows", "overflow", "not-finite", "unlike", "within", "gone", "unpaired"
+]
 #: An operator whose error is at most so many times its inputs' has handed it on.
 _HANDED_ON = 4.0
 
@@ -173,7 +176,7 @@ def cause_of(
     """
     by_name = {one.tensor: one for one in steps}
     if first is None:
-        return "within", None
+        return "within" if steps else "unpaired", None
     step = by_name[first]
     if step.error.over == "shape":
         return "unlike", None

@@ -21,6 +21,10 @@ def start_text(found: Bisected) -> str:
     if step is None:
         if found.cause == "gone":
             return "not found: it goes away when tensors are marked"
+        if found.cause == "unpaired":
+            return "not found: no tensor inside can be compared"
+        if len(found.steps) == 1 and found.is_complete:
+            return "the only tensor to look at is within its limits"
         looked = "all" if found.is_complete else "the"
         return f"{looked} {len(found.steps):,} tensors looked at are within their limits"
     unseen = "" if step.reaches_output else "; no output shows it"
@@ -46,6 +50,8 @@ def _unseen_text(found: Bisected) -> str | None:
             "the runtime fuses or places layers otherwise then; an optimisation or a fused "
             "kernel is what is wrong"
         )
+    if found.cause == "unpaired":
+        return "none of floating-point numbers has a counterpart in the reference"
     return None
 
 

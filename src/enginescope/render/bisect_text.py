@@ -44,7 +44,8 @@ def bisect_lines(found: Bisected, *, width: int = 80) -> list[RenderableType]:
     drawn = spark(found.steps, min(_SPARK, width - _BESIDE_SPARK))
     if drawn is not None:
         lines += [label_row("growth", f"{drawn[0]}  {drawn[1]}")]
-    lines += [Text(), _table(found, width), Text()]
+    lines += [Text(), _table(found, width)] if found.steps else []
+    lines += [Text()]
     return [*lines, *notice_lines(found.notices)]
 
 
