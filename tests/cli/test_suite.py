@@ -284,6 +284,9 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
     assert capsys.readouterr().out.count("light_") == 9
     assert main(["suite", "--init"]) == 2
     assert "is there already" in capsys.readouterr().err
+    assert main(["suite", "--init", "s.yaml"]) == 2  # it would be read as YAML
+    assert "--init s.toml" in capsys.readouterr().err
+    assert not (tmp_path / "s.yaml").exists()
 
 
 @pytest.mark.parametrize(

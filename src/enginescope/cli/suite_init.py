@@ -6,6 +6,7 @@ from pathlib import Path
 
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
+from enginescope.formats.suite_file import SUITE_SUFFIXES
 
 EXAMPLE = """\
 # A suite: models × backends × batches × shapes. Run it with:  enginescope suite FILE
@@ -69,10 +70,14 @@ def write_example(path: Path) -> int:
     Raises
     ------
     UsageError
-        It is there, or cannot be written.
+        It is there, would be read as something else than TOML, or cannot be written.
     """
     if path.is_dir():
         path /= "suite.toml"
+    if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:
+        raise UsageError(
+            f"--init {path}", why="the example is TOML", hint=f"--init {path.with_suffix('.toml')}"
+        )
     if path.exists():
         raise UsageError(f"{path} is there already", hint="name another file: --init FILE")
     try:
