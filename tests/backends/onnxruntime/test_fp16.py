@@ -316,12 +316,14 @@ def test_another_version_makes_another_model(tmp_path, monkeypatch) -> None:
     assert fp16_model(source, tmp_path / "cache").key != first.key
 
 
-@pytest.mark.parametrize("spoil", ["record", "model"])
+@pytest.mark.parametrize("spoil", ["record", "model", "cut off"])
 def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
     source = dense(tmp_path / "net.onnx")
     first = Path(fp16_model(source, tmp_path / "cache").path)
     if spoil == "model":
         first.unlink()
+    elif spoil == "cut off":
+        first.write_bytes(first.read_bytes()[:-1])
     else:
         (first.parent / "made.json").write_text(json.dumps({"path": 3}))
     again = fp16_model(source, tmp_path / "cache")

@@ -93,9 +93,10 @@ def lookup(entry: Path) -> MadeModel | None:
     """Return the model of a whole entry; ``None`` if there is none."""
     try:
         made = decode(read_bytes(entry / _RECORD), MadeModel, source=str(entry / _RECORD))
-    except FormatError:
+        held = sum(one.stat().st_size for one in entry.iterdir() if one.name != _RECORD)
+    except (FormatError, OSError):
         return None
-    if not (entry / made.path).is_file():
+    if not (entry / made.path).is_file() or held < made.size_bytes:  # cut off, weights are gone
         return None
     return msgspec.structs.replace(made, path=str(entry / made.path), from_cache=True)
 
