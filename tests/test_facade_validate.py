@@ -69,6 +69,24 @@ def test_mistakes_are_told(tmp_path) -> None:
         es.validate(model, on=EXACT, tolerance="fp17")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rtol": float("nan")},
+        {"atol": {"y": float("inf")}},
+        {"rtol": -1},
+        {"percent_mismatch": "1e-3"},
+        {"samples": 0},
+        {"samples": -3},
+    ],
+)
+def test_a_limit_that_is_none_is_no_limit(tmp_path, given) -> None:
+    """NaN would pass whatever there is."""
+    model = perceptron(tmp_path / "net.onnx")
+    with pytest.raises(UsageError, match=r"tolerance|samples="):
+        es.validate(model, on=EXACT, **given)
+
+
 def test_a_database_is_a_store_too(tmp_path, monkeypatch) -> None:
     """Not a folder that has its name."""
     monkeypatch.chdir(tmp_path)

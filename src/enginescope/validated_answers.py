@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
@@ -121,8 +123,7 @@ def validate(
     UnsupportedError, BackendError
         The reference could not answer. What a side could not is its ``failure``.
     """
-    if not models:
-        raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
+    _check_question(models, samples)
     workload, preprocessing = workload or Workload(), preprocessing or Preprocessing()
     asked_task = _task(task, targets, task_limits, preprocessing)
     paths, pictures, known = map(_texts, (data, images, () if targets is None else targets))
@@ -226,8 +227,22 @@ def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
     if limit is None:
         return ()
     if isinstance(limit, Mapping):
-        return tuple(ToleranceOption(output=name, value=value) for name, value in limit.items())
-    return (ToleranceOption(output=None, value=limit),)
+        return tuple(_option(name, value) for name, value in limit.items())
+    return (_option(None, limit),)
+
+
+def _check_question(models: Sequence[_Path], samples: int | None) -> None:
+    if not models:
+        raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
+    if samples is not None and samples < 1:
+        raise UsageError(f"samples={samples}", why="nothing would be compared", hint="at least 1")
+
+
+def _option(output: str | None, value: float) -> ToleranceOption:
+    if not isinstance(value, Real) or not 0 <= value < math.inf:  # NaN would pass everything
+        why = "it is not a finite number of 0 or more"
+        raise UsageError(f"tolerance {value!r}", why=why, hint="as in 1e-3")
+    return ToleranceOption(output=output, value=float(value))
 
 
 def _texts(paths: _Path | Sequence[_Path]) -> tuple[str, ...]:
