@@ -109,6 +109,17 @@ def test_fp16_from_the_command_to_the_run(convnet, tmp_path) -> None:
     assert again.preparation.from_cache
 
 
+def test_a_converted_model_that_was_cut_off_is_made_again(convnet, tmp_path) -> None:
+    cache = tmp_path / "cache"
+    jobs = make_jobs([convnet], ["ort-cpu:fp16"], QUICK, engine_cache=cache)
+    run_jobs(jobs, lambda _: None)
+    (made,) = cache.glob("converted/*/*.onnx")
+    made.write_bytes(made.read_bytes()[:100])
+    (again,) = run_jobs(jobs, lambda _: None)
+    assert again.outcome.kind is OutcomeKind.OK, again.outcome
+    assert again.phase_ms("convert") is not None
+
+
 def test_without_a_cache_nothing_is_left(tmp_path) -> None:
     source = dense(tmp_path / "net.onnx")
     (run,) = run_jobs(make_jobs([source], ["ort-cpu:fp16"], QUICK), lambda _: None)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.onnxruntime.kept_models import FOLDER as CONVERTED
-from enginescope.backends.onnxruntime.kept_models import key_of, versions_of
+from enginescope.backends.onnxruntime.kept_models import key_of, lookup, versions_of
 from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
@@ -114,7 +114,7 @@ def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
         return None
     made = tuple(_moved(one, record) for one in found.made)
     model = made[-1].path if made else job.subject.path or ""
-    if not Path(model).is_file():
+    if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
     return msgspec.structs.replace(
