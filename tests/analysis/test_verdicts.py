@@ -147,6 +147,22 @@ def test_an_unknown_condition_is_named() -> None:
         headline([process(1.0)], [process(1.0)], across=("drivr",))
 
 
+@pytest.mark.parametrize(
+    ("step", "kind"), [(0.0005, VerdictKind.SAME), (0.012, VerdictKind.UNDECIDED)]
+)
+def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: VerdictKind) -> None:
+    """What is the same never differs by a step; it need not, where steps are far below t."""
+
+    def stepped(number: int):
+        values = 1.0 + step * np.random.default_rng(number).integers(-1, 2, 2_000)
+        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    a, b = ([stepped(number) for number in range(first, first + 8)] for first in (0, 8))
+    found = headline(a, b)
+    assert found.kind is kind
+    assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.UNDECIDED)
+
+
 def test_steps_of_the_clock_decide_nothing() -> None:
     coarse = [
         replace(

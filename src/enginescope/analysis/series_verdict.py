@@ -34,7 +34,7 @@ def series_verdict(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
         reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)
     detail = None
-    if step is not None and abs(math.log(estimate.ratio)) < math.log1p(step):
+    if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
         kind, reason = VerdictKind.UNDECIDED, Reason.CLOCK_STEP
         detail = f"times come in steps of {format_significant(100 * step, 2)} % of the median"
     effective = [sum(one.effective_n for one in side if one) for side in summaries]
@@ -88,6 +88,21 @@ def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
     """Return how many more units would decide it: samples do not tell how processes scatter."""
     scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
     return more_needed(estimate, terms.threshold_pct, scatter=scatter)
+
+
+def _is_lost_in(
+    step: float, estimate: RatioEstimate, kind: VerdictKind, threshold_pct: float
+) -> bool:
+    """Whether steps of that share of the median leave nothing to say of a difference.
+
+    Two that are the same differ by less than any step; a fine one leaves them the same.
+    """
+    if abs(math.log(estimate.ratio)) >= math.log1p(step):
+        return False
+    if kind is not VerdictKind.SAME or estimate.interval is None:
+        return True
+    farthest = max(abs(math.log(one)) for one in (estimate.interval.low, estimate.interval.high))
+    return farthest + math.log1p(step) >= math.log1p(threshold_pct / 100)
 
 
 def _clock_step(sides: Sides, metric: str) -> float | None:
