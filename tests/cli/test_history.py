@@ -57,6 +57,17 @@ def test_the_exact_name_goes_before_a_part_of_one(store, capfdbinary) -> None:
     assert one["label"].startswith("net.onnx")
 
 
+def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
+    damaged = store.rows()[0].id
+    assert main(["history", "net.onnx"]) == 0  # the index knows it
+    (store.runs_folder / damaged / "run.json").write_text("{")
+    capsys.readouterr()
+    assert main(["history", "net.onnx"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 change of level" in out
+    assert f"left out: run {damaged}: " in err
+
+
 def test_json(store, capfdbinary) -> None:
     assert main(["history", "net.onnx", "--json"]) == 0
     document = json.loads(capfdbinary.readouterr().out)

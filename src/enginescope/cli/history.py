@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import Parsed, json_option, note, store_option
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.units import parse_duration_ms
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
     for one in store.notices:
         note(f"{one.message} ({one.code})")
     if chosen:
-        return [store.load(row.id) for row in reversed(chosen)]
+        return _loaded(store, [row.id for row in reversed(chosen)])
     from enginescope.core.suggest import did_you_mean
 
     known = {row.model for row in store.rows()}
@@ -111,6 +111,17 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
         why=f"in {store.place}, with what was asked for",
         hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
     )
+
+
+def _loaded(store: Store, ids: Sequence[str]) -> list[Run]:
+    """Return runs; one that cannot be read is named, and takes no other away."""
+    found = []
+    for run_id in ids:
+        try:
+            found.append(store.load_id(run_id))
+        except (FormatError, StoreError) as error:
+            note(f"left out: run {run_id}: {error}; enginescope runs delete {run_id} removes it")
+    return found
 
 
 def _show(found: Sequence[JobHistory]) -> None:
