@@ -170,6 +170,17 @@ def test_import_of_what_was_exported(store, tmp_path, capsys) -> None:
     assert "there is a run of that id" in capsys.readouterr().err
 
 
+def test_what_was_imported_before_a_bad_file_is_said(tmp_path, capsys) -> None:
+    store = Store(tmp_path / "one")
+    store.save(a_run(id="abc"))
+    good, bad = store.export("abc", tmp_path / "good.zip"), tmp_path / "bad.zip"
+    bad.write_text("x")
+    assert main(["runs", "import-zip", str(good), str(bad), "--store", str(tmp_path / "two")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "stored abc\n"
+    assert "bad.zip" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [

@@ -135,12 +135,13 @@ def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: b
 def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
     """Store the runs in FILES that `export` wrote."""
     store = _store(store_folder)
-    ids = [store.import_zip(file).id for file in files]
+    ids = []
+    for file in files:
+        ids.append(store.import_zip(file).id)
+        if not _wants_json(as_json):  # at once: the next may be refused
+            print(f"stored {ids[-1]}")
     if _wants_json(as_json):
         _json(ids)
-        return
-    for run_id in ids:
-        print(f"stored {run_id}")
 
 
 @command.command("delete")
