@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from enginescope.runner.sample_models import sample_models
+
+# What was started in the background, or under nohup, ignores these, and so would every process that
+# the tests interrupt.
+for one, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(one) is signal.SIG_IGN:
+        signal.signal(one, usual)
 
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
