@@ -188,7 +188,7 @@ def _folder(options: dict[str, Any]) -> Iterator[Path]:
         raise UsageError(f"--output-dir {folder}", why=error.strerror or str(error)) from error
     try:
         yield folder.resolve()
-    except BaseException:
+    except BaseException:  # also on Ctrl-C: leave no empty folder behind
         if is_new:
             with suppress(OSError):  # something lies in it
                 folder.rmdir()

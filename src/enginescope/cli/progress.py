@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TypeVar
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from enginescope.backends.base import Progress
+from enginescope.cli.live import Shown, error_console, live_lines
 from enginescope.core.units import format_ms
 from enginescope.model.job import Job
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.runner.session import Watcher
-
-P = TypeVar("P", bound="JobProgress")
 
 _PHASES = {
     "cooldown": "cooling down",
@@ -36,40 +32,16 @@ _PHASES = {
 }
 
 
-class JobProgress:
+class JobProgress(Shown[Live]):
     """Shows where jobs stand, between ``with`` and its end."""
 
     def __init__(self, jobs: tuple[Job, ...], *, quiet: bool = False) -> None:
         self._jobs = jobs
         self._quiet = quiet
-        self._console = Console(stderr=True, highlight=False)
-        self._live: Live | None = None
-        if not quiet and self._can_take_back():
-            self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._console = error_console()
+        super().__init__(None if quiet else live_lines(self._console, per_second=8))
         self._begin = time.monotonic()
         self._said_to_cool: int | None = None
-
-    def _can_take_back(self) -> bool:
-        """Whether a line can be taken back: on a terminal, and not on a dumb one."""
-        # rich also takes FORCE_COLOR, which CI sets, for a terminal
-        is_terminal = sys.stderr is not None and sys.stderr.isatty() and self._console.is_terminal
-        return is_terminal and not self._console.is_dumb_terminal
-
-    def __enter__(self: P) -> P:
-        """Start the live line."""
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the live line away."""
-        if self._live:
-            self._live.stop()
 
     @property
     def watcher(self) -> Watcher:

@@ -6,20 +6,19 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from types import TracebackType
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from enginescope.backends.base import Progress
+from enginescope.cli.live import Shown, error_console, live_lines
 from enginescope.cli.progress import describe
 from enginescope.core.units import format_significant
 from enginescope.model.suite import Cell, CellRow, CellStatus
 from enginescope.runner.session import Watcher
 
 
-class SuiteProgress:
+class SuiteProgress(Shown[Live]):
     """Shows how many cells are done, failed and left, between ``with`` and its end.
 
     Parameters
@@ -39,29 +38,8 @@ class SuiteProgress:
         self._begin = time.monotonic()
         self._done = self._failed = 0
         self._running: dict[int, tuple[Cell, str]] = {}
-        console = Console(stderr=True, highlight=False)
-        is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        takes_back = is_terminal and console.is_terminal and not console.is_dumb_terminal
-        self._console = console
-        self._live: Live | None = None
-        if takes_back and not quiet:
-            self._live = Live(console=console, transient=True, refresh_per_second=4)
-
-    def __enter__(self) -> SuiteProgress:
-        """Start the live lines."""
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the live lines away."""
-        if self._live:
-            self._live.stop()
+        self._console = error_console()
+        super().__init__(None if quiet else live_lines(self._console))
 
     def watcher(self, lane: int) -> Watcher:
         """Return what the runner tells of the cell in a lane."""
