@@ -171,8 +171,12 @@ def test_an_operator_without_an_fp16_form_stays(tmp_path) -> None:
     assert np.abs(answer(made.path, x=X).astype(int) - answer(source, x=X)).max() <= 1
 
 
+#: Of a quantised model's values.
+STEP = 0.1
+
+
 def quantised(path: Path, opset: int) -> Path:
-    scale = numpy_helper.from_array(np.array(0.1, np.float32), "scale")
+    scale = numpy_helper.from_array(np.array(STEP, np.float32), "scale")
     zero = numpy_helper.from_array(np.array(0, np.int8), "zero")
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
@@ -189,7 +193,8 @@ def test_a_quantised_model(tmp_path) -> None:
     assert "opset 19" in (caught.value.hint or "")
     source = quantised(tmp_path / "new.onnx", 19)
     made = fp16_model(source, tmp_path / "cache")
-    assert close(answer(made.path, x=X), answer(source, x=X))
+    apart = np.abs(answer(made.path, x=X).astype(np.float32) - answer(source, x=X))
+    assert apart.max() < 1.1 * STEP  # half way between two steps FP16 may take the other
 
 
 def test_a_model_without_fp32(tmp_path) -> None:
