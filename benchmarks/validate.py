@@ -139,7 +139,7 @@ def measure_set(count: int) -> bool:
     """Validate the set in a process of its own and print what it took."""
     with tempfile.TemporaryDirectory(prefix="bench-validate-") as made:
         folder = Path(made)
-        pictures, work, out = (folder / name for name in ("pictures", "work", "out"))
+        pictures, work, out = (folder / name for name in ("pictures", "scratch", "out"))
         pictures.mkdir()
         work.mkdir()
         size = write_pictures(pictures, count)
@@ -150,7 +150,7 @@ def measure_set(count: int) -> bool:
         begin = time.perf_counter()
         with (folder / "out.json").open("wb") as output:
             process = subprocess.Popen(
-                command, stdout=output, env=os.environ | {"TMPDIR": made + "/work"}
+                command, stdout=output, env=os.environ | {"TMPDIR": made + "/scratch"}
             )
         peaks = Peaks()
         watcher = threading.Thread(target=watch, args=(process, work, peaks))

@@ -279,7 +279,7 @@ def _cut(log: Path) -> None:
         return
     with log.open("r+b") as file:
         file.seek(size - LOG_KEPT_BYTES)
-        end = file.read(LOG_KEPT_BYTES)
+        end = file.read()  # with what the worker has added since: it may have been its last words
         file.truncate(LOG_KEPT_BYTES)
     with log.open("ab") as file:
         file.write(_LOG_CUT + end)

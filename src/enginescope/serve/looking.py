@@ -78,7 +78,7 @@ def archive(request: Request) -> Response:
     folder = tempfile.TemporaryDirectory(prefix="enginescope-")
     try:
         made = kept.store.export(found.id, Path(folder.name) / f"{found.id}.zip")
-    except BaseException:
+    except BaseException:  # whatever ends it: no temporary folder stays
         folder.cleanup()
         raise
     return FileResponse(

@@ -21,12 +21,12 @@ def mounted(one) -> dict[str, bool]:
 
 
 def test_the_command() -> None:
-    work = Path("/tmp/work")
+    work = Path("/tmp/suite")
     command = docker_command("/usr/bin/docker", "me/es:1", cell(), work, name="n1")
     assert command[:3] == ["/usr/bin/docker", "run", "--rm"]
     at = command.index("me/es:1")
     before, after = command[:at], command[at + 1 :]
-    assert after == ["-m", "enginescope.cell_errand", "/tmp/work/errand", "/tmp/work/returned"]
+    assert after == ["-m", "enginescope.cell_errand", "/tmp/suite/errand", "/tmp/suite/returned"]
     assert before[-1] == "--entrypoint=python3"
     for wanted in (
         "--name=n1",
@@ -34,8 +34,8 @@ def test_the_command() -> None:
         "--pull=never",
         "--init",
         f"--user={os.getuid()}:{os.getgid()}",
-        "--env=HOME=/tmp/work",
-        "--mount=type=bind,source=/tmp/work,target=/tmp/work",
+        "--env=HOME=/tmp/suite",
+        "--mount=type=bind,source=/tmp/suite,target=/tmp/suite",
     ):
         assert wanted in before
     assert "--gpus=all" not in before

@@ -11,8 +11,8 @@ from enginescope.model.job import Subject
 from enginescope.runner.fleet.k8s_job import Claim, Cluster, job_of
 from tests.runner.fleet.cells import cell
 
-CLUSTER = Cluster(image="me/es:1", claims=(Claim(name="work", folder="/work"),))
-FILES = (Path("/work/s/errands/k0"), Path("/work/s/returned/k0"))
+CLUSTER = Cluster(image="me/es:1", claims=(Claim(name="suites", folder="/mnt/suites"),))
+FILES = (Path("/mnt/suites/s/errands/k0"), Path("/mnt/suites/s/returned/k0"))
 
 
 def made(one, suite: str = "night", cluster: Cluster = CLUSTER):
@@ -31,8 +31,8 @@ def test_a_job() -> None:
     (container,) = pod(job)["containers"]
     assert container["image"] == "me/es:1"
     assert container["command"] == ["python3", "-m", "enginescope.cell_errand", *map(str, FILES)]
-    assert container["volumeMounts"] == [{"name": "v0", "mountPath": "/work"}]
-    assert pod(job)["volumes"] == [{"name": "v0", "persistentVolumeClaim": {"claimName": "work"}}]
+    assert container["volumeMounts"] == [{"name": "v0", "mountPath": "/mnt/suites"}]
+    assert pod(job)["volumes"] == [{"name": "v0", "persistentVolumeClaim": {"claimName": "suites"}}]
     assert pod(job)["restartPolicy"] == "Never"
     assert pod(job)["activeDeadlineSeconds"] == 720
     assert "activeDeadlineSeconds" not in job["spec"]

@@ -102,7 +102,7 @@ class _Sitting:
                 ready, _ = self._ray.wait(list(self._tasks), num_returns=1, timeout=_LOOK_S)
                 for one in ready:
                     self._take(one, self._tasks.pop(one))
-        except BaseException:
+        except BaseException:  # also on Ctrl-C: what was submitted would go on
             for one in self._tasks:
                 self._ray.cancel(one, force=True)
             raise

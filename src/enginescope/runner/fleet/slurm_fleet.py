@@ -83,7 +83,7 @@ class SlurmFleet:
                     again = self._take(one, command, watch)
                     jobs += [again] if again else []
                 time.sleep(_LOOK_S if jobs else 0.0)
-        except BaseException:
+        except BaseException:  # also on Ctrl-C: what was submitted would go on
             for one in jobs:
                 one.job.cancel(check=False)
             raise
