@@ -40,7 +40,7 @@ def test_another_model() -> None:
     found = told(model("x", "y"), layer("a"), layer("b"))
     assert found is not None
     assert found.code == "W-ONNX-NO-MATCH"
-    assert "no layer of net was made from a node of model.onnx" in found.message
+    assert "0 of 2 layers of net were made from nodes of model.onnx" in found.message
     assert found.evidence["layers"] == 2
 
 
@@ -48,7 +48,7 @@ def test_a_model_of_which_a_few_names_fit_by_chance() -> None:
     found = told(model("a", "x"), layer("k", "a p q"))
     assert found is not None
     assert found.code == "W-ONNX-FEW-MATCH"
-    assert "2 of the 3 nodes that the plan names are not in it" in found.message
+    assert "2 of the 3 nodes that the plan names are not in it, and 1 of 1" in found.message
     assert found.evidence["unknown_names"] == ["p", "q"]
 
 

@@ -94,6 +94,24 @@ def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys
     assert [row[2] for row in book["Findings"][1:]] == [one["code"] for one in found]
 
 
+def test_a_workbook_of_a_bare_plan_names_what_was_given(plan, log, tmp_path, capsys) -> None:
+    pytest.importorskip("xlsxwriter")
+    bare = tmp_path / "net.graph.json"
+    bare.write_bytes(Path(plan).read_bytes())
+    asked = ("--gpu", "H200", "--build-log", str(log), "--xlsx", "net.xlsx")
+    assert main(["explore", str(bare), *asked, "--json"]) == 0
+    assert document(capsys)["tensorrt_version"] == "8.6.0"
+    assert main(["explore", str(bare), *asked]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "H200, as given · TensorRT 8.6.0" in first
+    rows = sheets(Path("net.xlsx").read_bytes())["Summary"]
+    summary = {row[0]: row[1:] for row in values(rows)}
+    assert (summary["GPU"], summary["TensorRT"]) == (["H200, as given"], ["8.6.0"])
+    assert main(["explore", str(bare), "--xlsx", "bare.xlsx"]) == 0
+    rows = sheets(Path("bare.xlsx").read_bytes())["Summary"]
+    assert not {"GPU", "TensorRT"} & {row[0] for row in values(rows)}
+
+
 def test_a_workbook_of_times_without_a_plan(data, plan, capsys) -> None:
     pytest.importorskip("xlsxwriter")
     assert main(["import", plan.replace(".graph.", ".profile.")]) == 0
@@ -173,7 +191,7 @@ def test_nothing_is_written_over_what_is_read(plan, convnet, capsys) -> None:
 def test_another_model_is_said_loudly(plan, transformer, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(transformer)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "! no layer of small_convnet.onnx.engine was made from a node of" in shown
+    assert "! 0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
     assert "W-ONNX-NO-MATCH" in shown
     assert "ONNX nodes that cost most" not in shown
 
@@ -205,7 +223,10 @@ def test_json_has_nothing_that_was_not_asked_for(plan, capsys) -> None:
 
 def test_json_tells_of_another_model(plan, transformer, capsys) -> None:
     assert main(["explore", plan, "--json", "--onnx", str(transformer)]) == 0
-    found = document(capsys)
+    shown = capsys.readouterr()
+    assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown.err
+    assert "W-ONNX-NO-MATCH" in shown.err
+    found = json.loads(shown.out)
     assert "W-ONNX-NO-MATCH" in [one["code"] for one in found["notices"]]
     assert found["onnx"]["nodes"] == []
 

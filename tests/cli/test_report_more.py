@@ -68,3 +68,29 @@ def test_the_first_screen_has_the_version_that_the_log_tells(verb, bare, log, tm
     assert "TensorRT 8.6.0" in page.read_text(encoding="utf-8")
     if verb == "explore":
         assert "TensorRT 8.6.0" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_another_model_is_said_where_the_report_is_written(bare, transformer, tmp_path, capsys):
+    asked = ("--onnx", str(transformer), "-o", str(tmp_path / "out"))
+    assert main(["report", str(bare), *asked]) == 0
+    shown = capsys.readouterr()
+    assert "0 of 19 layers of net were made from nodes of" in shown.err
+    assert "W-ONNX-NO-MATCH" not in shown.out
+
+
+def test_the_gpu_given_stands_in_for_a_machine_that_is_not_known(data, tmp_path) -> None:
+    made = tmp_path / "net"
+    made.mkdir()
+    for role in ("graph", "profile"):
+        source = data / "trt86-h200-process" / f"{NAME}.{role}.json"
+        (made / f"net.{role}.json").write_bytes(source.read_bytes())
+    packed = data / "trt86-h200-process" / f"{NAME}.timing.json.gz"
+    (made / "net.timing.json").write_bytes(gzip.decompress(packed.read_bytes()))
+    text = {}
+    for name, asked in (("with", ("--gpu", "H200")), ("without", ())):
+        folder = tmp_path / name
+        assert main(["report", str(made), "-o", str(folder), *asked]) == 0
+        text[name] = (folder / "report.html").read_text(encoding="utf-8")
+    assert "machine not known" in text["without"]
+    assert "H200, as given" in text["with"]
+    assert "machine not known" not in text["with"]

@@ -128,6 +128,8 @@ def test_the_roofline_wants_a_gpu(recorded) -> None:
     assert "The plan does not name its GPU" in page_of(unknown).words
     page = page_of(unknown, gpu=gpu_limits("H200"))
     assert "at the limits of H200" in page.words
+    assert "H200, as given" in page.words
+    assert "L4, as given" not in page_of(recorded, gpu=gpu_limits("L4")).words
     assert "chart-roofline" in page.data["charts"]
     lost = table(page, "roofline")["Lost ms"]
     assert lost == sorted(lost, reverse=True)

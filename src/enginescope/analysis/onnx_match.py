@@ -36,12 +36,15 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     if not links.links:
         return Notice(
             code="W-ONNX-NO-MATCH",
-            message=f"no layer of {plan.name} was made from a node of {model}: it is another "
-            "model, or one whose nodes were renamed since",
+            message=f"0 of {working:,} layers of {plan.name} were made from nodes of {model}: it "
+            "is another model, or one whose nodes were renamed since",
             evidence=evidence,
         )
     if 2 * unknown > len(named):
-        why = f"{unknown:,} of the {len(named):,} nodes that the plan names are not in it"
+        why = (
+            f"{unknown:,} of the {len(named):,} nodes that the plan names are not in it, and "
+            f"{len(links.links):,} of {working:,} layers fit it"
+        )
     elif _is_thin(links, working):
         why = f"only {len(links.links):,} of {working:,} layers fit it, none by a name"
     else:

@@ -17,7 +17,13 @@ from enginescope.cli.explore_exports import (
     exported_files,
     write_exports,
 )
-from enginescope.cli.explore_more import more_data, more_options, more_tables, read_more
+from enginescope.cli.explore_more import (
+    more_data,
+    more_options,
+    more_tables,
+    note_more,
+    read_more,
+)
 from enginescope.cli.explore_page import page_option, write_page
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.outputs import check_outputs
@@ -103,6 +109,7 @@ def command(
         write_page(explored, asked)
         draw_plan(chosen, asked)
         if as_json:
+            note_more(more)
             _print_json(explored)
         else:
             _print_text(explored, top, sort)
@@ -134,6 +141,7 @@ def _print_json(explored: Explored) -> None:
         found,
         layers,
         device=source.device_names,
+        tensorrt_version=explored.tensorrt_version,
         notices=(*source.notices, *more.notices),
         more=more_data(more),
     )
@@ -143,9 +151,8 @@ def _print_json(explored: Explored) -> None:
 
 def _made_on(explored: Explored) -> str | None:
     """Return the GPU and the version of TensorRT, as far as they are known."""
-    source, story = explored.source, explored.more.story
-    version = source.tensorrt_version or (story.tensorrt_version if story else None)
-    parts = (source.device_names, f"TensorRT {version}" if version else None)
+    version = explored.tensorrt_version
+    parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
     return " · ".join(one for one in parts if one) or None
 
 

@@ -47,6 +47,20 @@ class Explored(NamedTuple):
     layers: tuple[ExploredLayer, ...]
     more: More
 
+    @property
+    def gpu_text(self) -> str | None:
+        """The GPUs of the files or the run; where there are none the one given, said to be so."""
+        from enginescope.render.facts import given_gpu_text
+
+        given = _named_gpu(self.more)
+        return self.source.device_names or (given_gpu_text(given) if given else None)
+
+    @property
+    def tensorrt_version(self) -> str | None:
+        """The version that built or ran it, where a file, the run or the build's log says so."""
+        story = self.more.story
+        return self.source.tensorrt_version or (story.tensorrt_version if story else None)
+
 
 def export_options(function: F) -> F:
     """Add the options that write files for other programs."""
@@ -101,7 +115,8 @@ def _xlsx(explored: Explored, _: dict[str, Any]) -> bytes:
     return explore_workbook(
         explored.found,
         explored.layers,
-        device=explored.source.device_names or _named_gpu(explored.more),
+        device=explored.gpu_text,
+        tensorrt_version=explored.tensorrt_version,
         notices=(*explored.source.notices, *explored.more.notices),
         findings=_findings(explored),
         more=_sheets(explored.more.view),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ def read_more(plan: Plan | None, profile: Profile | None, asked: dict[str, Any])
         story, said = build_story_of(path.read_bytes(), path.name)
         notices += said
     return More(view, story, notices)
+
+
+def note_more(more: More) -> None:
+    """Say on standard error what weakens it, where standard output has no words for it."""
+    for one in more.notices:
+        note(f"{one.message} ({one.code})")
 
 
 def more_tables(more: More, *, top: int, width: int) -> Iterator[RowTable]:

@@ -97,7 +97,7 @@ def _subjects(given: Sequence[PlanSource], asked: dict[str, Any]) -> list[PageSu
     FormatError
         The model or the log cannot be read.
     """
-    from enginescope.cli.explore_more import read_more
+    from enginescope.cli.explore_more import note_more, read_more
     from enginescope.cli.explore_page import page_subject
     from enginescope.core.errors import UsageError
 
@@ -108,8 +108,12 @@ def _subjects(given: Sequence[PlanSource], asked: dict[str, Any]) -> list[PageSu
                 why=f"it is of one engine, and {len(given)} were given",
                 hint="one report for each engine",
             )
-    runs = [one.as_run() for one in given]
-    return [page_subject(run, read_more(run.plan, run.profile, asked)) for run in runs]
+    subjects = []
+    for run in (one.as_run() for one in given):
+        more = read_more(run.plan, run.profile, asked)
+        note_more(more)
+        subjects.append(page_subject(run, more))
+    return subjects
 
 
 def _short(source: PlanSource) -> str:

@@ -43,6 +43,7 @@ def explore_json(
     layers: Sequence[ExploredLayer],
     *,
     device: str | None = None,
+    tensorrt_version: str | None = None,
     notices: Sequence[Notice] = (),
     more: Mapping[str, Any] | None = None,
 ) -> bytes:
@@ -54,6 +55,8 @@ def explore_json(
     layers : sequence of ExploredLayer
         Its layers, in the order they are to have.
     device : str, optional
+    tensorrt_version : str, optional
+        That built the plan, or ran it.
     notices : sequence of Notice
         Of reading the files; those of `found` follow.
     more : mapping, optional
@@ -70,6 +73,7 @@ def explore_json(
             "schema": EXPLORE_SCHEMA,
             "enginescope": __version__,
             "device": device,
+            "tensorrt_version": tensorrt_version,
             **rest,
             "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
             "notices": [*notices, *found.notices],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from enginescope._version import __version__
 from enginescope.analysis.exploration import Exploration, ExploredLayer
@@ -19,6 +19,8 @@ _PCT = "0.0"
 #: Endings of our names -> the unit as it is written in a header, and how its numbers look.
 _UNITS = {"_ms": ("ms", MS), "_pct": ("%", _PCT), "_bytes": ("bytes", WHOLE)}
 _SHARE_COLUMNS = ("mean_ms", "share_pct", "layers")
+#: What made the plan or ran it, by what it is.
+_MadeOn: TypeAlias = tuple[tuple[str, str | None], ...]
 
 
 def explore_workbook(
@@ -26,6 +28,7 @@ def explore_workbook(
     layers: Sequence[ExploredLayer],
     *,
     device: str | None = None,
+    tensorrt_version: str | None = None,
     notices: Sequence[Notice] = (),
     findings: Sequence[Finding] | None = None,
     more: Sequence[Sheet] = (),
@@ -38,6 +41,8 @@ def explore_workbook(
     layers : sequence of ExploredLayer
         Its layers, in the order they are to have.
     device : str, optional
+    tensorrt_version : str, optional
+        That built the plan, or ran it.
     notices : sequence of Notice
         Of reading the files; those of `found` follow.
     findings : sequence of Finding, optional
@@ -50,7 +55,8 @@ def explore_workbook(
     MissingDependencyError
         XlsxWriter is not installed.
     """
-    sheets = [_summary(found, device, notices), _layers(layers)]
+    made_on = (("GPU", device), ("TensorRT", tensorrt_version))
+    sheets = [_summary(found, made_on, notices), _layers(layers)]
     sheets += [
         _shares("By type", "type", found.by_type),
         _shares("By precision", "precision of the first input", found.by_precision),
@@ -77,8 +83,9 @@ def _columns(*names: str) -> tuple[SheetColumn, ...]:
     return tuple(_column(name) for name in names)
 
 
-def _summary(found: Exploration, device: str | None, notices: Sequence[Notice]) -> Sheet:
-    rows = [(what, value, unit) for what, value, unit in _facts(found, device) if value is not None]
+def _summary(found: Exploration, made_on: _MadeOn, notices: Sequence[Notice]) -> Sheet:
+    facts = _facts(found, made_on)
+    rows = [(what, value, unit) for what, value, unit in facts if value is not None]
     rows += [(one.code, one.message, None) for one in (*notices, *found.notices)]
     columns = (
         SheetColumn(header="what"),
@@ -88,11 +95,12 @@ def _summary(found: Exploration, device: str | None, notices: Sequence[Notice]) 
     return Sheet(title="Summary", columns=columns, rows=tuple(rows))
 
 
-def _facts(found: Exploration, device: str | None) -> Iterator[tuple[str, Any, str | None]]:
+def _facts(found: Exploration, made_on: _MadeOn) -> Iterator[tuple[str, Any, str | None]]:
     yield "plan", found.name, None
     yield "form of the plan", found.plan_schema, None
     yield "optimisation profile", found.plan_profile, None
-    yield "GPU", device, None
+    for what, name in made_on:
+        yield what, name, None
     time, totals = found.time, found.totals
     if time is not None:
         yield "sum of the layers' means", time.sum_ms, "ms"

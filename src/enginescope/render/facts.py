@@ -36,6 +36,7 @@ def backend_text(spec: BackendSpec) -> str:
     """Return ``ort-cpu fp32``, with options after a question mark."""
     options = "&".join(f"{key}={value}" for key, value in spec.options.items())
     name = f"{spec.name} {spec.precision}" if spec.precision else spec.name
+    name = f"{name} @{spec.environment}" if spec.environment else name
     return f"{name}?{options}" if options else name
 
 
@@ -96,6 +97,11 @@ def place_line(run: Run) -> str | None:
     cores = host.cores_usable or host.cores_logical
     parts = (host.cpu_model, f"{cores} {'core' if cores == 1 else 'cores'}" if cores else None)
     return ", ".join(part for part in parts if part) or None
+
+
+def given_gpu_text(name: str) -> str:
+    """Return the name of a GPU that no file tells of: somebody gave it."""
+    return f"{name}, as given"
 
 
 def device_text(device: Device) -> str:

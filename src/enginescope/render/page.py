@@ -23,7 +23,7 @@ from enginescope.render.export_csv import (
     summary_csv,
 )
 from enginescope.render.export_telemetry import gpu_telemetry_csv
-from enginescope.render.facts import made_text, place_line, subject_line
+from enginescope.render.facts import made_text, subject_line
 from enginescope.render.figures import overview_rows
 from enginescope.render.findings import Linted, findings_json
 from enginescope.render.graph_assets import graph_script, graph_style
@@ -131,7 +131,7 @@ def _what(subjects: Sequence[PageSubject]) -> str:
 def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
     view, run = subject.view, subject.view.run
     is_measured = subject.is_measured
-    place = place_line(run) or "machine not known"
+    place = subject.made_on or "machine not known"
     built = subject.tensorrt_version if run.origin == "imported" else None
     made = (place, f"TensorRT {built}") if built else (place,)
     return PageRun(

@@ -11,6 +11,7 @@ from enginescope.analysis.run_view import RunView
 from enginescope.formats.onnx_graph import OnnxGraph
 from enginescope.model.build_story import BuildStory
 from enginescope.model.environment import Device
+from enginescope.render.facts import given_gpu_text, place_line
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport, lint
 
@@ -39,6 +40,7 @@ class PageSubject:
     ) -> None:
         self.view = view
         devices = view.run.environment.devices
+        self._given = gpu
         self._device = Device(name=gpu.name) if gpu else devices[0] if devices else None
         self.gpu = gpu or gpu_limits(self.device_name)
         self.onnx = onnx
@@ -48,6 +50,13 @@ class PageSubject:
     def device_name(self) -> str | None:
         """Name of the GPU: the one given, else the run's."""
         return self._device.name if self._device else None
+
+    @property
+    def made_on(self) -> str | None:
+        """The run's GPU or processor; where none is known the GPU given, said to be given."""
+        return place_line(self.view.run) or (
+            given_gpu_text(self._given.name) if self._given else None
+        )
 
     @property
     def tensorrt_version(self) -> str | None:

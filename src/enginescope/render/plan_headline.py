@@ -28,7 +28,7 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
     names = [PurePath(one.path).name for one in run.artifacts]
     more = f" and {len(names) - 1} beside it" if len(names) > 1 else ""
     return (
-        subject.device_name or "GPU not known",
+        subject.made_on or "GPU not known",
         f"TensorRT {version}" if version else "version of TensorRT not known",
         *((f"from {names[0]}{more}",) if names else ()),
     )
