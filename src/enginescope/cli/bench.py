@@ -27,6 +27,7 @@ from enginescope.cli.options import (
     RANGE,
     SHAPE,
     SIZE,
+    Finite,
     json_option,
     note,
     store_option,
@@ -90,7 +91,7 @@ class BenchCommand(click.Command):
 @click.option("--duration", type=DURATION_MS, help="Stop after this time.")
 @click.option(
     "--precision",
-    type=click.FloatRange(0.01, 50),
+    type=Finite(0.01, 50),
     default=0.5,
     show_default=True,
     help="Stop when the median's 95 % interval is within ± so many percent.",

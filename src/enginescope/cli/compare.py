@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option, terms_of
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import Finite, json_option, note, store_option
 from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import UsageError
 
@@ -30,7 +30,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--threshold",
     "threshold_pct",
-    type=click.FloatRange(0, 100),
+    type=Finite(0, 100),
     metavar="PERCENT",
     help="Smaller differences do not matter.  [default: 1 of what was measured, 3 of layers]",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from enginescope.cli.options import Finite
 from enginescope.core.errors import UsageError
 from enginescope.stats.deciding import LOOKS
 
@@ -71,7 +72,7 @@ _BENCH = (
     click.option(
         "--threshold",
         "threshold_pct",
-        type=click.FloatRange(0, 100, min_open=True),
+        type=Finite(0, 100, min_open=True),
         metavar="PERCENT",
         help=f"Smaller differences do not matter (--compare).  [default: {THRESHOLD_PCT:g}]",
     ),

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, json_option, store_option
-from enginescope.cli.validate_options import FILTERS
+from enginescope.cli.options import DURATION_MS, Finite, json_option, store_option
+from enginescope.cli.validate_options import FILTERS, MOST_PIXELS
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.depth_benchmark import DepthBenchmark
 
 EXIT_RUN_FAILED = 3
+_ABOVE_0 = Finite(0, min_open=True)
 
 
 class DepthCommand(click.Command):
@@ -72,14 +73,14 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 )
 @click.option(
     "--input-size",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_PIXELS),
     help="Height and width of the input.  [default: the model's own; 518 where it is dynamic]",
 )
 @click.option("--warmup", type=click.IntRange(0), default=50, show_default=True, help="At least.")
 @click.option("--iterations", type=click.IntRange(1), default=1000, show_default=True)
 @click.option(
     "--gpu-sample-interval",
-    type=click.FloatRange(0.005),
+    type=Finite(0.005),
     default=0.1,
     show_default=True,
     help="Seconds between two samples of the GPU, in a pass of its own.",
@@ -101,9 +102,11 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     metavar="BACKEND...",
     help="[default: ort-cpu; trt for an engine]",
 )
-@click.option("--gt-scale", type=float, default=1.0, help="Times the values of depth files.  [1]")
-@click.option("--min-depth", type=float, default=1e-3, show_default=True)
-@click.option("--max-depth", type=float, help="Known depth beyond is left out.")
+@click.option(
+    "--gt-scale", type=_ABOVE_0, default=1.0, help="Times the values of depth files.  [1]"
+)
+@click.option("--min-depth", type=_ABOVE_0, default=1e-3, show_default=True)
+@click.option("--max-depth", type=_ABOVE_0, help="Known depth beyond is left out.")
 @click.option(
     "--align",
     type=click.Choice(["median", "scale-shift", "none"]),
@@ -161,6 +164,9 @@ def _check(options: dict[str, Any]) -> None:
         raise UsageError(
             "--metric-images-dir and --metric-gt-dir", why="each is of no use without the other"
         )
+    low, high = options["min_depth"], options["max_depth"]
+    if high is not None and high <= low:
+        raise UsageError(f"--max-depth {high:g}", why=f"--min-depth is {low:g}")
     for name in ("image", "gt"):
         if options[name] is not None and not options[name].is_file():
             raise UsageError(f"--{name} {options[name]}", why="there is no such file")

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from enginescope.cli.explore_more import needed_plan
-from enginescope.cli.options import note
+from enginescope.cli.options import Finite, note
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _OPTIONS = (
     click.option("--dot", "dot_file", type=_TO_FILE, help="The same as DOT, for any Graphviz."),
     click.option(
         "--png-scale",
-        type=click.FloatRange(0, 8, min_open=True),
+        type=Finite(0, 8, min_open=True),
         help="Pixels a unit.  [default: 2, or 1 where that is too large]",
     ),
     click.option(

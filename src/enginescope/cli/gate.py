@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import Finite, json_option, note, store_option
 from enginescope.cli.outputs import check_outputs
 from enginescope.core.errors import UsageError
 
@@ -59,7 +59,7 @@ _MOST_PCT = 1_000
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0.5, 0.9999),
+    type=Finite(0.5, 0.9999),
     default=0.95,
     show_default=True,
     help="Of each interval, where a side has several processes.",

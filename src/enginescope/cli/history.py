@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import Parsed, json_option, note, store_option
+from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -38,7 +38,7 @@ def _sitting(text: str) -> float:
 @click.option(
     "--threshold",
     "threshold_pct",
-    type=click.FloatRange(0, 1_000),
+    type=Finite(0, 1_000),
     default=2.0,
     show_default=True,
     metavar="PERCENT",

@@ -22,6 +22,22 @@ N = TypeVar("N", int, float)
 MOST_ITEMS = 2**31 - 1
 
 
+class Finite(click.FloatRange):
+    """A number within bounds, and neither infinite nor NaN.
+
+    NaN is neither below a bound nor above one, so that click alone lets it pass.
+    """
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail where it is none."""
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return found
+
+
 class Parsed(click.ParamType):  # type: ignore[type-arg]
     """A parameter read by a function that raises `UsageError`."""
 

@@ -17,12 +17,14 @@ from enginescope.cli.options import (
     MOST_ITEMS,
     RANGE,
     SIZE,
+    Finite,
     json_option,
     note,
     store_option,
 )
 from enginescope.cli.validate_bisect import bisect_options, check_options, looked_into
 from enginescope.cli.validate_options import (
+    PERCENTAGE,
     TOLERANCE,
     WIDE_SHAPE,
     image_options,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 EXIT_WRONG = 1
 EXIT_RUN_FAILED = 3
+#: More random ones than anybody waits for; a slip of the finger would fill the memory.
+_MOST_SAMPLES = 1_000_000
 
 
 @click.command("validate")
@@ -67,7 +71,7 @@ EXIT_RUN_FAILED = 3
 @click.option(
     "--samples",
     "count",
-    type=click.IntRange(1),
+    type=click.IntRange(1, _MOST_SAMPLES),
     help="So many random ones, or the first of the data.  [default: 8; all]",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -89,10 +93,10 @@ EXIT_RUN_FAILED = 3
     "--percent-mismatch",
     "mismatch",
     multiple=True,
-    type=TOLERANCE,
+    type=PERCENTAGE,
     help="Elements beyond atol + rtol × |reference| that may be.",
 )
-@click.option("--percent", type=click.FloatRange(0), help="Count relative errors beyond.  [1]")
+@click.option("--percent", type=Finite(0), help="Count relative errors beyond.  [1]")
 @image_options
 @click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile of engines.")
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")

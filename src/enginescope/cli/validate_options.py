@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
 import click
 
-from enginescope.analysis.output_tolerance import parse_tolerance
-from enginescope.cli.options import Parsed, parse_shape
+from enginescope.analysis.output_tolerance import ToleranceOption, parse_tolerance
+from enginescope.cli.options import Finite, Parsed, parse_shape
 from enginescope.core.errors import UsageError
 from enginescope.model.job import InputShape
 from enginescope.model.sample_set import PictureFilter, Preprocessing
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILTERS: tuple[str, ...] = get_args(PictureFilter)
+#: No picture has a longer side.
+MOST_PIXELS = 65_536
+_ALL_PCT = 100
 
 
 def parse_wide_shape(text: str) -> InputShape:
@@ -26,11 +30,28 @@ def parse_wide_shape(text: str) -> InputShape:
 def parse_numbers(text: str) -> tuple[float, ...]:
     """Return ``0.485,0.456,0.406``."""
     try:
-        return tuple(float(one) for one in text.split(","))
+        found = tuple(float(one) for one in text.split(","))
     except ValueError:
-        raise UsageError(
-            f"{text!r} is no list of numbers", hint="as in 0.485,0.456,0.406"
-        ) from None
+        found = ()
+    if not found or not all(map(math.isfinite, found)):
+        raise UsageError(f"{text!r} is no list of numbers", hint="as in 0.485,0.456,0.406")
+    return found
+
+
+def parse_divisors(text: str) -> tuple[float, ...]:
+    """Return ``0.229,0.224,0.225``, none of them 0."""
+    found = parse_numbers(text)
+    if 0 in found:
+        raise UsageError(f"{text!r}", why="nothing can be divided by 0")
+    return found
+
+
+def parse_percentage(text: str) -> ToleranceOption:
+    """Return ``1`` or ``NAME:1``, of up to 100 percent."""
+    found = parse_tolerance(text)
+    if found.value > _ALL_PCT:
+        raise UsageError(f"{text!r} is more than {_ALL_PCT} %")
+    return found
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -38,12 +59,17 @@ def parse_size(text: str) -> tuple[int, int]:
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(one.isdecimal() and int(one) > 0 for one in parts):
         raise UsageError(f"{text!r} is not HEIGHTxWIDTH", hint="as in 480x640")
-    return int(parts[0]), int(parts[1])
+    height, width = int(parts[0]), int(parts[1])
+    if max(height, width) > MOST_PIXELS:
+        raise UsageError(f"{text!r} is too large", hint=f"at most {MOST_PIXELS:,} a side")
+    return height, width
 
 
 TOLERANCE = Parsed("[OUTPUT:]NUMBER", parse_tolerance)
+PERCENTAGE = Parsed("[OUTPUT:]PERCENT", parse_percentage)
 WIDE_SHAPE = Parsed("NAME:DIMS", parse_wide_shape)
 NUMBERS = Parsed("A,B,C", parse_numbers)
+DIVISORS = Parsed("A,B,C", parse_divisors)
 PIXELS = Parsed("HxW", parse_size)
 #: Of ImageNet, which most models that see pictures were trained with.
 _PRESETS = {
@@ -69,26 +95,18 @@ def image_options(function: F) -> F:
             show_default=True,
             help="Of pictures: 0…1, −1…1, or ImageNet's mean and deviation.",
         ),
-        click.option("--image-divisor", type=click.FloatRange(0, min_open=True)),
+        click.option("--image-divisor", type=Finite(0, min_open=True)),
         click.option("--image-mean", type=NUMBERS),
-        click.option("--image-std", type=NUMBERS),
+        click.option("--image-std", type=DIVISORS),
     ):
         function = add(function)
     return function
 
 
 def preprocessing_of(options: dict[str, Any]) -> Preprocessing:
-    """Return what the options say of pictures.
-
-    Raises
-    ------
-    UsageError
-        A deviation of 0.
-    """
+    """Return what the options say of pictures."""
     mean, std = _PRESETS[options["normalise"]]
     usual = Preprocessing()
-    if options["image_std"] and 0 in options["image_std"]:
-        raise UsageError("--image-std", why="nothing can be divided by 0")
     return Preprocessing(
         fit=options["image_fit"] or usual.fit,
         filter=options["image_filter"] or usual.filter,

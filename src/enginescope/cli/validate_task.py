@@ -26,7 +26,7 @@ def parse_limit(text: str) -> tuple[str, float]:
         value = float(number)
     except ValueError:
         value = math.nan
-    if not colon or not name or math.isnan(value):
+    if not colon or not name or not math.isfinite(value):
         raise UsageError(f"{text!r} is not METRIC:NUMBER", hint="as in abs_rel:0.12 or top1:75")
     return name, value
 
