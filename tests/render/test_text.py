@@ -39,6 +39,19 @@ def test_screen_of_a_measured_run() -> None:
     assert "  run 7f3ac019 · report: enginescope report 7f3ac019" in text
 
 
+def test_what_is_no_whole_request_is_said_to_be_what_it_is() -> None:
+    run = imported_run()
+    assert "latency (trtexec)" not in summary_text(RunView(measured_run())).lower()
+    summed = summary_text(RunView(run), width=80).splitlines()
+    at = next(i for i, line in enumerate(summed) if line.startswith("  latency    "))
+    words = " ".join(" ".join(summed[at : at + 6]).split())
+    assert "Latency (trtexec): H2D + GPU compute + D2H durations, summed; queries may" in words
+    compute = summary_text(RunView(replace(run, samples=run.samples[1:])), width=80)
+    assert "  compute    " in compute
+    assert "  latency    " not in compute
+    assert "GPU compute time: between the events around the enqueue" in compute
+
+
 @pytest.mark.parametrize("width", [80, 100, 160])
 @pytest.mark.parametrize("make", [measured_run, failed_run, imported_run])
 def test_no_line_is_wider_than_asked(make, width) -> None:

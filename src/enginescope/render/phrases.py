@@ -35,8 +35,20 @@ def metric_title(tag: str) -> str:
 
 def in_text(tag: str) -> str:
     """Return a metric's heading as it stands within a sentence."""
-    title = metric_title(tag)
-    return title if title[:2].isupper() else title[0].lower() + title[1:]
+    return _within(metric_title(tag))
+
+
+def _within(text: str) -> str:
+    """Return `text` as it stands within a sentence: ``GPU`` and ``H2D`` stay as they are."""
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
+
+
+def metric_sentence(tag: str) -> str:
+    """Say what a metric is: ``Latency (trtexec): H2D + GPU compute + D2H durations, summed; …``."""
+    if tag not in METRICS:
+        return f"{tag}, as the file that it came from names it"
+    meaning = METRICS[tag].meaning.removesuffix(".")
+    return f"{METRICS[tag].title}: {_within(meaning)}"
 
 
 def range_text(low: float, high: float, digits: int = 4) -> str:

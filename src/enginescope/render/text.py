@@ -23,6 +23,7 @@ from enginescope.render.phrases import (
     count_text,
     interval_text,
     layer_sum_sentence,
+    metric_sentence,
     outcome_text,
     path_sentence,
     percentile_name,
@@ -108,8 +109,14 @@ def _title(run: Run, width: int) -> Text:
 
 def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType]:
     median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
-    lines = _rows("latency", [median, Text(interval_text(latency)), *_percentiles(latency)], width)
+    lines = _rows(
+        "compute" if latency.metric == "gpu_compute" else "latency",
+        [median, Text(interval_text(latency)), *_percentiles(latency)],
+        width,
+    )
     lines += _rows("", _spread(latency), width)
+    if latency.metric != "latency":
+        lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
     counts = Text(count_text(latency))
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
@@ -260,14 +267,17 @@ def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
         if lines and lines[-1].cell_len + 3 + part.cell_len <= width:
             lines[-1].append("   ").append_text(part)
         else:
-            lead = label if not lines else ""
-            lines.append(Text(f"  {lead:<{_LABEL}}").append_text(part))
+            lines.append(_lead("" if lines else label).append_text(part))
     return list(lines)
 
 
 def label_row(label: str, text: str, style: str = "") -> RenderableType:
     """Return a labelled line; what does not fit hangs under it."""
-    return _hanging(Text(f"  {label:<{_LABEL}}"), Text(text, style=style))
+    return _hanging(_lead(label), Text(text, style=style))
+
+
+def _lead(label: str) -> Text:
+    return Text(f"  {label:<{_LABEL}}")
 
 
 def _hanging(lead: Text, text: Text) -> RenderableType:
