@@ -59,6 +59,16 @@ def test_exactly_the_rows_that_matter(store, capsys) -> None:
     assert "1 improvement, 1 without regression" in shown
 
 
+def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
+    damaged = store.rows(tag="main")[0].id
+    (store.runs_folder / damaged / "run.json").write_text("{")
+    for asked in (["gate", "--baseline", "main", "head"], ["report", damaged]):
+        assert main(asked) == 2
+        err = capsys.readouterr().err
+        assert f"{damaged}/run.json" in err
+        assert f"  try: enginescope runs delete {damaged} removes it from the store\n" in err
+
+
 def test_all_lists_the_rest(store, capsys) -> None:
     main(["gate", "--baseline", "main", "head", "--all"])
     assert "same.onnx" in capsys.readouterr().out

@@ -185,10 +185,49 @@ def test_two_runs_compared(client) -> None:
 def test_a_damaged_run_is_named(client, store) -> None:
     DAMAGE["half"](store.runs_folder / "aaa222")
     (store.path / "index.sqlite").unlink()
-    answer = client.get("/runs/aaa222")
+    for address in ("/runs/aaa222", "/runs/aaa222/files", "/compare?run=aaa111&run=aaa222"):
+        answer = client.get(address)
+        assert answer.status_code == 500
+        assert "Not shown" in answer.text
+        assert "enginescope runs delete aaa222" in answer.text
+    for address in ("/", "/runs", "/models"):
+        assert "W-BROKEN-RUN" in client.get(address).text
+    store.delete("aaa222")
+    for address in ("/", "/runs", "/models"):
+        assert "W-BROKEN-RUN" not in client.get(address).text
+
+
+def test_a_history_with_a_damaged_run(client, store) -> None:
+    assert len(store.rows()) == 4  # the index knows it
+    DAMAGE["half"](store.runs_folder / "aaa222")
+    answer = client.get("/history?model=resnet.onnx")
+    assert answer.status_code == 200
+    assert "History of resnet.onnx" in answer.text
+    assert "run aaa222 is left out: " in answer.text
+    assert "enginescope runs delete aaa222" in answer.text
+    DAMAGE["no array"](store.runs_folder / "aaa111")
+    answer = client.get("/history?model=resnet.onnx")
     assert answer.status_code == 500
-    assert "Not shown" in answer.text
-    assert "W-BROKEN-RUN" in client.get("/runs").text
+    assert "none can be read; run aaa222 is left out: " in answer.text
+
+
+def test_a_file_that_is_gone(client, store) -> None:
+    (store.runs_folder / "aaa111/artifacts/build.log").unlink()
+    text = client.get("/runs/aaa111/files").text
+    assert "not in the store" in text
+    assert "/files/artifacts" not in text
+    answer = client.get("/runs/aaa111/files/artifacts/build.log")
+    assert answer.status_code == 404
+    assert "artifacts/build.log of run aaa111: it is not in the store" in answer.text
+
+
+def test_a_server_says_of_an_index_that_cannot_be_used_once(client, store) -> None:
+    (store.path / "index.sqlite").unlink(missing_ok=True)
+    (store.path / "index.sqlite").mkdir()
+    for _ in range(3):
+        answer = client.get("/runs")
+        assert answer.text.count("<code>W-INDEX</code>") == 1
+        assert "/runs/aaa222" in answer.text
 
 
 def test_a_bug_has_the_headers_too(client, monkeypatch) -> None:

@@ -221,6 +221,37 @@ def test_a_broken_run_is_named_and_skipped(store, damage) -> None:
     assert store.delete(bad.id) == bad.id
 
 
+@pytest.mark.parametrize("ask", ["load", "load_id", "tag", "untag"])
+def test_a_broken_run_comes_with_a_way_out(store, ask) -> None:
+    run = a_run()
+    folder = store.save(run)
+    way_out = f"enginescope runs delete {run.id} removes it from the store"
+    DAMAGE["another id"](folder)
+    with pytest.raises(FormatError) as caught:
+        store.load(run.id)
+    assert caught.value.hint == f"expected '{run.id}'; {way_out}"
+    DAMAGE["half"](folder)
+    arguments = (run.id, "main") if "tag" in ask else (run.id,)
+    with pytest.raises(FormatError) as caught:
+        getattr(store, ask)(*arguments)
+    assert caught.value.hint == way_out
+    with pytest.raises(FormatError) as caught:
+        Store(store.path / "another").load(str(folder))
+    assert caught.value.hint == "copy the run's folder anew from where it came from"
+
+
+def test_what_was_broken_is_forgotten_when_it_is_whole_again(store) -> None:
+    folder = store.save(a_run())
+    whole = (folder / "run.json").read_bytes()
+    DAMAGE["half"](folder)
+    store.reindex()
+    assert store.rows() == ()
+    assert [one.code for one in store.notices] == ["W-BROKEN-RUN"]
+    (folder / "run.json").write_bytes(whole)
+    assert len(store.rows()) == 1
+    assert store.notices == ()
+
+
 def test_a_newer_schema_names_both_versions(store) -> None:
     run = a_run()
     DAMAGE["newer"](store.save(run))

@@ -67,18 +67,33 @@ class FormatError(EnginescopeError):
         What was found.
     expected : str, optional
         What was expected there.
+    hint : str, optional
+        The next step.
     """
 
     exit_code = 2
 
     def __init__(
-        self, path: str, *, why: str, where: str | None = None, expected: str | None = None
+        self,
+        path: str,
+        *,
+        why: str,
+        where: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
     ) -> None:
         place = f"{path} at {where}" if where else path
-        super().__init__(place, why=why, hint=f"expected {expected}" if expected else None)
+        steps = (f"expected {expected}" if expected else None, hint)
+        super().__init__(place, why=why, hint="; ".join(filter(None, steps)) or None)
         self.path = path
         self.where = where
         self.expected = expected
+
+    def with_hint(self, hint: str) -> FormatError:
+        """Return this error with a next step, for who knows more of the file than its reader."""
+        return FormatError(
+            self.path, why=self.why or "", where=self.where, expected=self.expected, hint=hint
+        )
 
 
 class StoreError(EnginescopeError):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from enginescope._version import __version__
 from enginescope.core.record import Record
 from enginescope.model.history import JobHistory
+from enginescope.model.notice import Notice
 from enginescope.render.charts.history import history_chart
 from enginescope.render.charts.spec import Chart
 from enginescope.render.figures import Figures
@@ -42,7 +43,9 @@ class HistorySection(Record, frozen=True, kw_only=True):
     open: tuple[str, ...]
 
 
-def history_page(found: Sequence[JobHistory], *, model: str) -> bytes:
+def history_page(
+    found: Sequence[JobHistory], *, model: str, notices: Sequence[Notice] = ()
+) -> bytes:
     """Return the page over the histories of a model's jobs.
 
     Parameters
@@ -51,6 +54,8 @@ def history_page(found: Sequence[JobHistory], *, model: str) -> bytes:
         One or more.
     model : str
         What was asked for.
+    notices : sequence of Notice, optional
+        What weakens the whole, as runs that were left out.
     """
     sections = [_section(one, number) for number, one in enumerate(found)]
     files = {"history.json": history_json(found).decode()}
@@ -66,6 +71,7 @@ def history_page(found: Sequence[JobHistory], *, model: str) -> bytes:
         .render(
             title=f"History of {model}",
             sections=sections,
+            notices=notices,
             files={name: len(text) for name, text in files.items()},
             left_out=[],
             policy=content_policy([one.csp_source for one in parts]),

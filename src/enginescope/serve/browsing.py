@@ -137,6 +137,7 @@ def models(request: Request) -> Response:
         lines=[_model_line(one, by_model[one], backends[:MOST_BACKENDS]) for one in shown],
         before=_address("/models", asked, number - 1) if number > 1 else None,
         after=_address("/models", asked, number + 1) if number * PAGE_ROWS < len(names) else None,
+        notices=store.notices,
     )
 
 

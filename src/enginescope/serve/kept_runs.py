@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.record import Record
+from enginescope.model.notice import Notice
 from enginescope.model.run import Artifact, Run
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.run_folder import DOCUMENT
 from enginescope.store.run_name import is_id
+
+
+class Readable(Record, frozen=True, kw_only=True):
+    """Those of several runs that can be read; `notices` name the others."""
+
+    runs: tuple[Run, ...]
+    notices: tuple[Notice, ...]
 
 
 class KeptRuns:
@@ -35,6 +45,26 @@ class KeptRuns:
         self._check(run_id)
         return self.store.load_id(run_id)
 
+    def readable(self, ids: Iterable[str]) -> Readable:
+        """Return runs; one that cannot be read is named, and takes no other away."""
+        runs, notices = [], []
+        for run_id in ids:
+            try:
+                runs.append(self.run(run_id))
+            except (FormatError, StoreError) as error:
+                message = f"run {run_id} is left out: {error}"
+                if error.hint:
+                    message += f"; {error.hint}"
+                notices.append(Notice(code="W-BROKEN-RUN", message=message))
+        return Readable(runs=tuple(runs), notices=tuple(notices))
+
+    def has_file(self, run: Run, path: str) -> bool | None:
+        """Whether a file that a run names is kept; ``None``: only fetching would tell."""
+        if isinstance(self.store.place, DatabaseUrl):
+            return None
+        folder = self.store.folder_of_id(run.id)
+        return _inside(folder, path) is not None
+
     def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
         """Return a file that a run names, by the path in its record.
 
@@ -44,12 +74,12 @@ class KeptRuns:
             There is no such run, it names no such file, or the file lies elsewhere.
         """
         run = self.run(run_id)
-        folder = self.store.folder_of_id(run_id)
         for one in run.artifacts:
             if one.path == path:
-                file = (folder / path).resolve()
-                if file.is_file() and file.is_relative_to(folder.resolve()):
-                    return one, file
+                file = _inside(self.store.folder_of_id(run_id), path)
+                if file is None:
+                    raise StoreError(f"{path} of run {run_id}", why="it is not in the store")
+                return one, file
         raise StoreError(f"run {run_id}", why="it has no such file")
 
     def _check(self, run_id: str) -> None:
@@ -62,3 +92,12 @@ class KeptRuns:
         for one in (folder, folder / DOCUMENT):  # a link that leads out is no run of the store
             if not one.resolve().is_relative_to(top):
                 raise StoreError("this run", why="there is none of that id")
+
+
+def _inside(folder: Path, path: str) -> Path | None:
+    """Return a file below a folder; ``None``: it is not there, or leads out."""
+    try:
+        file = (folder / path).resolve()
+        return file if file.is_file() and file.is_relative_to(folder.resolve()) else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None

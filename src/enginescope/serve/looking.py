@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from enginescope.analysis.run_view import RunView
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.render.facts import subject_line
@@ -26,11 +26,12 @@ _HISTORY_THRESHOLD_PCT = 2.0
 
 
 class FileLine(Record, frozen=True, kw_only=True):
-    """A file of a run."""
+    """A file of a run; `is_there` where it can be had."""
 
     path: str
     kind: str
     size: str
+    is_there: bool
 
 
 def run(request: Request) -> Response:
@@ -58,6 +59,7 @@ def files(request: Request) -> Response:
             path=one.path,
             kind=one.kind,
             size=format_bytes(one.size_bytes) if one.size_bytes is not None else "",
+            is_there=kept.has_file(found, one.path) is not False,
         )
         for one in found.artifacts
     ]
@@ -102,16 +104,21 @@ def history(request: Request) -> Response:
     chosen = [row for row in rows if row.model == model][:MOST_HISTORY_RUNS]
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
+    read = kept.readable(row.id for row in reversed(chosen))
+    if not read.runs:
+        why = f"none can be read; {read.notices[-1].message}"
+        raise FormatError(f"the runs of {model}", why=why)
     found = histories(
-        [kept.run(row.id) for row in reversed(chosen)],
+        read.runs,
         metric,
         threshold_pct=_HISTORY_THRESHOLD_PCT,
         sitting_s=_HOUR_S,
     )
     if not found:
-        raise UsageError(f"no {metric} in the runs of {model}", why=f"{len(chosen)} runs have none")
+        why = f"{len(read.runs)} runs have none"
+        raise UsageError(f"no {metric} in the runs of {model}", why=why)
     links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(history_page(found, model=model), links)
+    return framed(history_page(found, model=model, notices=read.notices), links)
 
 
 def compare(request: Request) -> Response:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -116,10 +117,9 @@ class Store:
         """
         found = self._find(name)
         if found.run_id is not None:
-            return self._shelf.read(found.run_id)
-        from enginescope.store.run_folder import read_run
-
-        return read_run(self._folder(found))
+            with _way_out_of(found.run_id):
+                return self._shelf.read(found.run_id)
+        return load_path(self._folder(found))
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run of just that id, damaged or not."""
@@ -141,7 +141,8 @@ class Store:
         """
         if not self.has(run_id):
             raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
-        return self._shelf.read(run_id)
+        with _way_out_of(run_id):
+            return self._shelf.read(run_id)
 
     def folder_of_id(self, run_id: str) -> Path:
         """Return a folder with all files of the run of just that id; see `folder_of`."""
@@ -225,11 +226,15 @@ class Store:
         """
         for one in tags:
             check_tag(one)
-        return self._shelf.retag(self.id_of(name), add=tags)
+        run_id = self.id_of(name)
+        with _way_out_of(run_id):
+            return self._shelf.retag(run_id, add=tags)
 
     def untag(self, name: str, *tags: str) -> Run:
         """Take tags off a run; one it does not have is no error."""
-        return self._shelf.retag(self.id_of(name), drop=tags)
+        run_id = self.id_of(name)
+        with _way_out_of(run_id):
+            return self._shelf.retag(run_id, drop=tags)
 
     def id_to_delete(self, name: str) -> str:
         """Return what `delete` would delete: a run, damaged or not, or an unfinished save."""
@@ -347,7 +352,20 @@ def load_path(path: Path) -> Run:
     """
     from enginescope.store.run_folder import read_run
 
-    return read_run(_folder_in(path))
+    try:
+        return read_run(_folder_in(path))
+    except FormatError as error:
+        raise error.with_hint("copy the run's folder anew from where it came from") from error
+
+
+@contextmanager
+def _way_out_of(run_id: str) -> Iterator[None]:
+    """Say of a stored run that is damaged what to do about it."""
+    try:
+        yield
+    except FormatError as error:
+        way_out = f"enginescope runs delete {run_id} removes it from the store"
+        raise error.with_hint(way_out) from error
 
 
 def _folder_in(path: Path) -> Path:

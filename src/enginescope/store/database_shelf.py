@@ -252,8 +252,14 @@ class DatabaseShelf:
 
             with self._database.write() as connection:
                 if self._database.migrate(connection):
-                    rows_made_again(connection)  # what a newer schema added is made from the runs
+                    # what a newer schema added is made from the runs
+                    self._name_broken(rows_made_again(connection))
         self._is_ready = True
+
+    def _name_broken(self, report: ReindexReport) -> None:
+        for one in report.broken:
+            message = f"Run {one.name} was skipped: {one.reason}."
+            self._notices[one.name] = Notice(code="W-BROKEN-RUN", message=message)
 
     @contextmanager
     def _read(self) -> Iterator[sa.Connection]:

@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 #: Its presence says that a change did not reach the index.
 _STALE = "index.stale"
+_BROKEN_RUN = "W-BROKEN-RUN"
 
 
 class Listing:
@@ -70,10 +71,12 @@ class Listing:
         """
         names = run_names(self._runs)
         if not names:
+            self._name_broken(())
             return ()
         if self._url is None and not (self._store / _STALE).exists():
             rows = quick_rows(self._store / FILE, names, wanted)
             if rows is not None:
+                self._name_broken(())
                 return rows
         try:
             return self._with_index(lambda index: self._mended(index, names).rows(wanted))
@@ -159,8 +162,13 @@ class Listing:
                 (self._store / _STALE).touch()
 
     def _name_broken(self, broken: tuple[Broken, ...]) -> None:
-        for one in broken:
-            self._say("W-BROKEN-RUN", f"Run {one.name} was skipped: {one.reason}.")
+        """Name the runs that are broken now, and none that was before: a server lists for weeks."""
+        others = {key: one for key, one in self._notices.items() if one.code != _BROKEN_RUN}
+        self._notices = others | {
+            one.name: Notice(code=_BROKEN_RUN, message=f"Run {one.name} was skipped: {one.reason}.")
+            for one in broken
+        }
 
     def _say(self, code: str, message: str) -> None:
-        self._notices[message] = Notice(code=code, message=message)
+        """Say what is wrong with the index: of each kind the last, as the paths in it change."""
+        self._notices[code] = Notice(code=code, message=message)
