@@ -98,6 +98,43 @@ def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
 
 
 @pytest.mark.parametrize(
+    "flag",
+    [
+        *("--minShapes=x:1", "--maxShapes=x:8", "--memPoolSize=workspace:1024"),
+        *("--stripWeights", "--stripAllWeights", "--hardwareCompatibilityLevel=ampere+"),
+        *("--preview=+profileSharing0806", "--stronglyTyped", "--runtimePlatform=SameAsBuild"),
+        *("--profilingVerbosity=detailed", "--profile=0"),
+    ],
+)
+def test_every_setting_of_a_build_is_named_beside_an_engine(flag) -> None:
+    given = (flag,) if flag != "--profile=0" else (flag, "--minShapes=x:1")
+    found = settings("--loadEngine=e.plan", *given, trt="10.3.0").warnings
+    assert f"{flag.partition('=')[0]} has no effect beside --loadEngine" in found
+    assert settings(*given, trt="10.3.0").warnings == () or "Shapes" in str(given)
+
+
+def test_what_a_loaded_engine_takes_is_not_called_idle() -> None:
+    flags = ("--refitFromOnnx=m.onnx", "--useProfile=1", "--shapes=x:2", "--skipInference")
+    assert settings("--loadEngine=e.plan", *flags, trt="11.0.0").warnings == ()
+    platform = settings("--loadEngine=e.plan", "--runtimePlatform=WindowsAMD64")
+    assert platform.warnings == ()
+    assert platform.skip_inference
+
+
+def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
+    shapes = ("--profile=0", "--optShapes=x:2", "--profile=1", "--optShapes=x:4")
+    for index, dims in (("0", (2,)), ("1", (4,))):
+        found = settings("--loadEngine=e.plan", *shapes, f"--useProfile={index}")
+        assert run_shapes(found) == (InputShape(name="x", dims=dims),)
+        assert found.warnings == ()
+        assert found.profiles == ()
+    both = settings("--loadEngine=e.plan", "--optShapes=x:2", "--shapes=x:3")
+    assert run_shapes(both) == (InputShape(name="x", dims=(3,)),)
+    assert both.warnings == ("--optShapes has no effect beside --loadEngine",)
+    assert run_shapes(settings("--loadEngine=e.plan", "--minShapes=x:1")) == ()
+
+
+@pytest.mark.parametrize(
     ("flags", "message"),
     [
         (("--loadEngine=a", "--saveEngine=b"), "is not saved again"),

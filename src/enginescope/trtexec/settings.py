@@ -7,7 +7,6 @@ from enginescope.core.record import Record
 from enginescope.model.job import InputFile
 from enginescope.trtexec.arguments import Arguments, decimal_number
 from enginescope.trtexec.build_settings import options_of, precision_of
-from enginescope.trtexec.flags import all_flags
 from enginescope.trtexec.shapes import (
     ProfileSpec,
     Shapes,
@@ -16,12 +15,10 @@ from enginescope.trtexec.shapes import (
     parse_shapes,
     profiles_of,
 )
+from enginescope.trtexec.without_effect import flags_without_effect
 
 #: Hours that no build and no measurement takes: trtexec has no limit of its own.
 _LONGEST_S = 3.6e6
-
-#: Flags of the group "build" that mean something to an engine that is loaded, too.
-_OF_LOADED = frozenset({"--useRuntime", "--refitFromOnnx", "--tempdir", "--tempfileControls"})
 
 
 class Timing(Record, frozen=True, kw_only=True):
@@ -85,7 +82,7 @@ class Settings(Record, frozen=True, kw_only=True):
     profiles : tuple of ProfileSpec
         Optimisation profiles to build with.
     shapes : tuple of InputShape
-        To run with, as given.
+        To run with, as given; for an engine that is loaded the optimum will do.
     files : tuple of InputFile
     precision : str or None
     options : dict of str to str
@@ -131,7 +128,10 @@ def settings_of(arguments: Arguments) -> Settings:
     _check_model(arguments, onnx, load)
     profiles, remarks = profiles_of(arguments)
     shapes = parse_shapes("--shapes", arguments.text("--shapes"))
-    if not profiles and shapes and load is None:
+    if load is not None:
+        shapes = shapes or _optimum(profiles, arguments)
+        profiles, remarks = (), ()
+    elif not profiles and shapes:
         profiles = (ProfileSpec(minimum=shapes, optimum=shapes, maximum=shapes),)
     precision, ignored = precision_of(arguments)
     files = parse_files("--loadInputs", arguments.text("--loadInputs"))
@@ -143,14 +143,14 @@ def settings_of(arguments: Arguments) -> Settings:
         skip_inference=arguments.has("--skipInference")
         or arguments.text("--runtimePlatform").lower() == "windowsamd64",
         version_only=arguments.has("--getPlanVersionOnly"),
-        profiles=profiles if load is None else (),
+        profiles=profiles,
         shapes=shapes,
         files=tuple(InputFile(name=name, path=path) for name, path in files),
         precision=precision,
-        options={**options_of(arguments), **_shape_options(profiles if load is None else ())},
+        options={**options_of(arguments), **_shape_options(profiles)},
         timing=_timing(arguments),
         reporting=_reporting(arguments),
-        warnings=(*arguments.warnings, *remarks, *ignored, *_without_effect(arguments)),
+        warnings=(*arguments.warnings, *remarks, *ignored, *flags_without_effect(arguments)),
     )
     _check_profile_index(settings)
     return settings
@@ -184,6 +184,13 @@ def _check_profile_index(settings: Settings) -> None:
     index, count = settings.profile_index, len(settings.profiles)
     if index < 0 or (settings.load_engine is None and index >= max(1, count)):
         raise UsageError(f"--useProfile={index}", why=f"there are {max(1, count)} profiles")
+
+
+def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:
+    """Return what ``--optShapes`` says of the profile in use: trtexec runs a loaded engine so."""
+    index = arguments.integer("--useProfile", 0)
+    asked = arguments.has("--optShapes") and 0 <= index < len(profiles)
+    return profiles[index].optimum if asked else ()
 
 
 def _shape_options(profiles: tuple[ProfileSpec, ...]) -> dict[str, str]:
@@ -245,25 +252,3 @@ def _percentiles(text: str) -> tuple[float, ...]:
     if any(not 0 <= one <= 100 for one in values):
         raise UsageError(f"--percentile={text}", why="percentiles lie in 0…100")
     return values
-
-
-def _without_effect(arguments: Arguments) -> tuple[str, ...]:
-    """Say which flags change nothing: they name what is so anyway."""
-    flipped = ("--stronglyTyped", "--noDataTransfers", "--useSpinWait", "--useCudaGraph")
-    names = ["--explicitBatch", "--explicitPrecision"]
-    if arguments.version.major >= 11:
-        names += [*flipped, "--separateProfileRun"]
-    found = [f"{one} is deprecated and has no effect" for one in names if arguments.has(one)]
-    if arguments.has("--loadEngine"):
-        of_build = dict.fromkeys(one.name for one in arguments.given if _is_of_build(one.name))
-        found += [f"{one} has no effect beside --loadEngine" for one in of_build]
-    return tuple(found)
-
-
-def _is_of_build(name: str) -> bool:
-    """Whether a flag decides how an engine is built, and nothing of how one is run."""
-    if name == "--onnx":
-        return True
-    flag = all_flags()[name]
-    decides = flag.to.startswith(("precision ", "option "))
-    return flag.group == "build" and decides and name not in _OF_LOADED
