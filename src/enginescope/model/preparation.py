@@ -30,6 +30,8 @@ class MadeModel(Record, frozen=True, kw_only=True):
         What making it took.
     size_bytes : int
         Of the ONNX file and its weights.
+    digests : dict of str to str
+        SHA-256 of each of these files by its name.
     from_cache : bool
     """
 
@@ -42,6 +44,7 @@ class MadeModel(Record, frozen=True, kw_only=True):
     details: dict[str, int] = {}
     made_ms: float | None = None
     size_bytes: int = 0
+    digests: dict[str, str] = {}
     from_cache: bool = False
 
 

@@ -17,6 +17,12 @@ def write(path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], *
     return path
 
 
+def damaged(data: bytes) -> bytes:
+    """A file's bytes with one of them another, in as many."""
+    at = len(data) // 2
+    return data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
+
+
 def info(name: str, kind: int, *shape: int | str) -> Any:
     return helper.make_tensor_value_info(name, kind, list(shape))
 

@@ -109,12 +109,13 @@ def test_fp16_from_the_command_to_the_run(convnet, tmp_path) -> None:
     assert again.preparation.from_cache
 
 
-def test_a_converted_model_that_was_cut_off_is_made_again(convnet, tmp_path) -> None:
+@pytest.mark.parametrize("damage", [lambda data: data[:100], models.damaged])
+def test_a_converted_model_that_was_damaged_is_made_again(convnet, tmp_path, damage) -> None:
     cache = tmp_path / "cache"
     jobs = make_jobs([convnet], ["ort-cpu:fp16"], QUICK, engine_cache=cache)
     run_jobs(jobs, lambda _: None)
     (made,) = cache.glob("converted/*/*.onnx")
-    made.write_bytes(made.read_bytes()[:100])
+    made.write_bytes(damage(made.read_bytes()))
     (again,) = run_jobs(jobs, lambda _: None)
     assert again.outcome.kind is OutcomeKind.OK, again.outcome
     assert again.phase_ms("convert") is not None

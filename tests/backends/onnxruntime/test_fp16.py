@@ -321,7 +321,7 @@ def test_another_version_makes_another_model(tmp_path, monkeypatch) -> None:
     assert fp16_model(source, tmp_path / "cache").key != first.key
 
 
-@pytest.mark.parametrize("spoil", ["record", "model", "cut off"])
+@pytest.mark.parametrize("spoil", ["record", "model", "cut off", "a byte"])
 def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
     source = dense(tmp_path / "net.onnx")
     first = Path(fp16_model(source, tmp_path / "cache").path)
@@ -329,12 +329,26 @@ def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
         first.unlink()
     elif spoil == "cut off":
         first.write_bytes(first.read_bytes()[:-1])
+    elif spoil == "a byte":  # as large as before
+        first.write_bytes(models.damaged(first.read_bytes()))
     else:
         (first.parent / "made.json").write_text(json.dumps({"path": 3}))
     again = fp16_model(source, tmp_path / "cache")
     assert not again.from_cache
     assert Path(again.path).is_file()
     assert [one.name for one in first.parent.parent.iterdir()] == [first.parent.name]
+
+
+def test_weights_that_are_not_what_was_kept(convnet, tmp_path, monkeypatch) -> None:
+    """They lie in a file of their own, of the same size as before."""
+    monkeypatch.setattr(model_io, "_APART_BYTES", 1)
+    first = Path(fp16_model(convnet, tmp_path / "cache").path)
+    (weights_file,) = first.parent.glob("*.data")
+    whole = weights_file.read_bytes()
+    weights_file.write_bytes(models.damaged(whole))
+    again = fp16_model(convnet, tmp_path / "cache")
+    assert not again.from_cache
+    assert weights_file.read_bytes() == whole
 
 
 def test_one_that_came_first_is_taken(tmp_path) -> None:

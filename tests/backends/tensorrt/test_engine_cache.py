@@ -123,6 +123,8 @@ def test_an_entry_that_is_not_whole_is_none(use, perceptron, engines) -> None:
     whole = engine.read_bytes()
     engine.write_bytes(whole[:-1])
     assert TrtBackend().engine_for(one) is None
+    engine.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))  # as large as it was
+    assert TrtBackend().engine_for(one) is None
     engine.write_bytes(whole)
     assert TrtBackend().engine_for(one) is not None
     (engine.parent / "build.json").write_text("{")

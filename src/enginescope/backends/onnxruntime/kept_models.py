@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.model.preparation import MadeModel as MadeModel
@@ -65,7 +66,7 @@ def kept(
     """
     entry = folder.expanduser().absolute() / FOLDER / made.key
     found = lookup(entry)
-    if found is not None:
+    if found is not None and is_sound(found):
         return found
     part = entry.with_name(f".{made.key}.{secrets.token_hex(4)}")
     try:
@@ -78,6 +79,7 @@ def kept(
             details=dict(details),
             made_ms=(perf_counter_ns() - begin) / 1e6,
             size_bytes=sum(one.stat().st_size for one in part.iterdir()),
+            digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
         )
         write_atomic(part / _RECORD, encode(done))
         _put(part, entry)
@@ -89,8 +91,20 @@ def kept(
     return msgspec.structs.replace(done, path=str(entry / name))
 
 
+def is_sound(made: MadeModel) -> bool:
+    """Whether every file of a model has the content that was kept; reads them whole."""
+    folder = Path(made.path).parent
+    try:
+        return all(sha256_of(folder / name) == digest for name, digest in made.digests.items())
+    except OSError:
+        return False
+
+
 def lookup(entry: Path) -> MadeModel | None:
-    """Return the model of a whole entry; ``None`` if there is none."""
+    """Return the model of an entry whose files are there in full size; ``None`` if there is none.
+
+    `is_sound` says whether they are what was kept.
+    """
     try:
         made = decode(read_bytes(entry / _RECORD), MadeModel, source=str(entry / _RECORD))
         held = sum(one.stat().st_size for one in entry.iterdir() if one.name != _RECORD)
@@ -106,7 +120,8 @@ def _put(part: Path, entry: Path) -> None:
     try:
         part.rename(entry)
     except OSError:
-        if lookup(entry) is not None:
+        found = lookup(entry)
+        if found is not None and is_sound(found):
             return
         shutil.rmtree(entry, ignore_errors=True)  # the rest of one that was not whole
         part.rename(entry)

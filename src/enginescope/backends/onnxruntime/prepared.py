@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.onnxruntime.kept_models import FOLDER as CONVERTED
-from enginescope.backends.onnxruntime.kept_models import key_of, lookup, versions_of
+from enginescope.backends.onnxruntime.kept_models import is_sound, key_of, lookup, versions_of
 from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
@@ -100,7 +100,9 @@ def find(job: Job, provider: Provider) -> Preparation | None:
     except (BackendError, OSError):  # making it says what is wrong with the model
         return None
     found = read(entry / RECORD, job, provider)
-    return None if found is None else msgspec.structs.replace(found, from_cache=True)
+    if found is None or not all(map(is_sound, found.made[-1:])):  # the last is what is loaded
+        return None
+    return msgspec.structs.replace(found, from_cache=True)
 
 
 def read(record: Path, job: Job, provider: Provider) -> Preparation | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.tensorrt.options import build_options, read_shapes
+from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.formats.onnx_files import digest_of
@@ -58,7 +59,7 @@ def key_of(job: Job, version: str, device: Device) -> str:
 
 
 def lookup(folder: Path, key: str) -> BuildReport | None:
-    """Return the report of a kept engine; ``None`` if there is none, or it is not whole."""
+    """Return the report of a kept engine; ``None`` if there is none, or it is not what was kept."""
     entry = folder / key
     try:
         report = decode(read_bytes(entry / REPORT), BuildReport, source=str(entry / REPORT))
@@ -66,6 +67,8 @@ def lookup(folder: Path, key: str) -> BuildReport | None:
         return None
     engine = entry / report.engine
     if not engine.is_file() or engine.stat().st_size != report.engine_bytes:
+        return None
+    if report.engine_sha256 is not None and _content(engine) != report.engine_sha256:
         return None
     return msgspec.structs.replace(report, engine=str(engine), from_cache=True)
 
@@ -82,6 +85,7 @@ def keep(
     """
     entry = folder / key
     entry.mkdir(parents=True, exist_ok=True)
+    report = msgspec.structs.replace(report, engine_sha256=hashlib.sha256(data).hexdigest())
     write_atomic(entry / report.engine, data)
     for ending, text in texts.items():
         (entry / f"{report.engine}{ending}").write_text(text, encoding="utf-8")
@@ -101,6 +105,6 @@ def _named_in_all_profiles(options: Mapping[str, str]) -> set[str]:
 
 def _content(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return sha256_of(path)
     except OSError:  # the build says what is wrong with it
         return str(path)
