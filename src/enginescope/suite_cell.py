@@ -47,7 +47,7 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     here = context.here if context.here is not None else conditions_here()
     checked: CellChecked | None = None
-    run: Run | None = None
+    runs: tuple[Run, ...] = ()
     attempts = 1
     try:
         if cell.mode != "benchmark":
@@ -55,11 +55,11 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
 
             checked = checked_cell(cell, context.watcher, context.references)
         if cell.mode == "benchmark" or (cell.mode == "both" and _is_right(checked)):
-            run, attempts = measure_cell(
+            runs, attempts = measure_cell(
                 cell, context.sink, command=context.command, watcher=context.watcher
             )
         return cell_row(
-            cell, run, CellTime(started=started, attempts=attempts, versions=here), checked
+            cell, runs, CellTime(started=started, attempts=attempts, versions=here), checked
         )
     except StoreError:  # every further cell would fail alike
         raise
@@ -72,7 +72,7 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
             reason=f"a bug of enginescope: {type(error).__name__}: {error}",
             hint=f"please report it: {where.name}, line {where.lineno} of {where.filename}",
         )
-    return cell_row(cell, None, CellTime(started=started, attempts=attempts, versions=here), failed)
+    return cell_row(cell, (), CellTime(started=started, attempts=attempts, versions=here), failed)
 
 
 def _is_right(checked: CellChecked | None) -> bool:

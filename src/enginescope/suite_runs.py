@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def runs_of_suite(suite: SuiteFolder, store: Store, say: Callable[[str], None]) -> tuple[Run, ...]:
-    """Return the runs of a suite's cells; each cell's last, and none of former versions.
+    """Return the runs of a suite's cells: the last processes of each, none of former versions.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def runs_of_suite(suite: SuiteFolder, store: Store, say: Callable[[str], None]) 
     from enginescope.store.archive import Store
 
     result = suite.result()
-    ids = [one.run for one in result.rows if one.run is not None]
+    ids = [name for one in result.rows for name in one.run_ids]
     home = result.plan.store
     stores = [store, *([Store(Path(home))] if home and Path(home).is_dir() else [])]
     found = [run for name in ids if (run := _loaded(name, stores)) is not None]

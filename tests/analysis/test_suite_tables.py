@@ -89,6 +89,13 @@ def test_a_row_for_each_cell_and_metric() -> None:
     assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
 
 
+def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
+    several = timed(cell("net", processes=3), 2.0, runs=("r0", "r1", "r2"))
+    columns = tidy_columns(result([several, timed(cell("alone"), 1.0)]))
+    found = zip(columns["model"], columns["processes"], columns["runs"], strict=True)
+    assert set(found) == {("net", 3, "r0 r1 r2"), ("alone", 1, None)}
+
+
 def test_names_and_columns_are_the_scripts() -> None:
     assert [one.name for one in perf_tables(zoo())] == [
         "fail",

@@ -37,6 +37,25 @@ def test_the_page_reads_without_scripts() -> None:
     assert "://" not in body.partition("Licences of the JavaScript")[0]
 
 
+def several():
+    ids = ("r0", "r1", "r2")
+    made = [timed(cell("net", processes=3), 20.0, runs=ids)]
+    made.append(timed(cell("net", "ort-cuda", processes=3), 5.0, runs=ids))
+    return result(made, processes=3)
+
+
+def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
+    text = suite_page(several(), b"a\n1\n").decode()
+    body = text.partition('<script type="application/json"')[0]
+    for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
+        assert said in body
+    assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
+    once = suite_page(zoo(), b"a\n1\n").decode()
+    assert "processes a cell" not in once
+    assert "medians of one process a side" in once
+    assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
+
+
 def test_a_long_table_lies_beside_the_page() -> None:
     text = suite_page(zoo(), b"x" * (3 << 20)).decode()
     assert "results.csv lies beside this page" in text

@@ -1,11 +1,13 @@
-"""What a cell is refused for before anything is started."""
+"""A cell in its processes, and what it is refused for before anything is started."""
 
 from __future__ import annotations
 
 import pytest
 
 from enginescope.model.environment import Device
+from enginescope.model.run import Outcome, OutcomeKind, Run
 from enginescope.runner import suite_cell
+from enginescope.runner.session import Watcher
 from tests.runner.fleet.cells import cell
 
 
@@ -33,3 +35,62 @@ def test_without_a_gpu_that_is_said(monkeypatch) -> None:
     refused = suite_cell.refusal_of(cell(gpu="H200"))
     assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
+
+
+def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
+    """Make the next processes end so; return the ids of their runs as they come."""
+    made: list[str] = []
+    left = iter(kinds)
+
+    def run_jobs(jobs, sink, *, command, watcher):
+        run = Run(
+            id=f"run{len(made)}",
+            created="",
+            origin="measured",
+            job=jobs[0],
+            outcome=Outcome(kind=next(left)),
+        )
+        made.append(run.id)
+        if watcher is not None:
+            watcher.started(0, jobs[0])
+        sink(run)
+        return (run,)
+
+    monkeypatch.setattr(suite_cell, "run_jobs", run_jobs)
+    return made
+
+
+OK, CRASHED, UNSUPPORTED = OutcomeKind.OK, OutcomeKind.CRASHED, OutcomeKind.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("kinds", "retries", "last", "attempts"),
+    [
+        ((OK, OK, OK), 0, ["run0", "run1", "run2"], 1),
+        ((OK, CRASHED), 0, ["run0", "run1"], 1),  # the third is not begun
+        ((OK, CRASHED, OK, OK), 1, ["run0", "run2", "run3"], 2),
+        ((CRASHED, OK, CRASHED, OK, OK), 1, ["run1", "run3", "run4"], 2),  # each has its own
+        ((OK, CRASHED, CRASHED), 1, ["run0", "run2"], 2),
+        ((UNSUPPORTED,), 2, ["run0"], 1),
+    ],
+)
+def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
+    monkeypatch, kinds, retries, last, attempts
+) -> None:
+    made = ends(monkeypatch, *kinds)
+    kept: list[str] = []
+    found, most = suite_cell.measure_cell(
+        cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
+    )
+    assert [one.id for one in found] == last
+    assert most == attempts
+    assert kept == made
+    assert len(made) == len(kinds)
+
+
+def test_the_number_of_the_process_is_told(monkeypatch) -> None:
+    ends(monkeypatch, OK, OK)
+    told: list[int] = []
+    watcher = Watcher(started=lambda number, _: told.append(number))
+    suite_cell.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    assert told == [0, 1]

@@ -31,7 +31,7 @@ def with_cells(
         if a is not None and b is not None and a.run and b.run:
             continue
         made.append(_row(a, b))
-        said |= {one.run for one in (a, b) if one is not None and one.run}
+        said |= {name for one in (a, b) if one is not None for name in one.run_ids}
     kept = [one for one in report.rows if not _is_said(one, said)]
     newest = max(rows_now, key=lambda one: one.ended, default=None)
     return replace(

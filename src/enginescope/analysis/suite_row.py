@@ -1,12 +1,13 @@
-"""What became of a cell, out of its run and of the comparison of its answers."""
+"""What became of a cell, out of its runs and of the comparison of its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 
 from enginescope.analysis.gate_metrics import GATED_FIGURES
 from enginescope.analysis.notice_gravity import is_unstable
+from enginescope.analysis.pooled_figures import pooled_figures
 from enginescope.analysis.provider_work import provider_work
 from enginescope.analysis.run_view import RunView
 from enginescope.analysis.validation import ValidatedSide
@@ -41,20 +42,22 @@ class CellTime(Record, frozen=True, kw_only=True):
 
 
 def cell_row(
-    cell: Cell, run: Run | None, time: CellTime, checked: CellChecked | None = None
+    cell: Cell, runs: Sequence[Run], time: CellTime, checked: CellChecked | None = None
 ) -> CellRow:
     """Return the row of a cell that has ended.
 
     Parameters
     ----------
-    run : Run or None
-        ``None``: it was not measured.
+    runs : sequence of Run
+        Of its processes in order; none: it was not measured.
     checked : CellChecked, optional
         Where its answers were compared.
     """
+    run = _shown(runs)
     status, reason, hint, detail = _ending(run, checked)
     environment = run.environment if run else None
-    weak = _weak(run)
+    weak = [_weak(one, is_alone=len(runs) == 1) for one in runs]
+    unstable = sum(any(map(is_unstable, one)) for one in weak)
     devices = environment.devices if environment else ()
     return CellRow(
         cell=cell,
@@ -63,13 +66,14 @@ def cell_row(
         hint=hint,
         detail=detail,
         run=run.id if run else None,
+        runs=tuple(one.id for one in runs) if len(runs) > 1 else (),
         started=time.started,
         ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         attempts=time.attempts,
-        figures=(*(checked.figures if checked else ()), *(run_figures(run) if run else ())),
+        figures=(*(checked.figures if checked else ()), *_figures(runs)),
         providers=cell_providers(run) if run else (),
-        warnings=tuple(dict.fromkeys(one.code for one in weak)),
-        is_unstable=any(map(is_unstable, weak)),
+        warnings=tuple(dict.fromkeys(one.code for those in weak for one in those)),
+        is_unstable=0 < len(runs) <= 2 * unstable,
         versions=dict(time.versions),
         host=environment.host.name if environment else None,
         cpu=environment.host.cpu_model if environment else None,
@@ -77,11 +81,35 @@ def cell_row(
     )
 
 
-def _weak(run: Run | None) -> tuple[Notice, ...]:
-    """Return what weakens the figures of a run."""
-    if run is None or run.outcome.kind is not OutcomeKind.OK:
+def _shown(runs: Sequence[Run]) -> Run | None:
+    """Return the run that stands for all: the one that failed, else that of the middle median."""
+    if not runs or runs[-1].outcome.kind is not OutcomeKind.OK:
+        return runs[-1] if runs else None
+    latencies = [RunView(one).latency for one in runs]
+    medians = [one.median_ms for one in latencies if one is not None]
+    if len(medians) < len(runs):
+        return runs[-1]
+    in_order = sorted(range(len(runs)), key=medians.__getitem__)
+    return runs[in_order[(len(runs) - 1) // 2]]
+
+
+def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
+    """Return what weakens the figures of a run.
+
+    Of several processes what their samples say of themselves is left out: it is in the interval,
+    which is of what the processes differ by.
+    """
+    if run.outcome.kind is not OutcomeKind.OK:
         return ()
-    return tuple(one for one in RunView(run).notices if one.level == "warning")
+    notices = RunView(run).notices if is_alone else run.notices
+    return tuple(one for one in notices if one.level == "warning")
+
+
+def _figures(runs: Sequence[Run]) -> tuple[CellFigure, ...]:
+    """Return what a cell came to; nothing where a process failed."""
+    if any(one.outcome.kind is not OutcomeKind.OK for one in runs):
+        return ()
+    return pooled_figures([run_figures(one) for one in runs])
 
 
 def run_figures(run: Run) -> tuple[CellFigure, ...]:

@@ -8,7 +8,7 @@ from enginescope.analysis.suite_gains import baselines, case_of, speed_ups
 from enginescope.model.suite import CellFigure, CellRow, SuiteResult
 
 #: Columns that hold numbers; the others hold text.
-NUMBERS = frozenset({"value", "batch", "attempts"})
+NUMBERS = frozenset({"value", "batch", "attempts", "processes"})
 COLUMNS = (
     "suite",
     "cell",
@@ -29,6 +29,8 @@ COLUMNS = (
     "unit",
     "baseline",
     "run",
+    "processes",
+    "runs",
     "attempts",
     "started",
     "ended",
@@ -77,6 +79,8 @@ def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
         "reason": row.reason,
         "warnings": " ".join(row.warnings) or None,
         "run": row.run,
+        "processes": len(row.run_ids) or None,
+        "runs": " ".join(row.runs) or None,
         "attempts": row.attempts,
         "started": row.started,
         "ended": row.ended,

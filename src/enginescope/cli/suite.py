@@ -47,6 +47,9 @@ EXIT_WRONG = 1
 @click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
 @click.option("--duration", help="Stop after this time.")
 @click.option("--max-time", help="Stop short of the precision after this time.")
+@click.option(
+    "--processes", type=click.IntRange(1), help="Fresh processes for each cell.  [default: 1]"
+)
 @click.option("--reference", help="What answers are held against; see validate.")
 @click.option(
     "--samples", type=click.IntRange(1), help="Random ones to answer, without a data set."
@@ -160,7 +163,7 @@ _GENERAL = {
     "memory_limit": "memory_limit",
     "retries": "retries",
 }
-_TIMING = ("warmup", "iterations", "duration", "max_time")
+_TIMING = ("warmup", "iterations", "duration", "max_time", "processes")
 _VALIDATION = ("reference", "samples", "tolerance", "rtol", "atol", "percent_mismatch")
 
 

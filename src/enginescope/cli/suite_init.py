@@ -10,8 +10,8 @@ from enginescope.formats.suite_file import SUITE_SUFFIXES
 
 EXAMPLE = """\
 # A suite: models × backends × batches × shapes. Run it with:  enginescope suite FILE
-# Each combination is a cell, each cell a process of its own. What is commented out is the default
-# or an example. Relative paths start from this file.
+# Each combination is a cell, each cell a process of its own, or several. What is commented out is
+# the default or an example. Relative paths start from this file.
 
 [suite]
 # name = "nightly"              # its folder and the tag of its runs; by default this file's name
@@ -26,7 +26,7 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # include = ["resnet", "light_*"]   # names that hold or match one of these
 # exclude = []
 # layers = true                 # time layers in a pass of their own, for the share of each provider
-# retries = 0                   # further attempts of a cell that failed
+# retries = 0                   # further attempts of a process that failed
 # timeout = "10min"             # of one cell
 # build_timeout = "2h"          # of building its engine
 # memory_limit = "4GiB"         # of one cell; by default most of what is free
@@ -41,6 +41,7 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # iterations = 1000             # or stop after exactly so many
 # duration = "5s"               # or after this time
 # min_samples = 100
+# processes = 1                 # fresh processes for each cell; 5 tell how far they differ
 
 [validation]
 # reference = "ort-cpu"         # a backend, model, engine or folder of outputs; by default the data

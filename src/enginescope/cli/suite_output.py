@@ -63,6 +63,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     from enginescope.render.suite_phrases import (
         baseline_sentence,
         counts_sentence,
+        processes_sentence,
         took_sentence,
         weakness_sentence,
     )
@@ -77,8 +78,8 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         if one.left_out:
             show(sentence(f"{one.left_out:,} more in results.csv"))
         print()
-    sentences = (took_sentence(result), weakness_sentence(result), baseline_sentence(result))
-    for explained in sentences:
+    for say in (took_sentence, processes_sentence, weakness_sentence, baseline_sentence):
+        explained = say(result)
         if explained:
             show(sentence(explained))
     show(sentence(f"page: {folder / 'suite.html'}"))

@@ -43,7 +43,7 @@ class SuiteProgress(Shown[Live]):
 
     def watcher(self, lane: int) -> Watcher:
         """Return what the runner tells of the cell in a lane."""
-        return Watcher(progressed=lambda _index, progress: self._progressed(lane, progress))
+        return Watcher(progressed=lambda number, progress: self._progressed(lane, number, progress))
 
     def started(self, cell: Cell, lane: int) -> None:
         """Say that a cell is being done."""
@@ -61,10 +61,12 @@ class SuiteProgress(Shown[Live]):
                 self._line(f"{self._place()} {row.cell.label}: {ending(row)}")
             self._show()
 
-    def _progressed(self, lane: int, progress: Progress) -> None:
+    def _progressed(self, lane: int, number: int, progress: Progress) -> None:
         with self._lock:
             if lane in self._running:
-                self._running[lane] = (self._running[lane][0], describe(progress))
+                cell = self._running[lane][0]
+                of = f"process {number + 1} of {cell.processes}, " if cell.processes > 1 else ""
+                self._running[lane] = (cell, f"{of}{describe(progress)}")
                 self._show()
 
     def _place(self) -> str:

@@ -56,6 +56,7 @@ class TimingPart(Record, frozen=True, kw_only=True):
     precision: Annotated[float, msgspec.Meta(ge=0.01, le=50)] | None = None
     max_time: str | None = None
     min_samples: Annotated[int, msgspec.Meta(ge=2)] | None = None
+    processes: Positive | None = None
 
 
 class ValidationPart(Record, frozen=True, kw_only=True):

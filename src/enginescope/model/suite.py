@@ -97,7 +97,9 @@ class Suite(Record, frozen=True, kw_only=True):
     layers : bool
         Time layers too, in a pass of their own.
     retries : int
-        Further attempts of a cell that failed.
+        Further attempts of a process that failed.
+    processes : int
+        Fresh ones for each cell, one after another.
     limits : Limits
         Of each process.
     """
@@ -109,6 +111,7 @@ class Suite(Record, frozen=True, kw_only=True):
     baseline: str | None = None
     layers: bool = True
     retries: int = 0
+    processes: int = 1
     seed: int = 0
     warmup: WarmUp = WarmUp()
     stop: StopRule = StopRule()
@@ -133,6 +136,10 @@ class Cell(Record, frozen=True, kw_only=True):
         What is measured, or whose answers are compared.
     data_sets : tuple of str
         Samples to answer; empty: random ones.
+    retries : int
+        Further attempts of each process that fails.
+    processes : int
+        Fresh ones that measure it, one after another.
     refusal : str or None
         Why it cannot be run anywhere: its backend has no such precision.
     """
@@ -146,6 +153,7 @@ class Cell(Record, frozen=True, kw_only=True):
     checking: Checking = Checking()
     needs: Needs = Needs()
     retries: int = 0
+    processes: int = 1
     refusal: str | None = None
 
     @property
@@ -237,11 +245,16 @@ class CellRow(Record, frozen=True, kw_only=True):
     hint, detail : str or None
         The next step; the last words of its process.
     run : str or None
-        Id of the run in the store.
+        Id of the run in the store; of several processes that of the middle median, or of the one
+        that failed.
+    runs : tuple of str
+        Of several processes all, in their order; else empty.
     started, ended : str
         UTC, ISO 8601.
     attempts : int
+        Of the process that took most of them.
     figures : tuple of CellFigure
+        Of several processes what they come to together.
     providers : tuple of CellProvider
     warnings : tuple of str
         Codes of what weakens its figures; the run has them in words.
@@ -258,6 +271,7 @@ class CellRow(Record, frozen=True, kw_only=True):
     hint: str | None = None
     detail: str | None = None
     run: str | None = None
+    runs: tuple[str, ...] = ()
     started: str
     ended: str
     attempts: int = 1
@@ -269,6 +283,11 @@ class CellRow(Record, frozen=True, kw_only=True):
     host: str | None = None
     cpu: str | None = None
     gpu: str | None = None
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """Ids of the runs of all its processes; none where it was not measured."""
+        return self.runs or ((self.run,) if self.run is not None else ())
 
     def figure(self, metric: str) -> float | None:
         """Return a figure by its name, or ``None``."""

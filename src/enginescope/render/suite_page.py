@@ -21,6 +21,7 @@ from enginescope.render.suite_phrases import (
     counts_sentence,
     coverage_text,
     matrix,
+    processes_sentence,
     reason_text,
     specs_of,
     status_text,
@@ -70,7 +71,9 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
             answer=f"{result.name} · {counts_sentence(result)}",
             facts=_facts(result),
             explained=[
-                one for one in (baseline_sentence(result), weakness_sentence(result)) if one
+                text
+                for say in (baseline_sentence, processes_sentence, weakness_sentence)
+                if (text := say(result))
             ],
             heat=charts[0],
             charts=charts[1:],
@@ -95,7 +98,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
     def several(values: Sequence[str | None]) -> str:
         return ", ".join(dict.fromkeys(one for one in values if one))
 
-    rows = result.rows
+    rows, count = result.rows, result.plan.suite.processes
     ended = max((one.ended for one in rows), default="")
     versions = several(
         [
@@ -112,6 +115,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
         ("versions", versions),
         ("mode", result.plan.suite.mode),
         ("inputs", several([one.input for one in result.plan.cells])),
+        ("processes", f"{count:,} a cell" if count > 1 else ""),
         ("time", took_sentence(result) or ""),
         ("last cell", ended.replace("T", " ").removesuffix("+00:00") + " UTC" if ended else ""),
         ("command", result.plan.command or ""),
@@ -164,6 +168,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
     if not rows:
         return None
     cells = [one.cell for one in rows]
+    several = any(one.runs for one in rows)
     columns = [
         column("model", [one.model for one in cells]),
         column("backend", [one.spec for one in cells], is_choice=True),
@@ -177,6 +182,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("device memory, MiB", [_mebibytes(one, "device_memory") for one in rows], 0),
         column("which provider took what", [_coverage(one) for one in rows]),
         column("input", [one.input for one in cells]),
+        *([column("processes", [len(one.run_ids) or None for one in rows], 0)] if several else []),
         column("run", [one.run[:8] if one.run else None for one in rows]),
         column("why", [one.reason for one in rows]),
         column("weakened by", [" ".join(one.warnings) or None for one in rows]),

@@ -132,6 +132,17 @@ def weakness_sentence(result: SuiteResult) -> str | None:
     return f"figures of {cells} are weakened: {named}{marked}"
 
 
+def processes_sentence(result: SuiteResult) -> str | None:
+    """Return what figures are of where cells have several processes; ``None`` where they do not."""
+    count = result.plan.suite.processes
+    if count == 1 or not any(one.runs for one in result.rows):
+        return None
+    return (
+        f"{count} processes a cell, one after another: figures are the medians of theirs, the "
+        "interval of the latency is of how they differ"
+    )
+
+
 def baseline_sentence(result: SuiteResult) -> str | None:
     """Return what speed-up is counted from; ``None`` where there is nothing to count."""
     others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]
@@ -139,8 +150,10 @@ def baseline_sentence(result: SuiteResult) -> str | None:
         return None
     named = set(baselines(result).values())
     base = named.pop() if len(named) == 1 else "each model's first backend"
+    count = result.plan.suite.processes
+    a_side = f"{count} processes" if count > 1 else "one process"
     return (
-        f"×: how many times as fast as {base}, medians of one process a side; "
+        f"×: how many times as fast as {base}, medians of {a_side} a side; "
         "enginescope gate and bench --compare say which differences are more than noise"
     )
 

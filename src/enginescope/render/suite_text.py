@@ -45,7 +45,9 @@ def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[SuiteTable, .
 def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
     """Yield the matrix, its backends in as many tables as the width asks for."""
     lines, specs = matrix(result), specs_of(result)
-    title = "latency (median) and speed-up"
+    count = result.plan.suite.processes
+    of = f"median of {count} processes" if count > 1 else "median"
+    title = f"latency ({of}) and speed-up"
     if not _has_latency(result):
         title = "status" if result.plan.suite.mode == "benchmark" else "answers"
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)

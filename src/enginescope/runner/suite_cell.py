@@ -20,33 +20,57 @@ from enginescope.runner.session import Sink, Watcher, run_jobs
 
 def measure_cell(
     cell: Cell, sink: Sink, *, command: str | None = None, watcher: Watcher | None = None
-) -> tuple[Run, int]:
-    """Measure a cell, again as often as it fails and `Cell.retries` allows.
+) -> tuple[tuple[Run, ...], int]:
+    """Measure a cell in as many processes as it asks for, one after another.
+
+    Each is tried again as often as it fails and `Cell.retries` allows; the first that fails for
+    good ends the cell.
 
     Parameters
     ----------
     sink : callable
         Gets the run of each attempt as soon as it has ended, whatever the outcome.
+    watcher : Watcher, optional
+        Is told the number of the process, from 0, as the index.
 
     Returns
     -------
-    Run
-        Of the last attempt. What cannot be run here at all is a run too, ``unsupported``.
+    tuple of Run
+        Of the last attempt of each process, in order; where the cell fails, the last is the one
+        that did. What cannot be run here at all is a run too, ``unsupported``.
     int
-        Attempts made.
+        Attempts of the process that took most of them.
     """
     refused = refusal_of(cell)
     if refused is not None:
         run = refused_run(cell.job, refused, command)
         sink(run)
-        return run, 1
-    attempts = 0
-    while attempts <= cell.retries:
-        attempts += 1
-        (run,) = run_jobs((cell.job,), sink, command=command, watcher=watcher)
-        if run.outcome.kind in (OutcomeKind.OK, OutcomeKind.UNSUPPORTED):
+        return (run,), 1
+    runs: list[Run] = []
+    most = 1
+    for number in range(cell.processes):
+        attempts = 0
+        while attempts <= cell.retries:
+            attempts += 1
+            told = _numbered(watcher, number)
+            (run,) = run_jobs((cell.job,), sink, command=command, watcher=told)
+            if run.outcome.kind in (OutcomeKind.OK, OutcomeKind.UNSUPPORTED):
+                break
+        runs.append(run)
+        most = max(most, attempts)
+        if run.outcome.kind is not OutcomeKind.OK:
             break
-    return run, attempts
+    return tuple(runs), most
+
+
+def _numbered(watcher: Watcher | None, number: int) -> Watcher | None:
+    """Return a watcher that is told of one job as of the one with that number."""
+    if watcher is None:
+        return None
+    return Watcher(
+        started=lambda _, job: watcher.started(number, job),
+        progressed=lambda _, progress: watcher.progressed(number, progress),
+    )
 
 
 def refusal_of(cell: Cell) -> Outcome | None:

@@ -100,6 +100,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             checking=suite.checking,
             needs=model.needs,
             retries=suite.retries,
+            processes=suite.processes if suite.mode != "validate" else 1,
         )
 
 
@@ -124,6 +125,7 @@ def _key(cell: Cell, content: list[Any]) -> str:
     checking = cell.checking if cell.mode != "benchmark" else None
     known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
     known += [job.layer_profile, checking, cell.needs]
+    known += [cell.processes] if cell.processes > 1 else []  # of one as it was before
     return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:_KEY_LENGTH]
 
 

@@ -71,6 +71,7 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         baseline=general.baseline,
         layers=general.layers,
         retries=_count("retries", general.retries),
+        processes=file.timing.processes or 1,
         seed=_count("seed", general.seed),
         warmup=workload.warmup,
         stop=workload.stop,

@@ -142,7 +142,8 @@ def longest_s(cell: Cell) -> float:
     limits = cell.job.limits
     builds_nothing = cell.job.subject.kind == "engine" or cell.job.backend.name in _BUILD_NOTHING
     each_s = limits.timeout_s + (0.0 if builds_nothing else limits.build_timeout_s)
-    return (1 + cell.retries) * each_s * (2 if cell.mode == "both" else 1) + _BESIDE_S
+    processes = cell.processes + (cell.mode == "both")
+    return (1 + cell.retries) * each_s * processes + _BESIDE_S
 
 
 def _why(error: BaseException, state: str) -> str:
