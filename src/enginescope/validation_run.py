@@ -28,6 +28,7 @@ from enginescope.model.run import Run
 from enginescope.model.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.model.tensor_values import TensorValues
 from enginescope.runner.answering import answered
+from enginescope.runner.input_names import check_names_among
 from enginescope.validation_sides import Side, Sides, tolerance_name
 from enginescope.validation_space import check_space
 
@@ -82,7 +83,7 @@ class ValidationRun:
         Raises
         ------
         UsageError
-            A tolerance names an output that nobody gives.
+            A tolerance names an output that nobody gives, or a sample an input that nobody takes.
         FormatError
             A file is no model: said before anybody answers.
         """
@@ -98,6 +99,7 @@ class ValidationRun:
                     raise
                 self._failures[one.label] = str(error)
         self._check_names(self._outputs())
+        self._check_inputs()
 
     def answers(self) -> None:
         """Let everyone answer the samples whose bindings allow it."""
@@ -241,6 +243,14 @@ class ValidationRun:
                 raise UsageError(
                     f"no output is called {name!r}", hint=did_you_mean(name, dict.fromkeys(known))
                 )
+
+    def _check_inputs(self) -> None:
+        """Raise where an input is named that nobody takes: an engine had to be asked first."""
+        every = (self._plan.sides.reference, *self._plan.sides.others)
+        known = {one.name for run in self._runs.values() for one in run.inputs}
+        if known and not self._failures:
+            jobs = [one.job for one in every if one.job is not None]
+            check_names_among(known, jobs, self._plan.samples)
 
     def _reference_answers(
         self, number: int, sample: Sample, outputs: Sequence[str]

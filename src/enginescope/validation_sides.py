@@ -51,8 +51,17 @@ def sides_of(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
     Raises
     ------
     UsageError
-        There is nothing to compare.
+        There is nothing to compare, or an input is named that nobody has.
     """
+    from enginescope.runner.input_names import check_shared_names
+
+    found = _found_sides(request, samples)
+    jobs = [one.job for one in (found.reference, *found.others) if one.job is not None]
+    check_shared_names(jobs, samples)
+    return found
+
+
+def _found_sides(request: ValidationRequest, samples: Sequence[Sample]) -> Sides:
     from enginescope.formats.stored_answers import has_expected
 
     jobs = _jobs(request)
@@ -139,6 +148,7 @@ def _made(model: Path, on: Sequence[str], request: ValidationRequest) -> tuple[J
         data="none",
         engine_cache=Path(request.engine_cache),
         rebuild=request.rebuild,
+        has_its_inputs=False,
     )
 
 

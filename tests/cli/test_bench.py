@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from enginescope.cli.main import main
+
 QUICK = ["--iterations", "20", "--warmup", "1", "--no-layers"]
 
 
@@ -127,11 +129,18 @@ def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, conv
     assert "ort-cpu …" not in ended.stderr  # no job was begun
 
 
-def test_an_input_that_the_model_lacks_is_the_runs_failure(tmp_path, convnet) -> None:
-    ended = bench(tmp_path, str(convnet), *QUICK, "--shape", "imag:1x3x96x96")
-    assert ended.returncode == 3
-    assert "no input called 'imag'" in ended.stdout
-    assert "did you mean image?" in ended.stdout
+@pytest.mark.parametrize("option", ["--shape", "--range", "--input"])
+def test_an_input_that_the_model_lacks_is_said_before_measuring(
+    tmp_path, convnet, capsys, option
+) -> None:
+    (tmp_path / "a.npy").touch()
+    value = {"--shape": "1x3x96x96", "--range": "0:1", "--input": tmp_path / "a.npy"}[option]
+    given = ("--store", str(tmp_path / "store"), option, f"imag:{value}")
+    assert main(["bench", str(convnet), *given]) == 2
+    said = capsys.readouterr().err
+    assert f"{convnet.name} has no input called 'imag'" in said
+    assert "did you mean image?" in said
+    assert "ort-cpu …" not in said  # no job was begun
 
 
 @pytest.mark.parametrize(

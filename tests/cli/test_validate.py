@@ -219,6 +219,9 @@ def test_tolerances_by_output_take_the_place_of_defaults(tmp_path, capsys) -> No
         (("--on", EXACT, "--tolerance", "fp17"), "no tolerance is called"),
         (("--on", EXACT, "--skip-output-save"), "nothing is kept"),
         (("--random", "--data", "."), "each alone"),
+        (("--on", EXACT, "--input-shape", "X:1,4"), "net.onnx has no input called 'X'"),
+        (("--on", EXACT, "--input-shape", "z:1,4", "--input-shape", "z:2,4"), "one of: x"),
+        (("--on", EXACT, "--range", "z:0:9"), "one of: x"),
     ],
 )
 def test_mistakes_are_said_in_a_line(tmp_path, capsys, arguments, said) -> None:

@@ -111,6 +111,19 @@ def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
     }
 
 
+def onnx_input_names(path: Path) -> tuple[str, ...]:
+    """Return the names of a model's inputs, weights left out.
+
+    Raises
+    ------
+    FormatError
+        It is no ONNX model.
+    """
+    graph = _load(path).graph
+    weights = {one.name for one in graph.initializer}
+    return tuple(one.name for one in graph.input if one.name not in weights)
+
+
 def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     """Return the model with notes on its nodes, for viewers such as Netron.
 

@@ -16,6 +16,7 @@ from enginescope.formats.engine_file import ENGINE_SUFFIXES
 from enginescope.model.job import Job, Limits, Subject, Workload
 from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.runner.demands import check_demands, check_subject
+from enginescope.runner.input_names import check_input_names
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
@@ -31,6 +32,7 @@ def make_jobs(
     data: str = "auto",
     engine_cache: Path | None = None,
     rebuild: bool = False,
+    has_its_inputs: bool = True,
 ) -> tuple[Job, ...]:
     """Return one job for each model and backend, models outermost.
 
@@ -47,12 +49,14 @@ def make_jobs(
         Where built engines are kept.
     rebuild : bool
         Build them anew.
+    has_its_inputs : bool
+        Whether each model must have every input that the workload names.
 
     Raises
     ------
     UsageError
-        A model or folder that is not there, a backend that is not known, or one that would not
-        issue requests as the workload says.
+        A model or folder that is not there, an input that a model does not have, a backend that is
+        not known, or one that would not issue requests as the workload says.
     MissingDependencyError
         A backend needs what is not installed here.
     """
@@ -64,6 +68,8 @@ def make_jobs(
         subject = subject_of(model)
         for spec in specs:
             check_subject(spec, subject)
+        if has_its_inputs:
+            check_input_names(subject, workload)
         fed = replace(workload, data_set=_data_set(model, data, workload))
         jobs += [
             Job(

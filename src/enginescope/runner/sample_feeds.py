@@ -62,7 +62,7 @@ def sample_feeds(
     )
 
 
-def _as_file(name: str) -> str:
+def as_file(name: str) -> str:
     """Return a tensor's name as files can have it: ``images:0`` as ``images_0``."""
     return _NO_FILE_NAME.sub("_", name)
 
@@ -73,7 +73,7 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
     if one.input in known:
         return str(one.input)
     if one.input is not None:
-        by_file = [name for name in known if _as_file(name) == one.input]
+        by_file = [name for name in known if as_file(name) == one.input]
         if len(by_file) == 1:
             return by_file[0]
         raise UsageError(
