@@ -1,7 +1,8 @@
 """A cell done on the machine that it was sent to.
 
-``python -m enginescope.cell_errand ERRAND RETURNED`` reads the one file and writes the other; Ray
-and Slurm call `do_errand`. Whatever happens inside the cell is a row that goes back.
+``python -m enginescope.cell_errand ERRAND RETURNED`` reads the one file and writes the other; with
+a third word, ``attended``, it ends as soon as its standard input does. Ray and Slurm call
+`do_errand`. Whatever happens inside the cell is a row that goes back.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import platform
 import sys
 import tempfile
+import threading
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -101,12 +103,24 @@ def _can_be(folder: Path) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Do the errand in a file, and write what came of it to another."""
-    errand, returned = map(Path, arguments)
+    errand, returned = map(Path, arguments[:2])
+    if arguments[2:]:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     data = do_errand(errand.read_bytes())
     part = returned.with_name(f".{returned.name}.part")
     part.write_bytes(data)
     part.replace(returned)  # whoever waits for it never sees a half
     return 0
+
+
+def _end_with_input() -> None:
+    """Wait for the end of standard input, which whoever sent the cell holds open, and end.
+
+    The cell's own workers die with this process.
+    """
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ def do_cell(cell: Cell, context: CellContext) -> CellRow:
     Whatever happens is a row, but for a store that cannot be written and for being told to end.
     """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    here = context.here if context.here is not None else conditions_here()
+    cores = len(cell.job.conditions.pinned_cores) or None
+    here = context.here if context.here is not None else conditions_here(cores)
     checked: CellChecked | None = None
     runs: tuple[Run, ...] = ()
     attempts = 1

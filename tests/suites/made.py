@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from enginescope.backends.registry import parse_backend
+from enginescope.backends.registry import read_spec
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.suite import (
     Cell,
@@ -24,9 +24,8 @@ HERE = {"enginescope": "1.0", "onnxruntime": "1.31.1", "cpu": "Xeon"}
 
 def cell(model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, **more) -> Cell:
     name, _, rest = spec.partition(":")
-    backend = (
-        BackendSpec(name=name, precision=rest or None) if "?" not in spec else parse_backend(spec)
-    )
+    is_plain = not {"?", "@"} & set(spec)
+    backend = BackendSpec(name=name, precision=rest or None) if is_plain else read_spec(spec)
     subject = Subject(name=f"{model}.onnx", kind="onnx", path=f"/zoo/{model}.onnx", sha256="0" * 64)
     job = Job(subject=subject, backend=backend)
     job = replace(job, workload=replace(job.workload, batch=batch))

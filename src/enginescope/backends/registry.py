@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module, metadata
 from typing import cast
 
@@ -69,15 +70,29 @@ def parse_backend(text: str) -> BackendSpec:
     Raises
     ------
     UsageError
-        Not of that form, or the backend does not know the name, precision or an option.
+        Not of that form, or the backend does not know the name, precision or an option; or it is to
+        run in another Python, which cells of suites alone can.
     """
     spec = read_spec(text)
+    if spec.environment is not None:
+        raise UsageError(
+            f"backend {text!r}",
+            why=f"@{spec.environment} names another Python, and only cells of a suite run in one",
+            hint="enginescope suite, with [environments] in its file",
+        )
     load_backend(spec.name).check(spec)
     return spec
 
 
+def is_environment(name: str) -> bool:
+    """Whether this can be the name of an environment."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
+
+
 def read_spec(text: str) -> BackendSpec:
     """Return what `parse_backend` does, the backend unasked whether it knows any of it.
+
+    ``NAME[:PRECISION]@ENVIRONMENT`` is read too.
 
     Raises
     ------
@@ -85,6 +100,7 @@ def read_spec(text: str) -> BackendSpec:
         Not of that form.
     """
     head, question, tail = text.partition("?")
+    head, at, environment = head.partition("@")
     name, colon, precision = head.partition(":")
     if name in FAMILIES and precision:
         member, colon, precision = precision.partition(":")
@@ -101,4 +117,10 @@ def read_spec(text: str) -> BackendSpec:
         options[key] = value
     if not name or (colon and not precision):
         raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
-    return BackendSpec(name=name, precision=precision or None, options=options)
+    if at and not is_environment(environment):
+        raise UsageError(
+            f"backend {text!r}", why=f"{environment!r} after the @ is no name of an environment"
+        )
+    return BackendSpec(
+        name=name, precision=precision or None, options=options, environment=environment or None
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import Parsed, json_option, note, store_option
 from enginescope.cli.suite_elsewhere import run_elsewhere, standing_elsewhere
 from enginescope.cli.suite_fleet import fleet_options, is_elsewhere
 from enginescope.core.errors import UsageError
@@ -18,11 +19,20 @@ from enginescope.core.errors import UsageError
 if TYPE_CHECKING:
     from enginescope.formats.suite_file import SuiteFile
     from enginescope.model.suite import Cell, Suite, SuitePlan, SuiteResult
+    from enginescope.runner.suite_resume import Here
     from enginescope.store.archive import Store
     from enginescope.store.suite_folder import SuiteFolder
 
 EXIT_RUN_FAILED = 3
 EXIT_WRONG = 1
+
+
+def _environment(text: str) -> tuple[str, str]:
+    name, equals, python = text.partition("=")
+    if not equals or not name or not python:
+        raise UsageError(f"{text!r} is not NAME=PYTHON", hint="trt86=/opt/trt86/bin/python")
+    given = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
+    return name, str(Path(given).absolute()) if "/" in given else python
 
 
 @click.command("suite")
@@ -35,7 +45,15 @@ EXIT_WRONG = 1
     "--on",
     "backends",
     multiple=True,
-    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  [default: the file's]",
+    help="Backend, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; repeat for several.  "
+    "[default: the file's]",
+)
+@click.option(
+    "--environment",
+    "environments",
+    type=Parsed("NAME=PYTHON", _environment),
+    multiple=True,
+    help="Python that does the cells of backends with @NAME; repeat for more.",
 )
 @click.option("--batch", "batches", multiple=True, type=click.IntRange(1), help="Repeat for more.")
 @click.option("--mode", type=click.Choice(("benchmark", "validate", "both")))
@@ -198,6 +216,7 @@ def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
     )
     return replace(
         file,
+        environments={**file.environments, **dict(options["environments"])},
         suite=general,
         model=models,
         timing=replace(file.timing, **timing),
@@ -250,7 +269,7 @@ def _plan(suite: Suite, source: Path, folder: SuiteFolder, store: Store) -> Suit
 def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, Any]) -> None:
     from enginescope.cli.bench import writable
     from enginescope.cli.suite_sitting import Sitting
-    from enginescope.runner.suite_resume import conditions_here, standing_of
+    from enginescope.runner.suite_resume import standing_of
     from enginescope.runner.suite_run import lanes_for
 
     writable(store)
@@ -261,12 +280,31 @@ def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, 
         run_elsewhere(plan, standing, folder, store, options)
         return
     lanes = lanes_for(options["jobs"])
-    here = conditions_here(len(lanes[0]) or None)
+    here = _conditions(plan, len(lanes[0]) or None)
     standing = standing_of(plan.cells, folder.rows(), here, retry_failed=options["retry_failed"])
     if not options["as_json"]:
         _say_standing(plan, standing)
     sitting = Sitting(plan, folder, store, here)
     sitting.run(standing.todo, lanes, quiet=options["as_json"])
+
+
+def _conditions(plan: SuitePlan, cores: int | None) -> Here:
+    """Return what each Python that cells run in says of itself.
+
+    Raises
+    ------
+    UsageError
+        One of them cannot do cells.
+    """
+    from enginescope.runner.fleet.environment import Environment
+    from enginescope.runner.suite_resume import conditions_here
+
+    named = dict.fromkeys(one.environment for one in plan.cells if one.environment)
+    pythons = plan.suite.environments
+    found: dict[str | None, dict[str, str]] = {None: conditions_here(cores)}
+    for name in named:
+        found[name] = Environment(name, pythons[name]).conditions(cores)
+    return found
 
 
 def _say_standing(plan: SuitePlan, standing: Any) -> None:

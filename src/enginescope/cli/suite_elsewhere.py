@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.cli.options import note
 from enginescope.cli.suite_fleet import fleet_of
+from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.model.suite import SuitePlan
@@ -20,10 +21,16 @@ def standing_elsewhere(
     """Take in what jobs have left, and return what is done and what is to be done.
 
     Machines of a fleet are not this one, so that any row counts, whatever it was made on.
+
+    Raises
+    ------
+    UsageError
+        A cell is for another Python of this machine.
     """
     from enginescope.cli.suite_collect import collect
     from enginescope.runner.suite_resume import standing_of
 
+    _check_environments(plan)
     count = collect(plan, folder, store)
     if count or options["collect"]:
         note(f"{count:,} cells came back")
@@ -49,3 +56,13 @@ def run_elsewhere(
     from enginescope.cli.suite_fleet_sitting import FleetSitting
 
     FleetSitting(plan, folder, store).run(standing.todo, fleet, quiet=options["as_json"])
+
+
+def _check_environments(plan: SuitePlan) -> None:
+    named = next((one.spec for one in plan.cells if one.environment), None)
+    if named is not None:
+        raise UsageError(
+            f"backend {named}",
+            why="environments are of this machine, and cells are to be done elsewhere",
+            hint="a fleet's machines or an image have the versions that they have: leave out the @",
+        )

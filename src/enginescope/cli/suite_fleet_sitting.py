@@ -38,7 +38,7 @@ class FleetSitting:
         progress = SuiteProgress(len(todo), before, lanes=len(todo), quiet=quiet)
 
         def started(cell: Cell, place: str) -> None:
-            self._started[cell.key] = _now()
+            self._started[cell.key] = now()
             progress.started(cell, lanes[cell.key])
             if not quiet:
                 note(f"{cell.label}: on {place}")
@@ -52,7 +52,7 @@ class FleetSitting:
         watch = FleetWatch(
             started=started,
             returned=lambda _, returned: ended(kept(returned, self._plan, self._store)),
-            lost=lambda one: ended(self._row_of(one)),
+            lost=lambda one: ended(row_of(one, self._started.get(one.cell.key, now()))),
             again=lambda cell, why: note(f"{cell.label}: {why}; it is done once more"),
         )
         try:
@@ -65,16 +65,24 @@ class FleetSitting:
             )
             raise
 
-    def _row_of(self, lost: Lost) -> CellRow:
-        return CellRow(
-            cell=lost.cell,
-            status=CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED,
-            reason=lost.reason,
-            hint=lost.hint,
-            started=self._started.get(lost.cell.key, _now()),
-            ended=_now(),
-            attempts=lost.attempts,
-        )
+
+def row_of(lost: Lost, started: str) -> CellRow:
+    """Return the row of a cell of which nothing came back.
+
+    Parameters
+    ----------
+    started : str
+        UTC, ISO 8601.
+    """
+    return CellRow(
+        cell=lost.cell,
+        status=CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED,
+        reason=lost.reason,
+        hint=lost.hint,
+        started=started,
+        ended=now(),
+        attempts=lost.attempts,
+    )
 
 
 def taken(data: bytes, plan: SuitePlan, store: Store) -> CellRow:
@@ -112,5 +120,6 @@ def _is_stored(file: Path, store: Store) -> bool:
         return False
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time as rows have it: UTC, ISO 8601, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -5,17 +5,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from enginescope.cli.options import note
+from enginescope.cli.suite_fleet_sitting import kept, now, row_of
 from enginescope.cli.suite_progress import SuiteProgress
 from enginescope.cli.termination import ending_in_order
 from enginescope.model.run import Run
-from enginescope.model.suite import Cell, SuitePlan
+from enginescope.model.suite import Cell, CellRow, SuitePlan
+from enginescope.runner.fleet.environment import Environment
+from enginescope.runner.fleet.errand import Lost
+from enginescope.runner.suite_resume import Here
 from enginescope.runner.suite_run import Lanes, run_cells
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
@@ -28,13 +32,11 @@ class Sitting:
 
     Parameters
     ----------
-    here : mapping of str to str
-        Conditions that the rows are to carry.
+    here : mapping
+        Conditions that the rows are to carry, by environment.
     """
 
-    def __init__(
-        self, plan: SuitePlan, folder: SuiteFolder, store: Store, here: Mapping[str, str]
-    ) -> None:
+    def __init__(self, plan: SuitePlan, folder: SuiteFolder, store: Store, here: Here) -> None:
         self._plan, self._folder, self._store, self._here = plan, folder, store, here
         self._known = {one.key: one for one in plan.cells}
         self._lock = threading.Lock()
@@ -49,12 +51,13 @@ class Sitting:
             context = CellContext(
                 sink=self._keep_run,
                 command=self._plan.command,
-                here=self._here,
+                here=self._here[None],
                 watcher=progress.watcher(lane),
                 references=references,
             )
             # the plan's cell is kept, not the one that is bound to a lane's cores
-            row = replace(do_cell(cell, context), cell=self._known[cell.key])
+            done = self._sent(cell) if cell.environment else do_cell(cell, context)
+            row = replace(done, cell=self._known[cell.key])
             with self._lock:
                 self._check_going()
                 self._folder.keep(row)
@@ -76,6 +79,17 @@ class Sitting:
             raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _sent(self, cell: Cell) -> CellRow:
+        """Have a cell done by another Python."""
+        started, name = now(), str(cell.environment)
+        python = self._plan.suite.environments[name]
+        found = Environment(name, python).do(cell, self._plan.command)
+        if isinstance(found, Lost):
+            return replace(row_of(found, started), versions=dict(self._here[name]))
+        with self._lock:
+            self._check_going()
+            return kept(found, self._plan, self._store)
 
     def _keep_run(self, run: Run) -> None:
         with self._lock:

@@ -90,6 +90,7 @@ class ModelPart(Record, frozen=True, kw_only=True):
 class SuiteFile(Record, frozen=True, kw_only=True):
     """A suite file's content, paths as they are written."""
 
+    environments: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
     suite: GeneralPart = GeneralPart()
     timing: TimingPart = TimingPart()
     validation: ValidationPart = ValidationPart()
@@ -102,6 +103,8 @@ _TABLES: dict[str, type[Record]] = {
     "validation": ValidationPart,
     "model": ModelPart,
 }
+#: The table whose keys are names of the user's own.
+_OF_NAMES = "environments"
 
 
 def read_suite_file(path: Path) -> SuiteFile:
@@ -129,7 +132,9 @@ def suite_file(held: Any, *, source: str) -> SuiteFile:
     if not isinstance(held, dict):
         raise FormatError(source, why="it is no table", expected="[suite] and [[model]]")
     for table, value in held.items():
-        _check_key(table, _TABLES, "table", source)
+        if table == _OF_NAMES:
+            continue
+        _check_key(table, (*_TABLES, _OF_NAMES), "table", source)
         parts = value if isinstance(value, list) else [value]
         for number, part in enumerate(parts):
             where = f"{table}[{number}]" if isinstance(value, list) else table

@@ -42,17 +42,21 @@ class BackendSpec(Record, frozen=True, kw_only=True):
         After the colon; ``None``: the backend's default.
     options : dict of str to str
         After the question mark.
+    environment : str or None
+        After the ``@``: the name that a suite gives another Python; ``None``: this one.
     """
 
     name: str
     precision: str | None = None
     options: dict[str, str] = {}
+    environment: str | None = None
 
     def __str__(self) -> str:
         """Return the specification as it is typed."""
         precision = f":{self.precision}" if self.precision else ""
+        environment = f"@{self.environment}" if self.environment else ""
         options = "&".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.name}{precision}" + (f"?{options}" if options else "")
+        return f"{self.name}{precision}{environment}" + (f"?{options}" if options else "")
 
 
 class InputShape(Record, frozen=True, kw_only=True):

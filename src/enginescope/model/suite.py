@@ -102,6 +102,8 @@ class Suite(Record, frozen=True, kw_only=True):
         Fresh ones for each cell, one after another.
     limits : Limits
         Of each process.
+    environments : dict of str to str
+        Name to the Python that does the cells of backends with that ``@NAME``.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Suite(Record, frozen=True, kw_only=True):
     stop: StopRule = StopRule()
     limits: Limits = Limits()
     checking: Checking = Checking()
+    environments: dict[str, str] = {}
 
 
 class Cell(Record, frozen=True, kw_only=True):
@@ -160,6 +163,11 @@ class Cell(Record, frozen=True, kw_only=True):
     def spec(self) -> str:
         """The backend as it is typed."""
         return str(self.job.backend)
+
+    @property
+    def environment(self) -> str | None:
+        """The other Python that it runs in, by its name in the suite."""
+        return self.job.backend.environment
 
     @property
     def case(self) -> str:

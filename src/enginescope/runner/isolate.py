@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -85,13 +85,9 @@ def run_isolated(
     with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
         with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
             process = _spawn(job_file, folder, log.fileno(), task)
-        _RUNNING.add(process)
-        try:
+        with killed_after(process):
             watch = _Watch(process, _limits_of(job, task), folder, on_progress)
             verdict = watch.until_end()
-        finally:
-            kill_tree(process)
-            _RUNNING.discard(process)
     _cut(folder / LOG)
     killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
     outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
@@ -178,6 +174,17 @@ class _Watch:
             self._last_progress = data
             with contextlib.suppress(msgspec.DecodeError):
                 self._on_progress(msgspec.json.decode(data, type=Progress))
+
+
+@contextlib.contextmanager
+def killed_after(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Have no process of a group of its own outlive the block, nor `kill_running`."""
+    _RUNNING.add(process)
+    try:
+        yield
+    finally:
+        kill_tree(process)
+        _RUNNING.discard(process)
 
 
 def kill_running() -> None:

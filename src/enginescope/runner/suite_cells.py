@@ -106,16 +106,18 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
 
 def _spec(text: str) -> tuple[BackendSpec, str | None]:
     """Return a backend's specification, and why it can be run nowhere."""
+    spec = read_spec(text)
+    alone = msgspec.structs.replace(spec, environment=None)
     try:
-        return parse_backend(text), None
+        parse_backend(str(alone))
     except (MissingDependencyError, BackendError):  # of this machine: the cell will say so
-        return read_spec(text), None
+        return spec, None
     except UsageError as error:
-        spec = read_spec(text)
         if spec.precision is None:
             raise
-        parse_backend(str(msgspec.structs.replace(spec, precision=None)))  # only the precision
+        parse_backend(str(msgspec.structs.replace(alone, precision=None)))  # only the precision
         return spec, f"{error.what}{f': {error.why}' if error.why else ''}"
+    return spec, None
 
 
 def _key(cell: Cell, content: list[Any]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from enginescope.backends.registry import load_backend, read_spec
+from enginescope.backends.registry import is_environment, load_backend, read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suite_file import GeneralPart, ModelPart, SuiteFile, TimingPart
@@ -55,12 +57,14 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
     found += [(_own(one, base), one) for one in file.model]
     kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
     workload = Workload(warmup=_warmup(file.timing), stop=_stop(file.timing))
+    environments = {key: _python(key, text, base) for key, text in file.environments.items()}
     models = tuple(
         replace(_model(one, part, general, base), limits=_own_limits(part, general, workload))
         for one, part in found
         if one.name in kept
     )
     _check_models(models, len(found))
+    _check_environments(models, environments)
     checked = file.validation
     usual = Checking()
     return Suite(
@@ -76,6 +80,7 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         warmup=workload.warmup,
         stop=workload.stop,
         limits=_limits(general, workload),
+        environments=environments,
         checking=Checking(
             reference=checked.reference,
             samples=usual.samples if checked.samples is None else checked.samples,
@@ -191,6 +196,29 @@ def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
     for one in models:
         if any(batch is not None and batch < 1 for batch in one.batches):
             raise UsageError(f"batches of {one.name}", why="a batch is 1 or more")
+
+
+def _python(name: str, text: str, base: Path) -> str:
+    """Return where the Python of an environment lies: beside the file, or on PATH."""
+    if not is_environment(name):
+        raise UsageError(f"environment {name!r}", why="a name has letters, digits, . _ and - alone")
+    if "/" not in text:  # a command, as in a shell
+        return shutil.which(text) or text
+    given = os.path.expanduser(text)  # noqa: PTH111 - Path's raises where there is no such user
+    return os.path.abspath(base / given)  # noqa: PTH100 - a link to a Python is the environment
+
+
+def _check_environments(models: tuple[SuiteModel, ...], known: dict[str, str]) -> None:
+    named = {read_spec(text).environment: text for one in models for text in one.backends}
+    for name, text in named.items():
+        if name is not None and name not in known:
+            raise UsageError(
+                f"backend {text!r}",
+                why=f"no environment is called {name!r}",
+                hint=did_you_mean(name, known)
+                if known
+                else f'[environments] with {name} = "FOLDER/bin/python", or --environment',
+            )
 
 
 def _warmup(timing: TimingPart) -> WarmUp:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from enginescope.core.record import Record
 from enginescope.model.suite import Cell, CellRow, CellStatus
@@ -10,6 +11,9 @@ from enginescope.probe.environment import probe_environment, versions
 
 #: Ends that another limit can change.
 _OF_LIMITS = frozenset({CellStatus.TIMED_OUT, CellStatus.OUT_OF_MEMORY})
+
+#: Versions and hardware of every environment of a suite, by its name; ``None``: this Python's.
+Here: TypeAlias = Mapping[str | None, Mapping[str, str]]
 
 
 class Standing(Record, frozen=True, kw_only=True):
@@ -35,7 +39,7 @@ class Standing(Record, frozen=True, kw_only=True):
 def standing_of(
     cells: Sequence[Cell],
     rows: Mapping[str, CellRow],
-    here: Mapping[str, str] | None,
+    here: Here | None,
     *,
     retry_failed: bool = False,
 ) -> Standing:
@@ -45,8 +49,9 @@ def standing_of(
     ----------
     rows : mapping of str to CellRow
         What ended before, by the keys of cells.
-    here : mapping of str to str, optional
-        Of `conditions_here`: a row made under others is not done. Not given: any row counts.
+    here : mapping, optional
+        Of `conditions_here`, by environment: a row made under others is not done. Not given: any
+        row counts.
     retry_failed : bool
         Run what failed again.
     """
@@ -56,7 +61,7 @@ def standing_of(
         row = rows.get(cell.key)
         if row is None:
             todo.append(cell)
-        elif here is not None and row.versions != here:
+        elif here is not None and row.versions != here[cell.environment]:
             changed += 1
             todo.append(cell)
         elif row.status is CellStatus.OK:

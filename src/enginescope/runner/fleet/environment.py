@@ -1,0 +1,157 @@
+"""Another Python of this machine that does cells: other versions of the libraries, side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from enginescope._version import __version__
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.model.suite import Cell
+from enginescope.runner.fleet.errand import Lost, Returned, packed_errand, unpacked_returned
+from enginescope.runner.fleet.slurm_fleet import longest_s
+from enginescope.runner.isolate import killed_after
+
+#: How long the other Python may take to say what it is.
+_ANSWER_S = 120.0
+#: Of this Python: they would send the other one to modules that are not its own.
+_OURS = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
+_LOG_LINES = 12
+
+
+class Environment:
+    """A Python with enginescope in it, of this version.
+
+    Parameters
+    ----------
+    name : str
+        After the ``@`` of backends.
+    python : str
+        The interpreter, or a script that becomes it.
+    """
+
+    def __init__(self, name: str, python: str) -> None:
+        self._name, self._python = name, python
+
+    def conditions(self, cores: int | None = None) -> dict[str, str]:
+        """Return versions and hardware as it sees them; see `conditions_here`.
+
+        Parameters
+        ----------
+        cores : int, optional
+            Logical processors that each cell has, where it is not given all.
+
+        Raises
+        ------
+        UsageError
+            It cannot be started, or has no enginescope of this version.
+        """
+        command = ["-m", "enginescope.cell_conditions", str(cores or 0)]
+        try:
+            asked = subprocess.run(
+                [self._python, *command],
+                env=_their_variables(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_ANSWER_S,
+                check=False,
+            )
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise self._unfit(f"cannot be started: {why}", "name its bin/python") from error
+        except subprocess.TimeoutExpired as error:
+            raise self._unfit(f"did not answer within {_ANSWER_S:.0f} s") from error
+        if asked.returncode:
+            said = _tail(asked.stderr, 1) or f"it ended with status {asked.returncode}"
+            raise self._unfit(f"has no enginescope that starts: {said}", self._install())
+        try:
+            found = msgspec.json.decode(asked.stdout, type=dict[str, str])
+        except msgspec.DecodeError as error:
+            raise self._unfit(f"gave no answer that can be read: {error}") from error
+        if found.get("enginescope") != __version__:
+            other = found.get("enginescope", "of no version")
+            raise self._unfit(f"has enginescope {other}, here is {__version__}", self._install())
+        return found
+
+    def do(self, cell: Cell, command: str | None) -> Returned | Lost:
+        """Do a cell there and wait for its end; it dies with this process.
+
+        Parameters
+        ----------
+        command : str, optional
+            The command line to record.
+        """
+        with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as made:
+            work = Path(made)
+            (work / "errand").write_bytes(packed_errand(cell, command, is_placed=False))
+            try:
+                ended = self._run(cell, work)
+            except OSError as error:
+                return self._lost(cell, f"it cannot be started: {error.strerror or error}")
+            try:
+                return unpacked_returned((work / "returned").read_bytes())
+            except FileNotFoundError:
+                said = _tail((work / "log").read_bytes(), _LOG_LINES)
+                return self._lost(cell, _end(ended, longest_s(cell)), said)
+            except FormatError as error:
+                return Lost(cell=cell, reason=str(error), hint=self._install())
+
+    def _run(self, cell: Cell, work: Path) -> int | None:
+        """Return the exit status; ``None``: it had to be ended."""
+        files = (str(work / "errand"), str(work / "returned"), "attended")
+        with (work / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [self._python, "-m", "enginescope.cell_errand", *files],
+                env=_their_variables(),
+                stdin=subprocess.PIPE,  # closed by the kernel if this process dies: the sign to end
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+            with killed_after(process), _closed(process):
+                try:
+                    return process.wait(longest_s(cell))
+                except subprocess.TimeoutExpired:
+                    return None
+
+    def _lost(self, cell: Cell, why: str, said: str = "") -> Lost:
+        where = f"environment {self._name}: {why}"
+        return Lost(cell=cell, reason=f"{where}: {said.splitlines()[-1]}" if said else where)
+
+    def _unfit(self, why: str, hint: str | None = None) -> UsageError:
+        return UsageError(f"environment {self._name}: {self._python}", why=why, hint=hint)
+
+    def _install(self) -> str:
+        return f"{self._python} -m pip install enginescope=={__version__}"
+
+
+@contextlib.contextmanager
+def _closed(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def _their_variables() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    # else -m looks for modules in the working directory first; Python 3.10 does not know it
+    return {**kept, "PYTHONSAFEPATH": "1"}
+
+
+def _end(status: int | None, limit_s: float) -> str:
+    if status is None:
+        return f"its process did not end within {limit_s:,.0f} s"
+    return f"its process was ended by signal {-status}" if status < 0 else f"status {status}"
+
+
+def _tail(data: bytes, count: int) -> str:
+    lines = [one.strip() for one in data.decode(errors="replace").splitlines() if one.strip()]
+    return "\n".join(lines[-count:])
