@@ -34,6 +34,9 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # gpu = "H200"                  # only on a machine with such a GPU
 # exclusive = false             # nothing else on the machine meanwhile, on a fleet
 
+# [environments]                # other Pythons of this machine, with enginescope in them: backends
+# trt86 = "/opt/trt86/bin/python"   # such as "trt:fp16@trt86" run there
+
 [timing]
 # warmup = "200ms"              # or a count
 # precision = 0.5               # stop when the median is known to ± so many percent …
