@@ -57,6 +57,15 @@ def test_the_exact_name_goes_before_a_part_of_one(store, capfdbinary) -> None:
     assert one["label"].startswith("net.onnx")
 
 
+@pytest.mark.parametrize("name", ["one/model.onnx", "zoo/one/model.onnx"])
+def test_models_that_are_all_called_model_onnx_are_told_apart(store, name, capfdbinary) -> None:
+    for folder in ("one", "two"):
+        store.save(process(1.0, of=job(f"{folder}/model.onnx")))
+    main(["history", name, "--json"])
+    (one,) = json.loads(capfdbinary.readouterr().out)["series"]
+    assert one["label"].startswith("one/model.onnx")
+
+
 def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     damaged = store.rows()[0].id
     assert main(["history", "net.onnx"]) == 0  # the index knows it

@@ -97,7 +97,8 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
     """Return the runs of a model, the oldest first: of just that name, else with it in theirs."""
     name = Path(model).name
     rows = store.rows(model=name, backend=options["backend"], tag=options["tag"])
-    exact = [one for one in rows if one.model == name]
+    named = {one.model for one in rows if f"/{model}".endswith(f"/{one.model}")}
+    exact = [one for one in rows if one.model == max(named, key=len, default=None)]
     chosen = (exact or list(rows))[: options["last"]]
     for one in store.notices:
         note(f"{one.message} ({one.code})")
