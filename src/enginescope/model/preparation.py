@@ -33,6 +33,8 @@ class MadeModel(Record, frozen=True, kw_only=True):
     digests : dict of str to str
         SHA-256 of each of these files by its name.
     from_cache : bool
+    notices : tuple of Notice
+        What making it had to say: it holds for every run of it.
     """
 
     path: str
@@ -46,6 +48,7 @@ class MadeModel(Record, frozen=True, kw_only=True):
     size_bytes: int = 0
     digests: dict[str, str] = {}
     from_cache: bool = False
+    notices: tuple[Notice, ...] = ()
 
 
 class Preparation(Record, frozen=True, kw_only=True):

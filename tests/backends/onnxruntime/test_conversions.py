@@ -12,7 +12,7 @@ from enginescope.backends.onnxruntime.autocast import autocast_model
 from enginescope.backends.onnxruntime.fp16 import Fp16Options
 from enginescope.backends.onnxruntime.leftovers import parse_reasons
 from enginescope.backends.onnxruntime.shapes import inferred_model
-from enginescope.core.errors import BackendError, MissingDependencyError
+from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.ort_arenas import arenas_of
 from enginescope.model.run import OutcomeKind
@@ -60,8 +60,20 @@ def test_autocast_is_called_once_with_what_stays(tmp_path) -> None:
     assert "--low_precision_type fp16 --keep_io_types" in call
     assert call.endswith("--op_types_to_exclude Softmax --nodes_to_exclude largest least")
     assert made.versions == {"nvidia-modelopt": "0.47.0"}
+    (notice,) = made.notices
+    assert notice.message == "op_block_list has Softmax, and net.onnx no such operator"
     assert autocast_model(source, tmp_path / "cache", python, options).from_cache
     assert len(log.read_text().splitlines()) == 1
+
+
+def test_autocast_takes_patterns_of_nodes(tmp_path) -> None:
+    python, _ = python_at(tmp_path)
+    source = dense(tmp_path / "net.onnx")
+    options = Fp16Options(node_block_list=("lea.*", "most"))
+    (notice,) = autocast_model(source, tmp_path / "cache", python, options).notices
+    assert notice.message == "node_block_list has most, and net.onnx no such node"
+    with pytest.raises(UsageError, match="no regular expression"):
+        autocast_model(source, tmp_path / "cache", python, Fp16Options(node_block_list=("(",)))
 
 
 def test_autocast_that_fails_says_why(tmp_path) -> None:
@@ -107,6 +119,16 @@ def test_fp16_from_the_command_to_the_run(convnet, tmp_path) -> None:
     assert first.phase_ms("convert") is not None
     assert again.phase_ms("convert") is None
     assert again.preparation.from_cache
+
+
+def test_an_operator_that_a_model_lacks_is_noticed_on_every_run(convnet, tmp_path) -> None:
+    jobs = make_jobs(
+        [convnet], ["ort-cpu:fp16?op_block_list=Softplus"], QUICK, engine_cache=tmp_path / "cache"
+    )
+    for _ in range(2):
+        (run,) = run_jobs(jobs, lambda _: None)
+        assert run.outcome.kind is OutcomeKind.OK, run.outcome
+        assert [one.code for one in run.notices].count("W-BLOCK-LIST") == 1
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:100], models.damaged])

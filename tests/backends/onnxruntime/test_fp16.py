@@ -158,6 +158,21 @@ def test_a_node_that_is_not_there(tmp_path) -> None:
     assert "largest" in (caught.value.hint or "")
 
 
+def test_operators_that_are_not_there(tmp_path) -> None:
+    """One that ONNX knows may be in another model of the suite; one spelt almost so is a slip."""
+    source = dense(tmp_path / "net.onnx")
+    asked = Fp16Options(op_block_list=("Softmax", "MatMul", "Celebrate"))
+    made = fp16_model(source, tmp_path / "cache", asked)
+    (notice,) = made.notices
+    assert notice.code == "W-BLOCK-LIST"
+    assert notice.message == "op_block_list has Softmax, Celebrate, and net.onnx no such operator"
+    assert fp16_model(source, tmp_path / "cache", asked).notices == made.notices
+    assert fp16_model(source, tmp_path / "cache").notices == ()
+    with pytest.raises(UsageError, match="has no operator 'matmul'") as caught:
+        fp16_model(source, tmp_path / "cache", Fp16Options(op_block_list=("matmul",)))
+    assert caught.value.hint == "did you mean MatMul?"
+
+
 def test_an_operator_without_an_fp16_form_stays(tmp_path) -> None:
     """DynamicQuantizeLinear takes FP32 alone; the converter does not know."""
     nodes = [

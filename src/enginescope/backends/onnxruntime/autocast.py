@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from enginescope.backends.onnxruntime.block_lists import lacking_nodes, lacking_operators
 from enginescope.backends.onnxruntime.fp16 import Fp16Options
 from enginescope.backends.onnxruntime.kept_models import MadeModel, kept, key_of
 from enginescope.core.errors import BackendError, MissingDependencyError
@@ -37,6 +38,8 @@ def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options)
     ------
     MissingDependencyError
         There is no ModelOpt behind `python`.
+    UsageError
+        An operator that is to stay is misspelt, or a node's pattern is none.
     BackendError
         It fails on the model.
     """
@@ -53,6 +56,10 @@ def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options)
         key=key_of(digest_of(str(model)), TOOL, version, options),
         versions={"nvidia-modelopt": version},
         options=given,
+        notices=(
+            *lacking_operators(model, options.op_block_list),
+            *lacking_nodes(model, options.node_block_list),
+        ),
     )
     name = f"{model.stem}.autocast.onnx"
     return kept(folder, made, name, lambda target: _cast(model, target, python, options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from enginescope.backends.onnxruntime.block_lists import lacking_operators
 from enginescope.backends.onnxruntime.fp16_repair import (
     list_weights,
     repaired,
@@ -65,7 +66,7 @@ def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) ->
     MissingDependencyError
         ``onnx-ir`` is not installed.
     UsageError
-        A node that is to stay in FP32 is not in the model.
+        A node that is to stay in FP32 is not in the model, or an operator is misspelt.
     UnsupportedError
         It holds nothing in FP32, or is quantised in a way that has no FP16 form.
     BackendError
@@ -81,6 +82,7 @@ def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) ->
         key=key_of(digest_of(str(model)), asked, versions, _REVISION),
         versions=versions,
         options=_as_text(asked),
+        notices=lacking_operators(model, asked.op_block_list),
     )
     name = f"{model.stem}.fp16.onnx"
     return kept(folder, made, name, lambda target: convert(model, target, asked))

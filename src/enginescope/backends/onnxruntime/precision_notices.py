@@ -13,7 +13,8 @@ def precision_notices(
     job: Job, provider: Provider, found: Preparation | None
 ) -> tuple[Notice, ...]:
     """Return what was done for the precision, and to the model besides."""
-    said = [_made(one) for one in found.made] if found else []
+    made = found.made if found else ()
+    said = [notice for one in made for notice in (_made(one), *one.notices)]
     precision = job.backend.precision or ""
     if fp16_way(job.backend, provider) == "switch":
         options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
