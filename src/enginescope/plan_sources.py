@@ -43,6 +43,8 @@ def plan_source(
     if len(found) == 1:
         return found[0]
     names = ", ".join(sorted(one.name for one in found)[:_SHOWN_NAMES])
+    if len(found) > _SHOWN_NAMES:
+        names += f" and {len(found) - _SHOWN_NAMES} more"
     hint = "give the plan's JSON file"
     if found[0].kind == "archive":
         hint = f"enginescope archive extract {what}, then give the plan's JSON file"

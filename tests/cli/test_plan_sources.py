@@ -81,6 +81,19 @@ def test_one_plan_is_wanted_and_there_are_two(folder) -> None:
         plan_source("engines")
 
 
+def test_of_many_plans_some_are_named_and_the_others_counted(folder) -> None:
+    for number in range(9):
+        (folder / f"other{number}.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
+    with pytest.raises(UsageError, match=r"engines holds 10 plans: net, .* other6 and 2 more$"):
+        plan_source("engines")
+
+
+def test_a_folder_with_nothing_to_read_is_no_question_of_importing(tmp_path, capsys) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"no log")
+    assert main(["explore", str(tmp_path)]) == 2
+    assert f"nothing that can be read in {tmp_path}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["mine", "{id:.6}", "{folder}", "{folder}/run.json", "latest"])
 @pytest.mark.parametrize("verb", ["explore", "lint", "report"])
 def test_every_name_of_a_run_goes_with_every_verb(stored, verb, form, capsys) -> None:

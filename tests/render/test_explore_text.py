@@ -55,6 +55,14 @@ def test_what_is_said_first() -> None:
     assert "image 1×3×8×8 FP32 NCHW" in flat
 
 
+def test_activations_that_nothing_is_known_of() -> None:
+    layer = Layer(index=0, name="constant", type="Constant")
+    plan = Plan(name="net", layers=(layer,))
+    flat = " ".join(shown(explore("net", plan, None)).split())
+    assert "activations not known" in flat
+    assert "not known read" not in flat
+
+
 def test_the_slowest_first_with_like_decimals() -> None:
     text = shown(timed(), 120)
     rows = text.split("Slowest layers")[1].splitlines()[3:6]

@@ -83,6 +83,11 @@ def test_a_flood_of_memory(tmp_path) -> None:
     assert "limit is 600 MiB" in (ended.outcome.message or "")
 
 
+def test_a_limit_below_a_mebibyte_is_not_said_to_be_none(tmp_path) -> None:
+    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path)
+    assert "limit is 1.00 KiB" in (ended.outcome.message or "")
+
+
 def test_an_error_of_the_backend(tmp_path) -> None:
     ended = run(fake_job(fault="error"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.FAILED

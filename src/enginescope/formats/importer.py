@@ -129,7 +129,7 @@ def _nothing(paths: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> Usage
     why = f"{skipped[0][0]}: {skipped[0][1]}" if skipped else "there are no files"
     more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
     return UsageError(
-        f"nothing to import in {where}",
+        f"nothing that can be read in {where}",
         why=why + more,
         hint="trtexec's exported JSON and logs, trex's metadata and ONNX Runtime profiles are read",
     )

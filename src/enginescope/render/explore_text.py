@@ -128,7 +128,9 @@ def _time_text(found: Exploration) -> str:
 def _memory_text(found: Exploration) -> str:
     totals = found.totals
     assert totals is not None
-    moved = f"activations {format_bytes(totals.activation_bytes)} read and written"
+    moved = f"activations {format_bytes(totals.activation_bytes)}"
+    if totals.activation_bytes is not None:
+        moved += " read and written"
     if totals.padded_activation_bytes != totals.activation_bytes:
         moved += f" ({format_bytes(totals.padded_activation_bytes)} with padding)"
     biases = f", biases {format_bytes(totals.bias_bytes)}" if totals.bias_bytes else ""

@@ -19,6 +19,7 @@ from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record
+from enginescope.core.units import format_bytes
 from enginescope.model.job import Job, Limits
 from enginescope.model.run import Outcome, OutcomeKind
 from enginescope.model.samples import frozen
@@ -212,7 +213,7 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
 def _over_memory(rss: int, limit: int) -> Outcome:
     return Outcome(
         kind=OutcomeKind.OUT_OF_MEMORY,
-        message=f"used {rss / 2**20:,.0f} MiB of memory, the limit is {limit / 2**20:,.0f} MiB",
+        message=f"used {format_bytes(rss)} of memory, the limit is {format_bytes(limit)}",
         hint="a smaller batch or shape, or --memory-limit",
     )
 
