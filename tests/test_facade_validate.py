@@ -87,6 +87,13 @@ def test_a_limit_that_is_none_is_no_limit(tmp_path, given) -> None:
         es.validate(model, on=EXACT, **given)
 
 
+def test_a_row_that_nothing_is_left_to_is_a_mistake(tmp_path) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    with pytest.raises(UsageError, match="tolerance='fp16' and rtol"):
+        es.validate(model, on=EXACT, samples=1, tolerance="fp16", rtol=0.1)
+    assert es.validate(model, on=EXACT, samples=1, tolerance="fp16", rtol={"y": 0.1}).passes
+
+
 def test_a_database_is_a_store_too(tmp_path, monkeypatch) -> None:
     """Not a folder that has its name."""
     monkeypatch.chdir(tmp_path)

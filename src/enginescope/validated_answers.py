@@ -124,6 +124,9 @@ def validate(
         The reference could not answer. What a side could not is its ``failure``.
     """
     _check_question(models, samples)
+    asked = _tolerance(rtol, atol, percent_mismatch)
+    if tolerance and not (bisect or suggest_precision):
+        _check_row(tolerance, asked)
     workload, preprocessing = workload or Workload(), preprocessing or Preprocessing()
     asked_task = _task(task, targets, task_limits, preprocessing)
     paths, pictures, known = map(_texts, (data, images, () if targets is None else targets))
@@ -156,7 +159,7 @@ def validate(
             folder=str(folder),
             keeps_inputs=into is not None,
             tolerance=tolerance_named(tolerance).name if tolerance else None,
-            asked=_tolerance(rtol, atol, percent_mismatch),
+            asked=asked,
         )
         return _done(plan, into, asked_task, _looking(plan, bisect, suggest_precision))
 
@@ -221,6 +224,16 @@ def _tolerance(
     return ToleranceRequest(
         rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(mismatch)
     )
+
+
+def _check_row(row: str, asked: ToleranceRequest) -> None:
+    general = asked.in_place_of_rows()
+    if general:
+        raise UsageError(
+            f"tolerance={row!r} and {general}",
+            why=f"{general} for all outputs leaves nothing to it",
+            hint=f'one of them, or {general}={{"output": 1e-3}} for single outputs',
+        )
 
 
 def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:

@@ -210,6 +210,19 @@ def test_tolerances_by_output_take_the_place_of_defaults(tmp_path, capsys) -> No
     assert "no output is called 'z'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "limits",
+    [("--rtol", "y:0.1"), ("--percent-mismatch", "1"), ("--atol", "0.1", "--bisect")],
+    ids=" ".join,
+)
+def test_a_row_is_of_use_beside_limits_that_leave_it_something(tmp_path, limits) -> None:
+    """Other outputs; the elements' limits; the tensors inside."""
+    model = perceptron(tmp_path / "net.onnx")
+    arguments = ("--on", EXACT, "--samples", "1", "--tolerance", "fp16", *limits)
+    assert main(["validate", str(model), *arguments]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -219,6 +232,8 @@ def test_tolerances_by_output_take_the_place_of_defaults(tmp_path, capsys) -> No
         (("--on", EXACT, "--tolerance", "fp17"), "no tolerance is called"),
         (("--on", EXACT, "--skip-output-save"), "nothing is kept"),
         (("--random", "--data", "."), "each alone"),
+        (("--on", EXACT, "--tolerance", "fp16", "--rtol", "0.1"), "--tolerance and --rtol"),
+        (("--on", EXACT, "--tolerance", "fp16", "--atol", "0.1", "--rtol", "y:1"), "and --atol"),
         (("--on", EXACT, "--input-shape", "X:1,4"), "net.onnx has no input called 'X'"),
         (("--on", EXACT, "--input-shape", "z:1,4", "--input-shape", "z:2,4"), "one of: x"),
         (("--on", EXACT, "--range", "z:0:9"), "one of: x"),

@@ -117,6 +117,12 @@ class ToleranceRequest(Record, frozen=True, kw_only=True):
         every = (*self.rtol, *self.atol, *self.mismatch_pct)
         return {one.output for one in every if one.output is not None}
 
+    def in_place_of_rows(self) -> str | None:
+        """Return ``rtol`` or ``atol``, where that leaves no output to a row of `TOLERANCES`."""
+        given = {"rtol": self.rtol, "atol": self.atol}
+        of_all = (name for name, each in given.items() if any(one.output is None for one in each))
+        return next(of_all, None)
+
 
 def tolerance_named(name: str) -> Tolerance:
     """Return a row of `TOLERANCES`.

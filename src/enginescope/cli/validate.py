@@ -170,6 +170,12 @@ def _plan(
         files=options["files"],
         ranges=options["ranges"],
     )
+    asked = ToleranceRequest(
+        rtol=options["rtol"],
+        atol=options["atol"],
+        mismatch_pct=options["mismatch"],
+        percent=options["percent"],
+    )
     named = options["tolerance"]
     request = ValidationRequest(
         models=tuple(map(str, models)),
@@ -189,12 +195,7 @@ def _plan(
         folder=str(folder),
         keeps_inputs=output is not None and not options["skip_output_save"],
         tolerance=tolerance_named(named).name if named else None,
-        asked=ToleranceRequest(
-            rtol=options["rtol"],
-            atol=options["atol"],
-            mismatch_pct=options["mismatch"],
-            percent=options["percent"],
-        ),
+        asked=asked,
     )
 
 

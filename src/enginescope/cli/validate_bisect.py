@@ -60,6 +60,13 @@ def check_options(plan: Plan, options: dict[str, Any]) -> None:
     """Raise `UsageError` where what was asked for cannot be done, before anything runs."""
     from enginescope.core.errors import UsageError
 
+    general = plan.asked.in_place_of_rows()
+    if plan.tolerance and general and not _asked(options):  # inside, outputs have other names
+        raise UsageError(
+            f"--tolerance and --{general}",
+            why=f"--{general} for all outputs leaves nothing to --tolerance {plan.tolerance}",
+            hint=f"one of them, or --{general} OUTPUT:NUMBER for single outputs",
+        )
     if options["marks"] and not _asked(options):
         raise UsageError("--marks", why="it is said of --bisect")
     if _asked(options):
