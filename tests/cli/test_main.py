@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from enginescope.cli import main as main_module
 from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main
+from enginescope.cli.plain_signs import with_plain_signs
 from enginescope.core.errors import UsageError
 
 
@@ -102,6 +104,7 @@ def test_a_reader_that_goes_away_is_neither_a_bug_nor_a_bad_answer() -> None:
 def test_a_full_device_is_said_in_a_line() -> None:
     ended = doctor("> /dev/full")
     assert ended.returncode == 2
+    assert b"cannot write to standard output" in ended.stderr
     assert b"No space left on device" in ended.stderr
     assert b"Traceback" not in ended.stderr
 
@@ -110,6 +113,22 @@ def test_a_terminal_without_our_signs_still_gets_the_rest() -> None:
     ended = doctor("", PYTHONIOENCODING="ascii")
     assert ended.returncode == 0, ended.stderr
     assert b"ort-cpu" in ended.stdout
+
+
+def test_signs_that_a_stream_lacks_are_written_as_those_most_like_them() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    with_plain_signs(stream)
+    print("1×3 · 0.02 … 0.03 ms ±1 % → ▁▂█ ───", "ü\n", end="", file=stream)
+    stream.flush()
+    assert stream.buffer.getvalue() == b"1x3 - 0.02 ~ 0.03 ms ~1 % > .:# --- ?\n"
+
+
+def test_signs_that_a_stream_has_stay_as_they_are() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", newline="")
+    with_plain_signs(stream)
+    print("1×3 · ±1 … 2", end="", file=stream)
+    stream.flush()
+    assert stream.buffer.getvalue() == "1×3 · ±1 ~ 2".encode("latin-1")
 
 
 def test_an_error_that_is_not_of_the_output_is_a_bug(monkeypatch, capsys) -> None:

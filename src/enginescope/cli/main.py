@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import sys
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import Any
 import click
 
 from enginescope._version import __version__
+from enginescope.cli.plain_signs import with_plain_signs
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
@@ -87,7 +87,9 @@ class VerbGroup(click.Group):
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             _drop_output()
-            raise UsageError("cannot write", why=str(error), hint="make space") from error
+            where = error.filename or "to standard output, or to a file that was asked for"
+            why = error.strerror or str(error)
+            raise UsageError(f"cannot write {where}", why=why, hint="make space") from error
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -114,8 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     130 interrupted · 141 the reader of the output went away.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a sign that it cannot encode is no failure
-            stream.reconfigure(errors="replace")
+        with_plain_signs(stream)
     try:
         status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
     except click.exceptions.Exit as leave:
