@@ -110,7 +110,10 @@ def test_named_on_the_command_line(tmp_path, convnet, python, monkeypatch) -> No
 
 @pytest.mark.parametrize(
     ("dies", "said"),
-    [("echo out of luck; exit 7", "status 7: out of luck"), ("kill -9 $$", "ended by signal 9")],
+    [
+        ("echo out of luck; exit 7", "ended with status 7: out of luck"),
+        ("kill -9 $$", "ended by signal 9"),
+    ],
 )
 def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> None:
     mortal = script(
@@ -213,3 +216,13 @@ def test_the_plan_says_which_python(tmp_path, convnet, capsys) -> None:
     assert main(["suite", str(asked), "--list", "--json", "--store", str(tmp_path)]) == 0
     cells = json.loads(capsys.readouterr().out)
     assert [one["job"]["backend"].get("environment") for one in cells] == [None, "other"]
+
+
+def test_what_is_missing_there_is_to_be_installed_there(tmp_path, convnet, python) -> None:
+    (tmp_path / "site" / "onnx_ir.py").write_text("raise ImportError('not in this Python')\n")
+    asked = suite_file(tmp_path, convnet, python, there="ort-cpu:fp16@other")
+    out = tmp_path / "out"
+    assert run(tmp_path / "store", asked, "-o", out).returncode == 3
+    there = rows(out)[-1]
+    assert there["status"] in ("unsupported", "failed"), there
+    assert f"{python} -m pip install 'enginescope[convert]'" in there["hint"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.core.errors import FormatError, UsageError
@@ -95,12 +96,13 @@ class Environment:
             except OSError as error:
                 return self._lost(cell, f"it cannot be started: {error.strerror or error}")
             try:
-                return unpacked_returned((work / "returned").read_bytes())
+                returned = unpacked_returned((work / "returned").read_bytes())
             except FileNotFoundError:
                 said = _tail((work / "log").read_bytes(), _LOG_LINES)
                 return self._lost(cell, _end(ended, longest_s(cell)), said)
             except FormatError as error:
                 return Lost(cell=cell, reason=str(error), hint=self._install())
+        return replace(returned, row=replace(returned.row, hint=self._there(returned.row.hint)))
 
     def _run(self, cell: Cell, work: Path) -> int | None:
         """Return the exit status; ``None``: it had to be ended."""
@@ -127,6 +129,11 @@ class Environment:
     def _unfit(self, why: str, hint: str | None = None) -> UsageError:
         return UsageError(f"environment {self._name}: {self._python}", why=why, hint=hint)
 
+    def _there(self, hint: str | None) -> str | None:
+        """Return a next step with the Python that it is for."""
+        is_pip = hint is not None and hint.startswith("pip install ")
+        return f"{self._python} -m {hint}" if is_pip else hint
+
     def _install(self) -> str:
         return f"{self._python} -m pip install enginescope=={__version__}"
 
@@ -149,7 +156,8 @@ def _their_variables() -> dict[str, str]:
 def _end(status: int | None, limit_s: float) -> str:
     if status is None:
         return f"its process did not end within {limit_s:,.0f} s"
-    return f"its process was ended by signal {-status}" if status < 0 else f"status {status}"
+    how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"its process {how}"
 
 
 def _tail(data: bytes, count: int) -> str:
