@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from enginescope.core.errors import MissingDependencyError
-from enginescope.core.optional import is_installed, require
+from enginescope.core.optional import has_come, is_installed, require
 
 
 def test_present() -> None:
@@ -20,6 +20,7 @@ def test_absent_says_how_to_get_it() -> None:
     assert caught.value.hint == "pip install 'enginescope[plots]'"
     assert not is_installed("no_such_package")
     assert not is_installed("no_such_package.inner")
+    assert not has_come(str(caught.value))
 
 
 def test_broken_is_not_called_absent(tmp_path, monkeypatch) -> None:
@@ -28,3 +29,12 @@ def test_broken_is_not_called_absent(tmp_path, monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "broken_package", raising=False)
     with pytest.raises(MissingDependencyError, match="fails to import: No module named"):
         require("broken_package", purpose="x", install="y")
+    with pytest.raises(MissingDependencyError) as caught:
+        require("broken_package", purpose="x", install="y")
+    assert not has_come(str(caught.value))
+
+
+def test_a_package_that_has_come_since() -> None:
+    assert has_come("Python package json is not available: x needs it")
+    assert not has_come("it crashed")
+    assert not has_come(None)

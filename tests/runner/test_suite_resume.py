@@ -57,6 +57,22 @@ def test_what_failed_for_a_limit_is_done_again_under_another() -> None:
     assert standing_of(longer, rows, {None: HERE}).todo == (longer[0],)
 
 
+def test_what_missed_a_package_is_done_again_when_it_has_come() -> None:
+    had, lacks, there = cell("had"), cell("lacks"), cell("there", "trt@other")
+    reason = "Python package {} is not available: ort-cpu:fp16 needs it"
+    rows = {
+        one.cell.key: one
+        for one in (
+            row(had, CellStatus.UNSUPPORTED, reason=reason.format("json")),
+            row(lacks, CellStatus.UNSUPPORTED, reason=reason.format("no-such-package")),
+            row(there, CellStatus.UNSUPPORTED, reason=reason.format("json")),
+        )
+    }
+    here = {None: HERE, "other": HERE}
+    assert standing_of([had, lacks, there], rows, here).todo == (had,)
+    assert standing_of([had], rows, None).todo == ()  # a fleet's machines differ
+
+
 def test_conditions_name_versions_processor_and_cores() -> None:
     here = conditions_here(2)
     assert {"enginescope", "numpy", "cores"} <= here.keys()

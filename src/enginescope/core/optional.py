@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from types import ModuleType
 
 from enginescope.core.errors import MissingDependencyError
+
+#: A package that was there and failed to import has not come since.
+_MISSED = re.compile(r"Python package (\S+) is not available(?!: it is installed)")
 
 
 def is_installed(module: str) -> bool:
@@ -15,6 +19,12 @@ def is_installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
+
+
+def has_come(message: str | None) -> bool:
+    """Whether a package that `message`, of `MissingDependencyError`, misses is there by now."""
+    found = _MISSED.match(message or "")
+    return found is not None and is_installed(found[1].replace("-", "_"))
 
 
 def require(module: str, *, purpose: str, install: str) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from enginescope.core.optional import has_come
 from enginescope.core.record import Record
 from enginescope.model.suite import Cell, CellRow, CellStatus
 from enginescope.probe.environment import probe_environment, versions
@@ -66,7 +67,7 @@ def standing_of(
             todo.append(cell)
         elif row.status is CellStatus.OK:
             done.append(row)
-        elif retry_failed or _has_other_limits(cell, row):
+        elif retry_failed or _can_end_otherwise(cell, row, is_here=here is not None):
             todo.append(cell)
         else:
             bad.append(row)
@@ -92,5 +93,8 @@ def conditions_here(cores: int | None = None) -> dict[str, str]:
     return found
 
 
-def _has_other_limits(cell: Cell, row: CellRow) -> bool:
-    return row.status in _OF_LIMITS and row.cell.job.limits != cell.job.limits
+def _can_end_otherwise(cell: Cell, row: CellRow, *, is_here: bool) -> bool:
+    if row.status in _OF_LIMITS:
+        return row.cell.job.limits != cell.job.limits
+    # what other environments and machines have is not known here
+    return is_here and cell.environment is None and has_come(row.reason)
