@@ -125,8 +125,6 @@ def validate(
     """
     _check_question(models, samples)
     asked = _tolerance(rtol, atol, percent_mismatch)
-    if tolerance and not (bisect or suggest_precision):
-        _check_row(tolerance, asked)
     workload, preprocessing = workload or Workload(), preprocessing or Preprocessing()
     asked_task = _task(task, targets, task_limits, preprocessing)
     paths, pictures, known = map(_texts, (data, images, () if targets is None else targets))
@@ -158,7 +156,7 @@ def validate(
             preprocessing=preprocessing,
             folder=str(folder),
             keeps_inputs=into is not None,
-            tolerance=tolerance_named(tolerance).name if tolerance else None,
+            tolerance=_row(tolerance, asked, inside=bisect or suggest_precision),
             asked=asked,
         )
         return _done(plan, into, asked_task, _looking(plan, bisect, suggest_precision))
@@ -226,14 +224,16 @@ def _tolerance(
     )
 
 
-def _check_row(row: str, asked: ToleranceRequest) -> None:
+def _row(name: str | None, asked: ToleranceRequest, *, inside: bool) -> str | None:
+    """Return the row of that name, unless nothing is left to it; tensors inside are held to it."""
     general = asked.in_place_of_rows()
-    if general:
+    if name and general and not inside:
         raise UsageError(
-            f"tolerance={row!r} and {general}",
+            f"tolerance={name!r} and {general}",
             why=f"{general} for all outputs leaves nothing to it",
             hint=f'one of them, or {general}={{"output": 1e-3}} for single outputs',
         )
+    return tolerance_named(name).name if name else None
 
 
 def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:

@@ -198,6 +198,7 @@ def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
 
 def _precision(job: Job) -> tuple[str, str]:
     from enginescope.analysis.output_tolerance import TOLERANCES, widest
+    from enginescope.analysis.tf32 import forbids_tf32
     from enginescope.formats.onnx_precision import onnx_precision
 
     backend = job.backend
@@ -212,7 +213,7 @@ def _precision(job: Job) -> tuple[str, str]:
             held_why = f"{job.subject.name} holds {held}"
             asked = f"{backend.name}:{backend.precision}"  # shapes and the like allow nothing
             return found, f"{asked} may compute in {allowed}" if found == name else held_why
-    if held == "fp32" and _has_tf32(backend.name):
+    if held == "fp32" and _has_tf32(backend.name) and not forbids_tf32(backend):
         return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"
     return held, f"{job.subject.name} holds {held}"
 

@@ -138,6 +138,15 @@ def test_measured_runs_are_compared_where_their_inputs_were_the_same() -> None:
     assert answers_of_runs([base, msgspec.structs.replace(base, answers=())]) is None
 
 
+@pytest.mark.parametrize(("tf32", "row"), [("0", "fp32"), ("1", "tf32")])
+def test_runs_without_tf32_are_held_to_the_row_of_fp32(tf32, row) -> None:
+    base = run(SCORES, precision="fp32")
+    backend = BackendSpec(name="trt", precision="fp32", options={"tf32": tf32})
+    one = msgspec.structs.replace(base, job=msgspec.structs.replace(base.job, backend=backend))
+    (side,) = answers_of_runs([one, msgspec.structs.replace(one, id="other")]).sides
+    assert side.tolerance == row
+
+
 def test_a_stored_run_with_outputs_has_a_report(tmp_path, capsys) -> None:
     store = Store(tmp_path / "store")
     store.save(run(SCORES))

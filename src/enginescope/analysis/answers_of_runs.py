@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.output_comparison import SideComparison
 from enginescope.analysis.output_tolerance import TOLERANCES, tolerance_named, widest
+from enginescope.analysis.tf32 import forbids_tf32
 from enginescope.analysis.validation import ValidatedSide, Validation
 from enginescope.model.job import Workload
 from enginescope.model.notice import Notice
@@ -70,7 +71,8 @@ def _precision(run: Run) -> tuple[str, str]:
         return "int8", f"{backend} may compute in any precision"
     if allowed in TOLERANCES:
         # an engine of FP32 may use TF32
-        name = widest((allowed, "tf32")) if allowed == "fp32" else allowed
+        has_tf32 = allowed == "fp32" and not forbids_tf32(backend)
+        name = "tf32" if has_tf32 else allowed
         return name, f"{backend} may compute in {name}"
     return "fp16", f"the precision of {run.job.subject.name} is not known"
 
