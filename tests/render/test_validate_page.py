@@ -75,6 +75,8 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     assert page.index("farthest from the reference") < page.index("fine · trt passes")
     assert "2026-01-01 00:00:00 UTC" in page
     assert page.count("data:image/png;base64,") == 3
+    assert "Rel. error &gt; 1 %, %" in page  # what --percent counts is no limit
+    assert "Beyond limit" not in page
     for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
         assert f'id="chart-{key}"' in page
 

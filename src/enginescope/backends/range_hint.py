@@ -13,5 +13,5 @@ def with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> Ba
         error.what,
         why=error.why,
         hint=f"{', '.join(random_integers)} got random integers; if they index a table, "
-        f"bound them: --range {random_integers[0]}:0:99",
+        f"bound them: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]",
     )

@@ -144,6 +144,11 @@ def _row(one: OutputDiff) -> tuple[str, ...]:
     )
 
 
+def _beyond_header(outputs: Sequence[OutputDiff]) -> str:
+    percents = sorted({one.tolerance.percent for one in outputs})
+    return f"Rel. error > {', '.join(f'{one:g} %' for one in percents)}, %"
+
+
 def _more(outputs: Sequence[OutputDiff]) -> Figures:
     rows = []
     for one in outputs:
@@ -180,7 +185,7 @@ def _more(outputs: Sequence[OutputDiff]) -> Figures:
             "Max rel. error",
             "RMSE",
             "Bias",
-            "Beyond limit %",
+            _beyond_header(outputs),
             "Slope",
             "SNR dB",
             "PSNR dB",

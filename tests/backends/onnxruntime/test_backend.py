@@ -173,6 +173,7 @@ def test_indices_out_of_range_point_to_range(tmp_path) -> None:
         measured(path, with_workload(shapes=(InputShape(name="ids", dims=(1, 64)),)))
     assert "ids got random integers" in (caught.value.hint or "")
     assert "--range ids:0:99" in (caught.value.hint or "")
+    assert "ranges of a suite's [[model]]" in (caught.value.hint or "")
 
 
 def test_indices_in_range(tmp_path) -> None:
