@@ -167,6 +167,17 @@ def test_fewer_do_not_and_that_is_said(row) -> None:
     assert [notice.code for notice in one.notices] == ["W-FEW-ELEMENTS"]
 
 
+@pytest.mark.parametrize("row", list(TOLERANCES))
+def test_agreement_on_a_constant_is_said_to_show_little(row) -> None:
+    constant = np.full((2, 100), 0.001, np.float32)
+    (one,) = side([constant, constant], [constant, constant], row).outputs
+    assert one.passes
+    assert [notice.code for notice in one.notices] == ["W-CONSTANT-OUTPUT"]
+    varied = np.linspace(0, 1, 200, dtype=np.float32).reshape(2, 100)
+    (other,) = side([constant, varied], [constant, varied], row).outputs
+    assert other.notices == ()
+
+
 def softmax(scores: Any) -> Any:
     powers = np.exp(scores - scores.max())
     return powers / powers.sum()

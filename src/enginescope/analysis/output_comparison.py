@@ -186,6 +186,12 @@ class _Output:
         is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
         return is_wide and 0 < self._errors.moments.count < FEWEST_ELEMENTS
 
+    def _is_constant(self) -> bool:
+        moments = self._errors.moments
+        dtype = self._dtypes[0]
+        is_float = dtype is not None and has_ulps(dtype)
+        return is_float and moments.count > 1 and moments.is_constant
+
     def _notices(self) -> list[Notice]:
         made = []
         reference_dtype, dtype = self._dtypes
@@ -216,6 +222,15 @@ class _Output:
                     message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
                     "samples: a wrong scale cannot be told from rounding; more samples can",
                     evidence={"elements": count},
+                )
+            )
+        if self._is_constant():
+            made.append(
+                Notice(
+                    code="W-CONSTANT-OUTPUT",
+                    message=f"{self._name} has one value in every element of every sample of the "
+                    "reference: inputs do not reach it, and agreement shows little",
+                    evidence={"elements": self._errors.moments.count},
                 )
             )
         if accepts_noise(self._errors, self._tolerance):
