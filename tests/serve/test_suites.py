@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.model.suite import CellStatus
-from enginescope.store.suite_folder import SUITES, SuiteFolder
+from enginescope.store.suite_folder import ROWS, SUITES, SuiteFolder
 from tests.serve.conftest import client_of
 from tests.suites.made import cell, result, row, timed
 
@@ -64,6 +64,17 @@ def test_only_suites_of_the_list(nightly, store) -> None:
         for rest in ("", "/report", "/results.csv"):
             answer = nightly.get(f"/suites/{name}{rest}")
             assert answer.status_code == 404 or "1 cells" not in answer.text, name
+
+
+def test_a_line_that_cannot_be_read_is_named(nightly, store) -> None:
+    for address in ("/suites", "/suites/nightly", "/suites/nightly/report"):
+        assert "W-SUITE-LINE" not in nightly.get(address).text
+    with (store.path / SUITES / "nightly" / ROWS).open("ab") as file:
+        file.write(b"merged by hand\n")
+    for address in ("/suites", "/suites/nightly", "/suites/nightly/report"):
+        text = nightly.get(address).text
+        assert "W-SUITE-LINE" in text
+        assert "line 4 of " in text
 
 
 def test_a_suite_that_cannot_be_read(nightly, store) -> None:

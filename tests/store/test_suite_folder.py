@@ -39,8 +39,64 @@ def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
     with (tmp_path / ROWS).open("ab") as file:  # killed while it wrote
         file.write(b'{"cell":{"key":"b-ort')
     assert list(folder.rows()) == [a.cell.key]
-    folder.keep(b)  # begins a line of its own
+    assert folder.result().notices == ()  # as any reader may find it
+    folder.keep(b)  # in its place
     assert list(folder.rows()) == [a.cell.key, b.cell.key]
+    assert folder.result().notices == ()
+
+
+def test_a_row_that_lacks_only_the_end_of_its_line_is_one(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+    folder.begin(result([a, b]).plan)
+    folder.keep(a)
+    (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rstrip())
+    assert folder.result().rows == (a,)
+    folder.keep(b)
+    assert folder.result() == result([a, b])
+
+
+@pytest.mark.parametrize(
+    ("stray", "why"),
+    [
+        (b"merged by hand", "malformed"),
+        (b'{"cell":{"key":"b-ort', "truncated"),  # in the midst: no kill of ours
+        (b'{"cell":3,"status":"ok"}', "Expected `object`"),
+        (b"\xff\xfe\x00", "malformed"),
+        (b'{"cell":{"key":"\xff\xfe"}}', "utf-8"),
+        (b'{"x":' + b"[" * 200_000, "recursion"),
+    ],
+)
+def test_a_stray_line_is_named(tmp_path, stray, why) -> None:
+    folder = SuiteFolder(tmp_path)
+    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+    folder.begin(result([a, b]).plan)
+    for one in (a, b):
+        folder.keep(one)
+        if one is a:
+            with (tmp_path / ROWS).open("ab") as file:
+                file.write(stray + b"\n\n")
+    found = folder.result()
+    assert found.rows == (a, b)
+    (notice,) = found.notices
+    assert notice.code == "W-SUITE-LINE"
+    assert f"line 2 of {tmp_path / ROWS} cannot be read (" in notice.message
+    assert why in notice.message
+
+
+def test_a_stray_end_stays_what_it_was(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+    folder.begin(result([a, b]).plan)
+    folder.keep(a)
+    with (tmp_path / ROWS).open("ab") as file:
+        file.write(b"merged by hand\nand again")
+    folder.keep(b)
+    assert b"and again\n{" in (tmp_path / ROWS).read_bytes()
+    found = folder.result()
+    assert found.rows == (a, b)
+    assert "line 2 of " in found.notices[0].message
+    assert ", and 1 more: " in found.notices[0].message
 
 
 def test_one_process_at_a_time(tmp_path) -> None:

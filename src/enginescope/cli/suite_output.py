@@ -68,7 +68,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         weakness_sentence,
     )
     from enginescope.render.suite_text import suite_tables
-    from enginescope.render.text import sentence, show
+    from enginescope.render.text import notice_lines, sentence, show
     from enginescope.render.text_table import table
 
     print(f"{result.name} · {counts_sentence(result)}\n")
@@ -78,6 +78,8 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         if one.left_out:
             show(sentence(f"{one.left_out:,} more in results.csv"))
         print()
+    for line in notice_lines(result.notices):
+        show(line)
     for say in (took_sentence, processes_sentence, weakness_sentence, baseline_sentence):
         explained = say(result)
         if explained:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from enginescope.core.record import Record
 from enginescope.model.job import InputRange, InputShape, Job, Limits, StopRule, WarmUp
+from enginescope.model.notice import Notice
 
 SuiteMode: TypeAlias = Literal["benchmark", "validate", "both"]
 SuiteInput: TypeAlias = Literal["random", "dataset"]
@@ -309,10 +310,13 @@ class SuiteResult(Record, frozen=True, kw_only=True):
     ----------
     rows : tuple of CellRow
         In the order of the plan's cells; those that are not done yet have none.
+    notices : tuple of Notice
+        What could not be read of its files.
     """
 
     plan: SuitePlan
     rows: tuple[CellRow, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def name(self) -> str:

@@ -75,6 +75,7 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
                 for say in (baseline_sentence, processes_sentence, weakness_sentence)
                 if (text := say(result))
             ],
+            notices=result.notices,
             heat=charts[0],
             charts=charts[1:],
             matrix=_matrix(result),

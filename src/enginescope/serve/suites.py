@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
+from enginescope.model.notice import Notice
 from enginescope.model.suite import CellStatus, SuiteResult
 from enginescope.render.suite_phrases import (
     MatrixCell,
@@ -46,6 +47,7 @@ def suites(request: Request) -> Response:
     """Answer with the list of suites."""
     store: Store = request.app.state.kept.store
     lines, broken = [], []
+    notices: list[Notice] = []
     for folder in suite_folders(store.suite_home()):
         try:
             result = folder.result()
@@ -54,7 +56,8 @@ def suites(request: Request) -> Response:
             continue
         made = result.plan.created[:16].replace("T", " ")
         lines.append(SuiteLine(name=folder.path.name, created=made, counts=counts_sentence(result)))
-    return page(request, "suites", here="suites", lines=lines, broken=broken)
+        notices += result.notices
+    return page(request, "suites", here="suites", lines=lines, broken=broken, notices=notices)
 
 
 def suite(request: Request) -> Response:
@@ -85,6 +88,7 @@ def suite(request: Request) -> Response:
         bad=bad,
         counts=counts_sentence(result),
         baseline=baseline_sentence(result),
+        notices=result.notices,
     )
 
 

@@ -14,6 +14,8 @@ VARIABLE = "ENGINESCOPE_HOME"
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.]*)://")
 #: user:password@ and what names a password among the options
 _PASSWORD = re.compile(r"(?<=://)([^:/?#@\s]*):\S*@|((?:password|passfile|sslpassword)=)[^&#\s]*")
+#: What `without_password` has put into a URL.
+_MASK = re.compile(r":\*\*\*(?=@)|(?<=[?&])(?:password|passfile|sslpassword)=\*\*\*&?")
 _ARTIFACTS = "artifacts="
 _SCHEMES = ("postgresql+psycopg", "sqlite")
 
@@ -53,6 +55,12 @@ class DatabaseUrl:
                 hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
             )
         self.secret_url, self.artifacts = _parted(url)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that a database is; ``None``: a server has it."""
+        scheme, _, rest = self.secret_url.partition(":///")
+        return Path(rest.partition("?")[0]) if scheme == "sqlite" else None
 
     def __str__(self) -> str:
         """Return the URL without its password."""
@@ -94,6 +102,17 @@ def parse_place(text: str) -> StorePlace:
         A URL of something that cannot be a store.
     """
     return DatabaseUrl(text) if _URL.match(text) else Path(text)
+
+
+def recorded_place(text: str) -> StorePlace:
+    """Return a place as a record names it: a password was not stored with it.
+
+    Raises
+    ------
+    UsageError
+        A URL of something that cannot be a store.
+    """
+    return parse_place(_MASK.sub("", text))
 
 
 def without_password(text: str) -> str:

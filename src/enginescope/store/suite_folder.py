@@ -7,20 +7,24 @@ so that a suite that was killed goes on where it was. The last line of a cell is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from enginescope.core.errors import StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.model.notice import Notice
 from enginescope.model.suite import CellRow, SuitePlan, SuiteResult
 
 PLAN = "suite.json"
 ROWS = "cells.jsonl"
 #: Folder of a store's suites.
 SUITES = "suites"
+#: How the line of a row begins.
+_BEGIN = b'{"cell":'
 
 
 class SuiteRunsError(StoreError):
@@ -72,13 +76,9 @@ class SuiteFolder:
     def rows(self) -> dict[str, CellRow]:
         """Return the last row of every cell by its key, those of former plans too.
 
-        A line that was cut off by a kill, or that an older program wrote, is left out: its cell
-        counts as not done.
+        A line that cannot be read is left out: its cell counts as not done.
         """
-        file = self.path / ROWS
-        if not file.is_file():
-            return {}
-        return {row.cell.key: row for row in rows_in(read_bytes(file))}
+        return _by_key(_read(self._data()).rows)
 
     def keep(self, row: CellRow) -> None:
         """Add a row; it is on the disk when this returns.
@@ -89,11 +89,9 @@ class SuiteFolder:
             The folder cannot be written.
         """
         try:
-            with (self.path / ROWS).open("ab+") as file:
-                data = msgspec.json.encode(row) + b"\n"
-                if not _ends_a_line(self.path / ROWS):  # a kill has left half a line
-                    data = b"\n" + data
-                file.write(data)
+            _end_last_line(self.path / ROWS)
+            with (self.path / ROWS).open("ab") as file:
+                file.write(msgspec.json.encode(row) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -101,9 +99,10 @@ class SuiteFolder:
 
     def result(self) -> SuiteResult:
         """Return the plan with the rows of its cells."""
-        plan, rows = self.plan(), self.rows()
+        plan, read = self.plan(), _read(self._data())
+        rows = _by_key(read.rows)
         kept = tuple(rows[one.key] for one in plan.cells if one.key in rows)
-        return SuiteResult(plan=plan, rows=kept)
+        return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, read.spoilt))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -132,6 +131,10 @@ class SuiteFolder:
                 ) from error
             yield
 
+    def _data(self) -> bytes:
+        file = self.path / ROWS
+        return read_bytes(file) if file.is_file() else b""
+
     def _unwritable(self, error: OSError) -> StoreError:
         why = error.strerror or str(error)
         return StoreError(f"cannot write to the suite's folder {self.path}", why=why)
@@ -139,10 +142,7 @@ class SuiteFolder:
 
 def rows_in(data: bytes) -> Iterator[CellRow]:
     """Yield the rows in lines; those that cannot be read are left out."""
-    decoder = msgspec.json.Decoder(CellRow)
-    for line in data.splitlines():
-        with suppress(msgspec.DecodeError):  # ValidationError is one
-            yield decoder.decode(line)
+    yield from _read(data).rows
 
 
 def suite_folders(store: Path) -> tuple[SuiteFolder, ...]:
@@ -163,10 +163,68 @@ def suite_named(name: str, store: Path) -> SuiteFolder | None:
     return kept if kept.exists else None
 
 
-def _ends_a_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size == 0:
-            return True
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
+class _Spoilt(NamedTuple):
+    """A line that cannot be read, counted from 1, and why."""
+
+    line: int
+    why: str
+
+
+class _Read(NamedTuple):
+    rows: tuple[CellRow, ...]
+    spoilt: tuple[_Spoilt, ...]
+
+
+def _read(data: bytes) -> _Read:
+    """Read lines; the last one may be cut off by a kill, which is no fault of the file."""
+    decoder = msgspec.json.Decoder(CellRow)
+    lines = data.split(b"\n")
+    rows, spoilt = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(decoder.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if number < len(lines) or not _is_begun(line):
+                spoilt.append(_Spoilt(number, str(error)))
+    return _Read(tuple(rows), tuple(spoilt))
+
+
+def _is_begun(line: bytes) -> bool:
+    """Whether a line is how the one of a row begins."""
+    return line.startswith(_BEGIN) or _BEGIN.startswith(line)
+
+
+def _by_key(rows: Iterable[CellRow]) -> dict[str, CellRow]:
+    return {row.cell.key: row for row in rows}
+
+
+def _notices(file: Path, spoilt: Sequence[_Spoilt]) -> tuple[Notice, ...]:
+    if not spoilt:
+        return ()
+    first = spoilt[0]
+    more = f", and {len(spoilt) - 1:,} more" if len(spoilt) > 1 else ""
+    message = (
+        f"line {first.line} of {file} cannot be read ({first.why}){more}: a cell without another "
+        "line counts as not done, and the same suite command does it"
+    )
+    evidence = {"file": str(file), "lines": [one.line for one in spoilt]}
+    return (Notice(code="W-SUITE-LINE", message=message, evidence=evidence),)
+
+
+def _end_last_line(file: Path) -> None:
+    """Let the next row begin a line: what a kill has left of the last one is taken away."""
+    if not file.is_file():
+        return
+    with file.open("rb+") as rows:
+        size = rows.seek(0, os.SEEK_END)
+        rows.seek(max(0, size - 1))
+        if rows.read() in (b"", b"\n"):
+            return
+        rows.seek(0)
+        rest = rows.read().rpartition(b"\n")[2]
+        if _is_begun(rest) and not _read(rest + b"\n").rows:
+            rows.truncate(size - len(rest))
+        else:  # whole but for its end, or somebody else's
+            rows.write(b"\n")
