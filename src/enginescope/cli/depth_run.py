@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from enginescope.analysis.tasks.pairing import base_name
 from enginescope.backends.base import Progress
 from enginescope.cli.bench import usual_backend
 from enginescope.cli.depth_inputs import on_gpu, picture_input
+from enginescope.cli.kept_inputs import KeptInputs
+from enginescope.cli.options import note
 from enginescope.cli.progress import JobProgress
 from enginescope.cli.telemetry_options import with_telemetry
 from enginescope.cli.validate_options import preprocessing_of
@@ -103,7 +104,7 @@ class DepthRun:
         self._options = options
         self._store = store
         self._command = command
-        self._kept = folder / "inputs"
+        self._kept = KeptInputs(folder / "inputs")
         self._task = DepthTask(_task_options(options))
         self._picture = samples_in([options["image"]]).samples[0]
         self._image = rgb_pixels(options["image"])
@@ -278,7 +279,17 @@ class DepthRun:
 
     def _timed(self, sides: Sequence[_Side]) -> tuple[Run, ...]:
         """Measure every side on its own input, then sample its GPU."""
-        self._kept.mkdir(exist_ok=True)
+        made: list[Run] = []
+        try:
+            self._measure(sides, made)
+        except BaseException as error:
+            self._kept.drop_but(len(made))
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                note(f"enginescope: interrupted; {len(made)} of {len(sides)} runs are stored")
+            raise
+        return tuple(self._store.load(run.id) for run in made)
+
+    def _measure(self, sides: Sequence[_Side], made: list[Run]) -> None:
         jobs = with_telemetry(
             tuple(self._fed(number, side) for number, side in enumerate(sides)),
             {
@@ -288,7 +299,6 @@ class DepthRun:
                 "timeout": None,
             },
         )
-        made = []
         with JobProgress(jobs, quiet=self._options["as_json"]) as progress:
 
             def keep(run: Run) -> None:
@@ -297,12 +307,10 @@ class DepthRun:
                 progress.ended(run)
 
             run_jobs(jobs, keep, command=self._command, watcher=progress.watcher)
-        return tuple(self._store.load(run.id) for run in made)
 
     def _fed(self, number: int, side: _Side) -> Job:
         """Return the job with the picture as its input, from a file that stays."""
-        kept = self._kept / f"{number + 1}.npz"
-        shutil.copyfile(answer_file(side.folder / "inputs", 0), kept)
+        kept = self._kept.keep(number + 1, answer_file(side.folder / "inputs", 0))
         names = (one.name for one in read_answers(kept))
         files = tuple(InputFile(name=name, path=str(kept)) for name in names)
         return replace(side.job, workload=replace(side.job.workload, files=files))
