@@ -78,6 +78,19 @@ def test_a_name_of_several_lists_those() -> None:
     assert "H100" not in caught.value.hint
 
 
+def test_the_beginning_of_a_name_lists_those_that_begin_so() -> None:
+    with pytest.raises(UsageError) as caught:
+        limits_of("GeForce RTX 50")
+    assert caught.value.hint == "take one of: RTX 5080, RTX 5090"
+
+
+def test_a_part_of_one_name_is_that_name() -> None:
+    with pytest.raises(UsageError) as caught:
+        limits_of("4090")
+    assert "several" not in str(caught.value.why)
+    assert caught.value.hint == "did you mean RTX 4090?"
+
+
 def test_a_name_of_none_says_what_is_near() -> None:
     with pytest.raises(UsageError) as caught:
         limits_of("RTX 3095")

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import metadata
+from importlib.metadata import PackageNotFoundError, metadata
+
+import pytest
 
 from enginescope.cli.main import main
 from enginescope.model.hint import Hint
@@ -41,8 +43,24 @@ def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
 
 def test_every_extra_is_listed() -> None:
     declared = set(metadata("enginescope").get_all("Provides-Extra") or ())
-    of_trt = {"cu12", "cu13"}  # said with trt
-    assert {one.name for one in diagnose().extras} == declared - of_trt
+    assert {one.name for one in diagnose().extras} == declared
+
+
+@pytest.mark.parametrize(
+    ("version", "there"), [("12.9.4", {"trt", "cu12"}), ("13.0.1", {"trt", "cu13"}), (None, set())]
+)
+def test_the_extra_of_a_cuda_is_there_with_its_bindings(monkeypatch, version, there) -> None:
+    def installed(name: str) -> str:
+        assert name == "cuda-bindings"
+        if version is None:
+            raise PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(capabilities.metadata, "version", installed)
+    monkeypatch.setattr(capabilities, "is_installed", lambda _: version is not None)
+    found = [capabilities._extra(one) for one in ("trt", "cu12", "cu13")]
+    assert {one.name for one in found if one.usable} == there
+    assert all(one.usable or one.hint == f"pip install 'enginescope[{one.name}]'" for one in found)
 
 
 def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:

@@ -121,13 +121,15 @@ def limits_of(name: str) -> GpuLimits:
     """
     found = gpu_limits(name)
     if found is None:
-        several = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
+        meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
         raise UsageError(
             f"GPU {name}",
-            why="the name stands for several" if several else "its limits are not known here",
-            hint=f"take one of: {', '.join(several)}"
-            if several
-            else did_you_mean(name, known_gpus()),
+            why="the name stands for several"
+            if len(meant) > 1
+            else "its limits are not known here by that name",
+            hint=f"take one of: {', '.join(meant)}"
+            if len(meant) > 1
+            else did_you_mean(name, meant or known_gpus()),
         )
     return found
 
@@ -153,7 +155,8 @@ def rate_precision(layer: Layer) -> str | None:
 
 
 def _holds(words: tuple[str, ...], said: tuple[str, ...]) -> bool:
-    return bool(said) and set(said) <= set(words)
+    """Whether each word that was said begins one of `words`: ``rtx 30`` those of ``RTX 3080``."""
+    return bool(said) and all(any(word.startswith(one) for word in words) for one in said)
 
 
 def _key(name: str) -> tuple[str, ...]:

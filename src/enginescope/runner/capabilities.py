@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import metadata
+
 from enginescope.backends.registry import backend_names, load_backend
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import is_installed
@@ -29,8 +31,12 @@ EXTRAS = {
     "serve": ("starlette", "enginescope serve"),
     "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
     "gpu": ("pynvml", "GPU facts"),
-    "trt": ("cuda.bindings", "the backend trt, with TensorRT; or cu12, cu13 by the driver"),
+    "trt": ("cuda.bindings", "trt, beside TensorRT"),
+    "cu12": ("cuda.bindings", "trt, driver of CUDA 12"),
+    "cu13": ("cuda.bindings", "trt, driver of CUDA 13"),
 }
+#: extra -> major version of cuda-bindings that it brings.
+_CUDA_MAJORS = {"cu12": "12", "cu13": "13"}
 
 
 class Capability(Record, frozen=True, kw_only=True):
@@ -87,6 +93,17 @@ def _backend(name: str) -> Capability:
 
 def _extra(name: str) -> Capability:
     module, purpose = EXTRAS[name]
-    usable = is_installed(module)
+    usable = is_installed(module) and _is_of_its_cuda(name)
     hint = None if usable else f"pip install 'enginescope[{name}]'"
     return Capability(name=name, usable=usable, detail=purpose, hint=hint)
+
+
+def _is_of_its_cuda(extra: str) -> bool:
+    """Whether cuda-bindings are of the major version that an extra is for, if it is for one."""
+    wanted = _CUDA_MAJORS.get(extra)
+    if wanted is None:
+        return True
+    try:
+        return metadata.version("cuda-bindings").partition(".")[0] == wanted
+    except metadata.PackageNotFoundError:
+        return False
