@@ -41,3 +41,8 @@ def test_the_documented_flags_are_those_of_the_table() -> None:
     if os.environ.get("ENGINESCOPE_WRITE_DOCS"):
         PAGE.write_text(wanted, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == wanted
+
+
+def test_a_newer_tensorrt_is_said_to_be_taken_for_the_last_known() -> None:
+    assert "is newer than 11.1" in " ".join(help_text(version("11.4.1")).split())
+    assert "newer" not in help_text(version("11.1.0")).partition("=== Model")[0]

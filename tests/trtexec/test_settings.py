@@ -113,6 +113,17 @@ def test_every_setting_of_a_build_is_named_beside_an_engine(flag) -> None:
     assert settings(*given, trt="10.3.0").warnings == () or "Shapes" in str(given)
 
 
+def test_a_tensorrt_newer_than_the_flags_known_is_said() -> None:
+    assert settings(trt="11.1.0").warnings == ()
+    (said,) = settings(trt="11.4.1").warnings
+    assert said.startswith("TensorRT 11.4.1 is newer than 11.1")
+    with pytest.raises(UsageError, match=r"--brandNew.*\n?.*newer than 11\.1"):
+        settings("--brandNew", trt="11.4.1")
+    with pytest.raises(UsageError) as old:
+        settings("--brandNew", trt="11.1.0")
+    assert "newer" not in str(old.value)
+
+
 def test_what_a_loaded_engine_takes_is_not_called_idle() -> None:
     flags = ("--refitFromOnnx=m.onnx", "--useProfile=1", "--shapes=x:2", "--skipInference")
     assert settings("--loadEngine=e.plan", *flags, trt="11.0.0").warnings == ()

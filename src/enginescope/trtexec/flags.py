@@ -8,6 +8,7 @@ from importlib import resources
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest
+from enginescope.formats.trtexec_release import newer_release_text
 from enginescope.trtexec.version import Version
 
 #: Ours, beside trtexec's own.
@@ -91,7 +92,9 @@ def flag_for(name: str, version: Version) -> Flag:
         known = [one.name for one in flags.values() if one.is_in(version)]
         near = closest(name, [*known, STORE_FLAG])
         hint = f"did you mean {near}?" if near else "enginescope trtexec --help lists the flags"
-        raise UsageError(f"trtexec has no flag {name}", hint=hint)
+        raise UsageError(
+            f"trtexec has no flag {name}", why=newer_release_text(version.parts), hint=hint
+        )
     if flag.first > version.release:
         raise UsageError(
             f"{name} came with TensorRT {_text(flag.first)}", why=f"installed is {version}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 
+from enginescope.formats.trtexec_release import newer_release_text
 from enginescope.trtexec.flags import STORE_FLAG, Flag, all_flags
 from enginescope.trtexec.version import Version
 
@@ -35,6 +37,8 @@ def help_text(version: Version | None) -> str:
         "",
         f"trtexec's command line on TensorRT's Python API. Flags of {whose}.",
     ]
+    newer = newer_release_text(version.parts) if version else None
+    lines += textwrap.wrap(f"{newer}.", 100) if newer else []
     for group, title in _TITLES.items():
         mine = [one for one in flags if one.group == group and not one.is_refused]
         if mine:

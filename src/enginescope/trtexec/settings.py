@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.formats.trtexec_release import newer_release_text
 from enginescope.model.job import InputFile
 from enginescope.trtexec.arguments import Arguments, decimal_number
 from enginescope.trtexec.build_settings import options_of, precision_of
@@ -150,7 +151,13 @@ def settings_of(arguments: Arguments) -> Settings:
         options={**options_of(arguments), **_shape_options(profiles)},
         timing=_timing(arguments),
         reporting=_reporting(arguments),
-        warnings=(*arguments.warnings, *remarks, *ignored, *flags_without_effect(arguments)),
+        warnings=(
+            *_newer(arguments),
+            *arguments.warnings,
+            *remarks,
+            *ignored,
+            *flags_without_effect(arguments),
+        ),
     )
     _check_profile_index(settings)
     return settings
@@ -163,6 +170,11 @@ def run_shapes(settings: Settings) -> Shapes:
     if settings.profiles:
         return settings.profiles[settings.profile_index].optimum
     return ()
+
+
+def _newer(arguments: Arguments) -> tuple[str, ...]:
+    found = newer_release_text(arguments.version.parts)
+    return (found,) if found else ()
 
 
 def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> None:

@@ -31,6 +31,11 @@ class Version(Record, frozen=True, kw_only=True):
         return self.major, self.minor
 
     @property
+    def parts(self) -> tuple[int, int, int]:
+        """Major, minor and patch."""
+        return self.major, self.minor, self.patch
+
+    @property
     def number(self) -> int:
         """As trtexec prints it: 8601, 101600."""
         base = 10_000 if self.major >= 10 else 1_000

@@ -50,6 +50,21 @@ def test_every_flag_is_one_of_the_version(tmp_path, engine, version, mode) -> No
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("version", [*VERSIONS, (11, 2, 0), (11, 4, 1), (12, 0, 0)])
+def test_a_version_newer_than_what_is_known_is_said(tmp_path, engine, version) -> None:
+    made = command(job(engine), version, tmp_path)
+    said = [one.message for one in made.notices if one.code == "W-NEWER-TRTEXEC"]
+    if version[:2] <= (11, 1):
+        assert said == []
+    else:
+        (text,) = said
+        assert f"TensorRT {'.'.join(map(str, version))} is newer than 11.1" in text
+        as_known = command(job(engine), (11, 1, 0), tmp_path)
+        assert [name_of(one) for one in made.arguments] == [
+            name_of(one) for one in as_known.arguments
+        ]
+
+
 @pytest.mark.parametrize(
     ("version", "mode", "expected"),
     [

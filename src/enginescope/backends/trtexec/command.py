@@ -15,6 +15,7 @@ from enginescope.backends.trtexec.inputs import Fed, write_inputs
 from enginescope.backends.trtexec.specification import write_options
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
+from enginescope.formats.trtexec_release import newer_release_text
 from enginescope.model.job import Job, Mode, StopRule, WarmUp
 from enginescope.model.notice import Notice
 
@@ -172,7 +173,8 @@ def _write_exports(flags: Flags, job: Job, folder: Path) -> None:
 def _notices(version: Version, job: Job) -> list[Notice]:
     """Say where trtexec does less than the workload asks for."""
     stop, warmup = job.workload.stop, job.workload.warmup
-    found = []
+    newer = newer_release_text(version)
+    found = [Notice(code="W-NEWER-TRTEXEC", message=newer)] if newer else []
     if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
         found.append(
             _remark(
@@ -193,8 +195,8 @@ def _notices(version: Version, job: Job) -> list[Notice]:
         found.append(
             Notice(
                 code="W-FIRST-QUERY",
-                message="without warm-up the first query of trtexec 11.1 reloads its inputs inside "
-                "the timed span",
+                message="without warm-up the first query of trtexec 11.1 and later reloads its "
+                "inputs inside the timed span",
             )
         )
     if job.keep_outputs:
