@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.tensorrt.options import read_shapes
+from enginescope.backends.profile_bounds import read_shapes
 from enginescope.core.errors import UsageError
 from enginescope.model.job import InputShape
 from enginescope.trtexec.shapes import option_text, parse_files, parse_shapes

@@ -11,7 +11,7 @@ import pytest
 from enginescope.backends.onnxruntime import missing, plugins
 from enginescope.backends.onnxruntime.providers import CUDA, TENSORRT_RTX, provider_called
 from enginescope.backends.registry import parse_backend
-from enginescope.core.errors import MissingDependencyError, UnsupportedError
+from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.model.job import Mode
 from enginescope.model.run import OutcomeKind
 from enginescope.runner.demands import check_demands
@@ -174,8 +174,11 @@ def test_an_older_runtime_takes_no_plugins(plugged) -> None:
 
 
 def test_a_library_that_is_not_there(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match="there is no such file"):
+    with pytest.raises(UsageError, match="there is no such file"):
         plugins.library_of(TENSORRT_RTX, str(tmp_path / "no.so"))
+    absent = f"ort-trt-rtx?plugin={tmp_path / 'no.so'}"
+    with pytest.raises(UsageError, match=r"plugin=.*no\.so.*\n?.*no such file"):
+        make_jobs([models.relu(tmp_path / "m.onnx")], [absent], QUICK)
 
 
 @pytest.mark.skipif(

@@ -98,7 +98,7 @@ def test_options_and_precisions_that_do_not_exist_are_refused_before_anything_st
         (None, {"sparsity": "some"}, "disable or enable or force"),
         (None, {"tactic_sources": "CUDNN"}, "names with + or -"),
         (None, {"opt_shapes": "x:ax3"}, "NAME:1x3"),
-        (None, {"opt_shapes": "x"}, "NAME:VALUE"),
+        (None, {"opt_shapes": "x"}, "NAME:1x3"),
         (None, {"memory_pools": "workspace:big"}, "a size"),
         (None, {"timing_cache": ""}, "a value"),
         (None, {"weight_streaming_budget": "half"}, "a size"),
@@ -131,8 +131,8 @@ def test_a_gpu_that_is_hidden_is_looked_for_in_the_environment(use, monkeypatch)
 def test_a_device_that_is_not_there_is_a_usage_error(use) -> None:
     use(FAKE_CUDA_DEVICES="2")
     TrtBackend().require(BackendSpec(name="trt", options={"device": "1"}))
-    for device in ("2", "-1"):
-        with pytest.raises(UsageError, match="shows 2"):
+    for device, words in (("2", "shows 2"), ("-1", "0 or more")):
+        with pytest.raises(UsageError, match=words):
             TrtBackend().require(BackendSpec(name="trt", options={"device": device}))
 
 

@@ -132,10 +132,9 @@ def test_a_shape_outside_its_profile_says_what_to_do(
     assert "--opt-shape" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("index", ["2", "-1"])
-def test_a_profile_that_is_not_there_is_named(each, perceptron, engines, index) -> None:
-    one = of_profile(profiles(perceptron, engines), index)
-    with pytest.raises(UsageError, match=f"profile_index={index}.*2 optimisation profiles, from 0"):
+def test_a_profile_that_is_not_there_is_named(each, perceptron, engines) -> None:
+    one = of_profile(profiles(perceptron, engines), "2")
+    with pytest.raises(UsageError, match=r"profile_index=2.*2 optimisation profiles, from 0"):
         measure(one)
 
 

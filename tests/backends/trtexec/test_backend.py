@@ -46,6 +46,8 @@ def test_availability(tool) -> None:
     state = TrtexecBackend().availability()
     assert state.usable
     assert state.detail == f"TensorRT 8.6.1: {tool.binary}"
+    tool.version("11.4.1")
+    assert "newer than 11.1" in TrtexecBackend().availability().detail
     tool.fault("loader")
     assert "does not start" in TrtexecBackend().availability().detail
 

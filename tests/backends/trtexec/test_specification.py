@@ -146,7 +146,7 @@ def test_several_profiles() -> None:
     ]
     with pytest.raises(UnsupportedError, match="no --profile"):
         flags_of((8, 6, 1), **shapes)
-    with pytest.raises(UsageError, match="different numbers of optimisation profiles"):
+    with pytest.raises(UsageError, match="unequal numbers of them"):
         flags_of((10, 16, 0), min_shapes="x:1;x:8", opt_shapes="x:2")
 
 

@@ -57,7 +57,18 @@ class OrtBackend:
         check_spec(spec, self.provider)
 
     def require(self, spec: BackendSpec) -> None:
-        """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
+        """Say what a conversion that `spec` asks for needs; providers are asked in the worker.
+
+        Raises
+        ------
+        UsageError
+            The library of the provider is not there.
+        MissingDependencyError
+            A package of a conversion is not installed.
+        """
+        given = spec.options.get("plugin")
+        if given is not None:
+            library_of(self.provider, given)
         if fp16_way(spec, self.provider) == "converter":
             _must_be_installed("onnx-ir", f"{spec.name}:{spec.precision}")
         if spec.options.get("infer_shapes") == "always":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.backends.onnxruntime.providers import Provider
-from enginescope.core.errors import UnsupportedError
+from enginescope.core.errors import UnsupportedError, UsageError
 
 _WHEELS = "onnxruntime-ep-"
 #: Registered once in a process: a second registration is refused.
@@ -15,13 +15,18 @@ _registered: dict[str, str] = {}
 
 
 def library_of(provider: Provider, given: str | None) -> str | None:
-    """Return the library that has `provider`: `given`, or one of an installed wheel."""
+    """Return the library that has `provider`: `given`, or one of an installed wheel.
+
+    Raises
+    ------
+    UsageError
+        The one that is given is not there.
+    """
     if given is not None:
         path = Path(given).expanduser()
         if not path.is_file():
-            raise UnsupportedError(
-                f"{provider.name} is not there", why=f"plugin={given}: there is no such file"
-            )
+            why = "it is a folder" if path.is_dir() else "there is no such file"
+            raise UsageError(f"{provider.backend}: plugin={given}", why=why)
         return str(path.resolve())
     modules = {one for one in map(_module_of, metadata.distributions()) if one is not None}
     for module in sorted(modules):

@@ -16,6 +16,8 @@ from enginescope.backends.base import (
     Progress,
     ProgressSink,
 )
+from enginescope.backends.named_files import check_named_files
+from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt import engine_cache
@@ -38,6 +40,9 @@ from enginescope.core.errors import (
 from enginescope.model.build import BuildReport
 from enginescope.model.job import BackendSpec, Job, Mode
 
+#: Options that name a file to read.
+_FILES = ("calibration_cache", "refit_from")
+
 
 class TrtBackend:
     """TensorRT, whichever of 8.6, 10 and 11 is installed."""
@@ -48,12 +53,14 @@ class TrtBackend:
         self._libraries: Libraries | None = None
 
     def check(self, spec: BackendSpec) -> None:
-        """Refuse a precision or an option that TensorRT has in no version."""
+        """Refuse a precision, an option or bounds that TensorRT takes in no version."""
         read_precision(spec.precision)
         read_options(spec.options)
+        check_bounds(spec.options)
 
     def require(self, spec: BackendSpec) -> None:
-        """Say in one line if TensorRT, the CUDA runtime or a GPU is missing."""
+        """Say in one line if a file, TensorRT, the CUDA runtime or a GPU is missing."""
+        check_named_files(spec, one=_FILES, several=("plugins", "serialize_plugins"))
         options = read_options(spec.options)
         libraries = load(options.get("runtime"))
         try:

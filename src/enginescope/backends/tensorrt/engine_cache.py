@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.tensorrt.options import build_options, read_shapes
+from enginescope.backends.profile_bounds import read_shapes
+from enginescope.backends.tensorrt.options import build_options
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from enginescope.backends.profile_bounds import read_shapes
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import parse_bytes
-from enginescope.model.job import InputShape
 
 #: Precisions, in the order in which they are set. ``best``: all that the GPU is fast in.
 PRECISIONS = ("fp16", "bf16", "int8", "fp8", "int4", "best")
@@ -47,6 +47,16 @@ def _whole(text: str) -> int:
     if not re.fullmatch(r"-?\d{1,18}", text):
         raise ValueError("a whole number")
     return int(text)
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = _whole(text)
+        if value < least:
+            raise ValueError(f"a whole number, {least} or more")
+        return value
+
+    return read
 
 
 def _ratio(text: str) -> float:
@@ -105,21 +115,6 @@ def _pools(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((name.upper(), _size(value)) for name, value in _pairs(text))
 
 
-def read_shapes(text: str) -> tuple[tuple[InputShape, ...], ...]:
-    """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimisation profile."""
-    return tuple(_shapes_of_profile(part) for part in text.split(";"))
-
-
-def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
-    shapes = []
-    for name, dims in _pairs(text):
-        if not re.fullmatch(r"\d+(x\d+)*|scalar", dims):
-            raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
-        sizes = () if dims == "scalar" else tuple(int(one) for one in dims.split("x"))
-        shapes.append(InputShape(name=name, dims=sizes))
-    return tuple(shapes)
-
-
 def _budget(text: str) -> str:
     if text not in ("auto", "off") and not re.fullmatch(r"\d+(\.\d+)?%", text):
         _size(text)
@@ -147,20 +142,21 @@ _SWITCHES = (
     "native_instance_norm",
     "plugin_override",
 )
-_COUNTS = (
-    "builder_optimization_level",
-    "max_aux_streams",
-    "avg_timing_iterations",
-    "max_num_tactics",
-    "tiling_optimization_level",
-    "l2_limit_for_tiling",
-    "dla_core",
-    "max_threads",
-)
+#: Whole numbers and the least of each, -1 being the library's own choice; the most is TensorRT's.
+_COUNTS = {
+    "builder_optimization_level": 0,
+    "max_aux_streams": -1,
+    "avg_timing_iterations": 1,
+    "max_num_tactics": -1,
+    "tiling_optimization_level": 0,
+    "l2_limit_for_tiling": -1,
+    "dla_core": -1,
+    "max_threads": 1,
+}
 
 OPTIONS: dict[str, Option] = {
     **{key: Option(read=_switch) for key in _SWITCHES},
-    **{key: Option(read=_whole) for key in _COUNTS},
+    **{key: Option(read=_at_least(least)) for key, least in _COUNTS.items()},
     "min_shapes": Option(read=read_shapes),
     "opt_shapes": Option(read=read_shapes),
     "max_shapes": Option(read=read_shapes),
@@ -188,9 +184,9 @@ OPTIONS: dict[str, Option] = {
     "tempdir": Option(read=_text, builds=False),
     "tempfile_controls": Option(read=_pairs, builds=False),
     "log_level": Option(read=_one_of("error", "warning", "info", "verbose"), builds=False),
-    "device": Option(read=_whole, builds=False),
+    "device": Option(read=_at_least(0), builds=False),
     "runtime": Option(read=_one_of("full", "lean", "dispatch"), builds=False),
-    "profile_index": Option(read=_whole, builds=False),
+    "profile_index": Option(read=_at_least(0), builds=False),
     "allocation": Option(read=_one_of("static", "profile", "runtime"), builds=False),
     "weight_streaming_budget": Option(read=_budget, builds=False),
     "persistent_cache_ratio": Option(read=_ratio, builds=False),

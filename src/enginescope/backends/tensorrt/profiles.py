@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from enginescope.backends.profile_bounds import dims_text, is_in_order
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -97,10 +98,10 @@ def _span(
     span = Span(low=low or opt, opt=opt, high=high or opt)
     for bound in (span.low, span.opt, span.high):
         _check_shape(one, bound)
-    if not all(a <= b <= c for a, b, c in zip(span.low, span.opt, span.high, strict=True)):
+    if not is_in_order((span.low, span.opt, span.high)):
         raise UsageError(
             f"shapes of {one.name}",
-            why=f"min {_dims(span.low)}, opt {_dims(span.opt)}, max {_dims(span.high)} "
+            why=f"min {dims_text(span.low)}, opt {dims_text(span.opt)}, max {dims_text(span.high)} "
             "are not in order",
         )
     return span
@@ -134,7 +135,7 @@ def _assumed(name: str, assumed: list[str], dims: tuple[int, ...]) -> Notice:
     return Notice(
         code="W-BUILD-SHAPE",
         message=f"input {name} is dynamic in {', '.join(assumed)}; the engine is built for "
-        f"{_dims(dims)} alone; fix it with --shape {name}:… or --opt-shape {name}:…",
+        f"{dims_text(dims)} alone; fix it with --shape {name}:… or --opt-shape {name}:…",
         evidence={"input": name, "shape": list(dims)},
     )
 
@@ -154,7 +155,7 @@ def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
         count = one.shape[0] if one.shape else 1
         if count is not None and len(dims) != count:
             raise UsageError(
-                f"shape {_dims(dims)} for input {one.name}",
+                f"shape {dims_text(dims)} for input {one.name}",
                 why=f"it holds {count} values, which are dimensions",
             )
         return
@@ -164,9 +165,5 @@ def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
     if not fits:
         wanted = "x".join("?" if size is None else str(size) for size in one.shape)
         raise UsageError(
-            f"shape {_dims(dims)} for input {one.name}", why=f"the model wants {wanted}"
+            f"shape {dims_text(dims)} for input {one.name}", why=f"the model wants {wanted}"
         )
-
-
-def _dims(dims: tuple[int, ...]) -> str:
-    return "x".join(map(str, dims)) or "scalar"

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.named_files import check_named_files
 from enginescope.backends.range_hint import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import command_for
@@ -16,6 +17,7 @@ from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.backends.trtexec.specification import check_options
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.formats.trtexec_release import newer_release_text
 from enginescope.model.job import BackendSpec, Job
 
 
@@ -30,7 +32,7 @@ class TrtexecBackend:
         check_options(spec)
 
     def require(self, spec: BackendSpec) -> None:
-        """Say that there is no trtexec, or not where the specification has it.
+        """Say that there is no trtexec, or not where the specification has it, or a file is not.
 
         Raises
         ------
@@ -39,6 +41,7 @@ class TrtexecBackend:
         UsageError
             What was asked for is no such file, or cannot be executed.
         """
+        check_named_files(spec, one=("refit_from",), several=("plugins", "serialize_plugins"))
         find_binary(spec.options.get("binary"))
 
     def availability(self) -> Availability:
@@ -48,7 +51,9 @@ class TrtexecBackend:
             version = version_of(binary)
         except EnginescopeError as error:
             return Availability(usable=False, detail=str(error), hint=error.hint)
-        return Availability(usable=True, detail=f"TensorRT {dotted(version)}: {binary}")
+        newer = newer_release_text(version)
+        more = f"; {newer}" if newer else ""
+        return Availability(usable=True, detail=f"TensorRT {dotted(version)}: {binary}{more}")
 
     def prepare(self) -> None:
         """Nothing to import; the binary depends on the job."""

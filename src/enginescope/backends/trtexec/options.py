@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from enginescope.backends.profile_bounds import read_shapes
 from enginescope.backends.trtexec.flags import Flags
 from enginescope.backends.trtexec.option import (
     Option,
@@ -42,7 +43,6 @@ _HARDWARE = {
     "ampere_plus": "ampere+",
     "same_compute_capability": "sameComputeCapability",
 }
-_SHAPES = re.compile(r"^[^,;]+:\d+(x\d+)*(,[^,;]+:\d+(x\d+)*)*(;.+)?$")
 _BUDGET = re.compile(r"^(auto|off|\d{1,3}%|\d+)$")
 
 
@@ -113,7 +113,14 @@ def _no_flags(_flags: Flags, _value: str) -> None:
     """Nothing: shapes are written together, an optimisation profile at a time."""
 
 
-_SHAPE_OPTION = Option("such as x:1x3x224x224", lambda v: bool(_SHAPES.match(v)), _no_flags)
+def _are_shapes(value: str) -> bool:
+    try:
+        return bool(read_shapes(value))
+    except ValueError:
+        return False
+
+
+_SHAPE_OPTION = Option("such as x:1x3x224x224", _are_shapes, _no_flags)
 
 #: How an engine is built: nothing that one which is there could take.
 BUILD_OPTIONS: dict[str, Option] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.trtexec.arguments import OPTION as ARGUMENTS
 from enginescope.backends.trtexec.arguments import split_arguments
 from enginescope.backends.trtexec.flags import Flags
@@ -31,6 +32,7 @@ def check_options(spec: BackendSpec) -> None:
         )
     for key, value in spec.options.items():
         _check_option(key, value)
+    check_bounds(spec.options)
     split_arguments(spec.options.get(ARGUMENTS, ""))
 
 
@@ -103,14 +105,9 @@ def _write_profiles(flags: Flags, options: Mapping[str, str]) -> None:
     """Add the shapes of the optimisation profiles, ``;`` between them."""
     names = {"min_shapes": "minShapes", "opt_shapes": "optShapes", "max_shapes": "maxShapes"}
     given = {flag: options[key].split(";") for key, flag in names.items() if key in options}
-    counts = {len(profiles) for profiles in given.values()}
-    if len(counts) > 1:
-        raise UsageError(
-            f"{', '.join(key for key in names if key in options)}",
-            why="they name different numbers of optimisation profiles",
-        )
-    for index in range(max(counts, default=0)):
-        if max(counts) > 1:
+    count = max((len(profiles) for profiles in given.values()), default=0)
+    for index in range(count):
+        if count > 1:
             flags.add("profile", index)
         for flag, profiles in given.items():
             flags.add(flag, profiles[index])

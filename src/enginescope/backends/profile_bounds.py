@@ -1,0 +1,84 @@
+"""Shapes of optimisation profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from enginescope.core.errors import UsageError
+from enginescope.model.job import InputShape
+
+#: For each optimisation profile the shapes of its inputs.
+Profiles = tuple[tuple[InputShape, ...], ...]
+
+_KEYS = ("min_shapes", "opt_shapes", "max_shapes")
+
+
+def read_shapes(text: str) -> Profiles:
+    """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimisation profile.
+
+    Raises
+    ------
+    ValueError
+        With what is wanted.
+    """
+    return tuple(_shapes_of_profile(part) for part in text.split(";"))
+
+
+def check_bounds(options: Mapping[str, str]) -> None:
+    """Raise where least, best and largest shapes contradict each other, whatever the model.
+
+    Parameters
+    ----------
+    options : mapping
+        Each of ``min_shapes``, ``opt_shapes`` and ``max_shapes`` readable, or missing.
+
+    Raises
+    ------
+    UsageError
+        They name unequal numbers of profiles, or an input's are not in order.
+    """
+    given = {key: read_shapes(options[key]) for key in _KEYS if key in options}
+    if len({len(one) for one in given.values()}) > 1:
+        counts = ", ".join(f"{key} {len(one)}" for key, one in given.items())
+        raise UsageError(
+            "optimisation profiles", why=f"min, opt and max name unequal numbers of them: {counts}"
+        )
+    for of_profile in zip(*given.values(), strict=True):
+        dims = [{one.name: one.dims for one in shapes} for shapes in of_profile]
+        for name in dict.fromkeys(name for one in dims for name in one):
+            _check_order(name, [one.get(name) for one in dims], tuple(given))
+
+
+def is_in_order(bounds: Sequence[tuple[int, ...]]) -> bool:
+    """Whether shapes have the same axes, none of them shorter than in the shape before."""
+    return all(
+        len(low) == len(high) and all(a <= b for a, b in zip(low, high, strict=True))
+        for low, high in pairwise(bounds)
+    )
+
+
+def dims_text(dims: tuple[int, ...]) -> str:
+    """Return ``1x3x224x224``, or ``scalar``."""
+    return "x".join(map(str, dims)) or "scalar"
+
+
+def _check_order(name: str, bounds: Sequence[tuple[int, ...] | None], keys: Sequence[str]) -> None:
+    known = [(key, dims) for key, dims in zip(keys, bounds, strict=True) if dims is not None]
+    if not is_in_order([dims for _, dims in known]):
+        told = ", ".join(f"{key[:3]} {dims_text(dims)}" for key, dims in known)
+        raise UsageError(f"shapes of {name}", why=f"{told} are not in order")
+
+
+def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
+    found = [one.rpartition(":") for one in text.split(",") if one]
+    shapes = []
+    for name, _, dims in found:
+        if not name or not re.fullmatch(r"\d+(x\d+)*|scalar", dims):
+            raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
+        sizes = () if dims == "scalar" else tuple(int(one) for one in dims.split("x"))
+        shapes.append(InputShape(name=name.strip("'"), dims=sizes))
+    if not shapes:
+        raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
+    return tuple(shapes)
