@@ -40,6 +40,19 @@ def test_row_and_runs_come_back(tmp_path) -> None:
     assert run.command == "suite x"
 
 
+def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
+    found = unpacked_returned(do_errand(packed_errand(nothing(processes=3), None)))
+    store = Store(tmp_path / "store")
+    ids = []
+    for number, data in enumerate(found.runs):
+        file = tmp_path / f"{number}.zip"
+        file.write_bytes(data)
+        ids.append(store.import_zip(file).id)
+    assert found.row.runs == tuple(ids)
+    assert len(set(ids)) == 3
+    assert found.row.run in ids
+
+
 def test_the_fleet_s_word_for_a_gpu_counts_where_it_placed_the_cell() -> None:
     asked = nothing(gpu="a kind of no driver")
     placed = unpacked_returned(do_errand(packed_errand(asked, None)))

@@ -221,3 +221,39 @@ def test_unknown_names_are_usage_errors() -> None:
     with pytest.raises(UsageError, match="no metric 'p98'"):
         check_metric("p98")
     assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
+
+
+def told(report) -> set[str]:
+    return {one.code for one in report.notices} & {
+        "I-ASSUMED-SCATTER",
+        "I-OWN-SCATTER",
+        "I-FEW-PROCESSES",
+    }
+
+
+@pytest.mark.parametrize(
+    ("count", "outcome", "code"),
+    [
+        (1, "undecided", "I-ASSUMED-SCATTER"),
+        (2, "undecided", "I-ASSUMED-SCATTER"),
+        (3, "regression", "I-FEW-PROCESSES"),
+        (5, "regression", "I-OWN-SCATTER"),
+    ],
+)
+def test_processes_say_how_they_scatter_where_there_are_enough(count, outcome, code) -> None:
+    report = gate(processes(4.0, count), processes(4.14, count, first=60))
+    assert only(report).outcome.value == outcome
+    assert told(report) == {code}  # which it was is said once, of all jobs
+    assert only(report).notices == ()
+
+
+def test_each_job_has_the_scatter_of_its_own() -> None:
+    alone, several = job("alone.onnx"), job("several.onnx")
+    before = [process(4.0, of=alone), *processes(4.0, of=several)]
+    after = [process(4.14, 60, of=alone), *processes(4.14, first=60, of=several)]
+    report = gate(before, after)
+    assert outcomes(report) == [
+        ("several.onnx", "latency", "regression"),
+        ("alone.onnx", "latency", "undecided"),
+    ]
+    assert told(report) == {"I-ASSUMED-SCATTER", "I-OWN-SCATTER"}

@@ -86,10 +86,34 @@ def test_processes_without_turns_are_two_groups() -> None:
     assert found.kind is VerdictKind.FASTER
 
 
-def test_two_processes_a_side_say_how_much_and_not_whether() -> None:
-    found = headline([process(1.0)] * 2, [process(1.5)] * 2)
-    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.NO_INTERVAL)
-    assert found.estimate.ratio == pytest.approx(1.5, rel=0.01)
+def test_two_processes_a_side_are_held_to_a_scatter_that_is_assumed() -> None:
+    twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.04, 1.06)]
+    assert [one.kind for one in twice] == [VerdictKind.UNDECIDED, VerdictKind.SLOWER]
+    assert {(one.estimate.method, one.processes_a) for one in twice} == {("samples", 2)}
+    once = headline([process(1.0)], [process(1.06)])
+    assert once.kind is VerdictKind.UNDECIDED  # of one process a side less is known
+    known = headline([process(1.0)] * 2, [process(1.04)] * 2, scatter_pct=1.0)
+    assert known.kind is VerdictKind.SLOWER
+
+
+def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
+    levels = (1.0, 1.005, 0.995)
+    a, b = ([process(level * one) for one in levels] for level in (1.0, 1.03))
+    found = headline(a, b)
+    assert (found.kind, found.estimate.method) == (VerdictKind.SLOWER, "processes")
+    assert found.estimate.is_student
+    far = [process(level) for level in (1.0, 1.03, 1.06)]
+    assert headline(a, far).kind is VerdictKind.UNDECIDED
+    more = headline([*a, process(1.0)], [*b, process(1.03)])
+    assert more.kind is VerdictKind.SLOWER
+    assert not more.estimate.is_student  # ranks tell
+
+
+def test_one_process_against_five_takes_the_scatter_of_the_five() -> None:
+    five = [process(1.03 * one) for one in (1.0, 1.002, 0.998, 1.001, 0.999)]
+    found = headline([process(1.0)], five)
+    assert (found.kind, found.estimate.is_student) == (VerdictKind.SLOWER, True)
+    assert headline([process(1.0)], five[:4]).kind is VerdictKind.UNDECIDED  # assumed again
 
 
 def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:

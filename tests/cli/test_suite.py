@@ -258,6 +258,45 @@ def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
     assert "net.onnx · fake" in shown
 
 
+def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
+    options = [str(tmp_path / "zoo"), "--store", str(tmp_path), "--no-layers", "--processes", "3"]
+    options += ["--iterations", "40", "--warmup", "2"]
+    asked = [*options, "--name", "main", "--on", "fake?latency_us=1000"]
+    assert main(["suite", *asked]) == 0
+    assert "median of 3 processes" in capsys.readouterr().out
+    folder = tmp_path / "suites" / "main"
+    (good,) = rows(folder)
+    assert (len(good["runs"]), good["attempts"]) == (3, 1)
+    assert good["run"] in good["runs"]
+    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
+    assert kept == set(good["runs"])
+    ids = {one["metric"]: one["runs"] for one in table(folder / "results.csv")}
+    assert ids["latency"] == " ".join(good["runs"])
+    assert main(["suite", *asked]) == 0
+    assert rows(folder) == [good]  # nothing is run again
+    assert main(["suite", *options, "--name", "head", "--on", "fake?latency_us=3000"]) == 0
+    capsys.readouterr()
+    args = ["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--json"]
+    assert main(args) == 1
+    found = json.loads(capsys.readouterr().out)
+    (row,) = found["rows"]
+    assert row["outcome"] == "regression"
+    assert (len(row["baseline"]), len(row["current"])) == (3, 3)
+    assert row["verdict"]["estimate"]["method"] == "processes"
+    assert "I-FEW-PROCESSES" in {one["code"] for one in found["notices"]}
+
+
+def test_a_process_that_fails_for_good_ends_its_cell(tmp_path, convnet) -> None:
+    options = ["--no-layers", "--processes", "3", "--retries", "1", "--include", "convnet"]
+    asked = ["--store", str(tmp_path), "--name", "bad", "--on", "fake?fault=segfault", *options]
+    assert main(["suite", str(convnet.parent), *asked]) == 3
+    (bad,) = rows(tmp_path / "suites" / "bad")
+    assert (bad["status"], bad["attempts"], bad["runs"]) == ("crashed", 2, [])
+    assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2  # of its first process alone
+
+
 def test_side_by_side_on_cores_of_their_own(tmp_path, convnet) -> None:
     if len(usable_processors() or ()) < 2:
         pytest.skip("one processor has no two lanes")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from enginescope.analysis.gate import gate
-from enginescope.model.gate import GateReport, GateTerms
+from enginescope.model.gate import GateReport, GateTerms, Limit
 from enginescope.render.gate_data import gate_json
 from enginescope.render.gate_junit import gate_junit
 from enginescope.render.gate_markdown import gate_markdown
@@ -188,7 +188,11 @@ def test_rows_of_the_terminal_say_why() -> None:
 
 
 def test_figures_without_an_interval() -> None:
-    two = gate([process(4.0), process(4.0, 1)], [process(4.4, 60), process(4.4, 61)])
+    more = {"peak_memory_bytes": 100 << 20}
+    limits = GateTerms(limits=(Limit(metric="peak_memory", regression_pct=2),))
+    before = [process(4.0, **more), process(4.0, 1, **more)]
+    more = {"peak_memory_bytes": 110 << 20}
+    two = gate(before, [process(4.4, 60, **more), process(4.4, 61, **more)], limits)
     (row,) = gate_rows(two)
     assert ", +10.0 %, limit 2 %" in row[1]
-    assert "4 processes a side give an interval" in row[1]
+    assert "3 processes a side give an interval" in row[1]

@@ -142,7 +142,7 @@ def test_decimals_tell_the_ends_apart() -> None:
             "more samples would not decide it, more processes may: bench --compare",
         ),
         (verdict("undecided", "one-value"), "one value a side"),
-        (verdict("undecided", "no-interval", method="processes"), "4 processes a side give"),
+        (verdict("undecided", "no-interval", method="processes"), "3 processes a side give"),
         (verdict("undecided", "no-interval", method="samples"), "too few independent samples"),
         (
             verdict("undecided", "clock-step", detail="times come in steps of 8 % of the median"),

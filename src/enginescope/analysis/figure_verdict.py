@@ -13,7 +13,7 @@ from enginescope.analysis.process_rounds import Side, Sides, rounds_of
 from enginescope.analysis.terms import Terms
 from enginescope.model.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.deciding import decide, more_needed
-from enginescope.stats.ratio import ratio_of_processes, ratio_of_rounds
+from enginescope.stats.ratio import ratio_of_few_processes, ratio_of_rounds
 
 
 def figure_verdict(sides: Sides, figure: Figure, terms: Terms) -> Verdict | None:
@@ -67,7 +67,7 @@ def _repeated(
     if rounds is not None:
         estimate = ratio_of_rounds(*rounds, confidence=terms.confidence)
     else:
-        estimate = ratio_of_processes(*known, confidence=terms.confidence)
+        estimate = ratio_of_few_processes(known[0], known[1], confidence=terms.confidence)
     if estimate.interval is None:
         single = max(map(len, known)) == 1
         reason = Reason.ONE_VALUE if single else Reason.NO_INTERVAL

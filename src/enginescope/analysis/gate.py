@@ -34,7 +34,7 @@ from enginescope.stats.limit import AgainstLimit, against_limit
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.
-_OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER"})
+_OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER", "I-FEW-PROCESSES"})
 #: What a flaky baseline is said to be in its own words.
 _SAID_BY_FLAKY = frozenset({"W-DRIFT", "W-BIMODAL"})
 _ORDER = {outcome: place for place, outcome in enumerate(GateOutcome)}
@@ -83,7 +83,7 @@ def gate(
             sorted(map(_without_shared, rows), key=lambda one: _ORDER[one.outcome])  # stable
         ),
         jobs=len(pairs),
-        notices=(*shared.values(), *_renamed(pairs)),
+        notices=(*shared.values(), *_own_scatter(rows), *_renamed(pairs)),
         measured=newest.created if newest else None,
         host=newest.environment.host.name if newest else None,
     )
@@ -194,6 +194,26 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     terms = replace(held, threshold_pct=limit.regression_pct)
     return verdicts(sides[0].runs, sides[1].runs, terms, figures=GATED_FIGURES)
+
+
+def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
+    """Yield which rows' processes say themselves how they scatter, so that none is assumed."""
+    estimates = [one.verdict.estimate for one in rows if one.verdict and one.verdict.estimate]
+    counts = [
+        min(one.n_a, one.n_b)
+        for one in estimates
+        if one.method == "processes" and one.interval is not None and not one.is_student
+    ]
+    if counts:
+        least, most = min(counts), max(counts)
+        number = f"{least} … {most}" if least < most else f"{least}"
+        yield Notice(
+            code="I-OWN-SCATTER",
+            message=f"{number} processes a side: intervals are of how far these scatter, and no "
+            "scatter is assumed",
+            evidence={"rows": len(counts), "fewest": least, "most": most},
+            level="info",
+        )
 
 
 def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:

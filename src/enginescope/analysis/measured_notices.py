@@ -13,6 +13,7 @@ from enginescope.analysis.run_view import RunView
 from enginescope.analysis.terms import ASSUMED_SCATTER_PCT
 from enginescope.core.units import format_significant
 from enginescope.model.notice import Notice
+from enginescope.stats.ratio import FEWEST_TOGETHER
 
 Found = Iterator[Notice]
 
@@ -139,11 +140,27 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
     methods = {one.headline.estimate.method for one in found.pairs if one.headline.estimate}
     if "samples" not in methods or found.floor is not None:
         return
+    is_single = max(_sizes(found).values()) == 1
+    few = "one process a side" if is_single else f"fewer than {FEWEST_TOGETHER} processes in all"
     yield Notice(
         code="I-ASSUMED-SCATTER",
-        message="one process a side: two of the same work are taken to differ by as much as a "
+        message=f"{few}: two of the same work are taken to differ by as much as a "
         f"scatter of ±{ASSUMED_SCATTER_PCT:g} % makes them; enginescope noise measures it here",
         evidence={"scatter_pct": ASSUMED_SCATTER_PCT},
+        level="info",
+    )
+
+
+def _few_processes(found: MeasuredComparison) -> Found:
+    """Yield that what processes scatter by is known from them, and rests on how they do."""
+    known = [one.headline.estimate for one in found.pairs if one.headline.estimate]
+    if not any(one.is_student for one in known):
+        return
+    yield Notice(
+        code="I-FEW-PROCESSES",
+        message="a few processes a side: intervals are of how far these scatter, which is taken "
+        "to be normal and the same on both sides (Student's t); 4 a side need neither",
+        evidence={"processes": _sizes(found)},
         level="info",
     )
 
@@ -198,6 +215,7 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _below_floor,
     _disturbed_floor,
     _assumed_scatter,
+    _few_processes,
     _not_in_turn,
     _meant,
     _versions,

@@ -14,10 +14,12 @@ from enginescope.core.units import format_significant
 from enginescope.model.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.stats.deciding import decide, more_needed
 from enginescope.stats.quantum import quantum
-from enginescope.stats.ratio import ratio_of_processes, ratio_of_rounds, ratio_of_samples
-
-#: Fewer processes a side cannot tell how processes scatter.
-ENOUGH_PROCESSES = 4
+from enginescope.stats.ratio import (
+    ratio_by_scatter,
+    ratio_of_few_processes,
+    ratio_of_rounds,
+    scatter_between,
+)
 
 
 def series_verdict(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
@@ -53,7 +55,7 @@ def series_verdict(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
         effective_b=effective[1],
         processes_a=len(medians[0]),
         processes_b=len(medians[1]),
-        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        more=_more(estimate, sides, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
         detail=detail,
     )
 
@@ -64,14 +66,12 @@ def _estimate(
     rounds = rounds_of(sides, medians)
     if rounds is not None:
         return _of_rounds(sides, metric, rounds, terms)
-    if min(map(len, medians)) >= ENOUGH_PROCESSES:
-        return ratio_of_processes(*medians, confidence=terms.confidence)
-    if max(map(len, medians)) > 1:
-        return ratio_of_processes(*medians, confidence=0.95)  # too few for an interval
-    first, second = ([view.run.series(metric) for view in side] for side in sides)
-    assert first[0] is not None
-    assert second[0] is not None
-    return ratio_of_samples(first[0].values_ms, second[0].values_ms, scatter=terms.scatter)
+    found = ratio_of_few_processes(medians[0], medians[1], confidence=terms.confidence)
+    if found.interval is not None:
+        return found
+    series = [[view.run.series(metric) for view in side] for side in sides]
+    first, second = ([one.values_ms for one in side if one is not None] for side in series)
+    return ratio_by_scatter(first, second, scatter=terms.scatter)
 
 
 def _of_rounds(
@@ -84,9 +84,10 @@ def _of_rounds(
     return replace(found, left_out=len(steady) - len(a))
 
 
-def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
+def _more(estimate: RatioEstimate, sides: Sides, terms: Terms) -> int | None:
     """Return how many more units would decide it: samples do not tell how processes scatter."""
-    scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
+    between = scatter_between(len(sides[0]), len(sides[1]), terms.scatter)
+    scatter = between if estimate.method == "samples" else 0.0
     return more_needed(estimate, terms.threshold_pct, scatter=scatter)
 
 

@@ -44,11 +44,14 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
         Of the ratio; ``None`` where the samples cannot carry one.
     method : {"rounds", "processes", "samples"}
         What was taken as the unit: pairs of processes measured in turn, processes, or blocks of
-        samples within one process a side.
+        samples within each of so few processes that their scatter is not known from them.
     n_a, n_b : int
         Units of either side: rounds, processes, or samples.
     left_out : int
         Rounds that do not count, since a process of theirs was disturbed.
+    is_student : bool
+        Of processes too few for ranks: the interval is Student's t, which takes the logarithms of
+        their medians for normally distributed.
     """
 
     ratio: float
@@ -57,6 +60,7 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
     n_a: int
     n_b: int
     left_out: int = 0
+    is_student: bool = False
 
 
 class Verdict(Record, frozen=True, kw_only=True):

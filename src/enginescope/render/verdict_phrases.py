@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enginescope.analysis.compared_figures import FIGURES
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair, MeasuredSide
-from enginescope.analysis.series_verdict import ENOUGH_PROCESSES
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.model.metric import METRICS
 from enginescope.model.run import OutcomeKind
 from enginescope.model.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.number_column import UNKNOWN
 from enginescope.stats.deciding import LOOKS
+from enginescope.stats.ratio import FEWEST_TOGETHER
 
 _FIGURES = {one.name: one for one in FIGURES}
 #: Unit -> words for less of it and for more.
@@ -108,15 +108,17 @@ def _interval(estimate: RatioEstimate | None) -> str:
 
 
 def _how(verdict: Verdict) -> str:
-    estimate = verdict.estimate
-    if estimate is None or estimate.method == "samples":
+    estimate, counts = verdict.estimate, (verdict.processes_a, verdict.processes_b)
+    if estimate is None or (estimate.method == "samples" and max(counts) == 1):
         return "one process a side"
     if estimate.method == "rounds":
         each = "process" if estimate.n_a == 1 else "processes"
         return f"{estimate.n_a} {each} a side, interleaved"
-    if estimate.n_a == estimate.n_b:
-        return f"{estimate.n_a} processes a side, not interleaved"
-    return f"{estimate.n_a} and {estimate.n_b} processes, not interleaved"
+    if estimate.method == "processes":
+        counts = (estimate.n_a, estimate.n_b)
+    if counts[0] == counts[1]:
+        return f"{counts[0]} processes a side, not interleaved"
+    return f"{counts[0]} and {counts[1]} processes, not interleaved"
 
 
 def why_text(verdict: Verdict) -> str | None:
@@ -140,7 +142,7 @@ def _no_interval(verdict: Verdict) -> str:
         return "a side has too few independent samples; longer measuring gives more"
     if estimate.method == "rounds":
         return f"{LOOKS[0]} rounds that count give an interval, there are {estimate.n_a}"
-    return f"{ENOUGH_PROCESSES} processes a side give an interval"
+    return f"{FEWEST_TOGETHER // 2} processes a side give an interval"
 
 
 def more_text(verdict: Verdict) -> str:

@@ -2,9 +2,9 @@
 
 The rank statistics of `hodges_lehmann` assume nothing of how processes scatter, and so have no
 interval of 95 % below four processes a side, or six of one. Of fewer, the logarithms of their
-medians are taken for normally distributed, with one scatter on both sides. A level that only some
-processes have makes that wrong, and least harm where there are three or more: two of a side lie on
-the same of two levels in every second case, and then seem not to scatter at all.
+medians are taken for normally distributed, with one scatter on both sides. Where processes lie on
+one of two levels that is wrong, and does harm where there are very few: two and two lie each on a
+level of their own in one of eight cases, and then seem not to scatter at all.
 ``benchmarks/statistics/few_processes.py`` says how often it is.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from enginescope.stats.series import as_series
 _STEPS = 200
 
 
-def student_shift(a: Sequence[float], b: Sequence[float], *, confidence: float) -> Shift:
+def student_shift(a: Any, b: Any, *, confidence: float) -> Shift:
     """Return the difference of the medians b − a with Student's interval around it.
 
     Parameters
     ----------
-    a, b : sequence of float
+    a, b : array_like
         A value a process, such as the logarithm of its median.
     confidence : float
         0…1, both excluded.

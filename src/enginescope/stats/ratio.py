@@ -6,14 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from enginescope.core.errors import UsageError
 from enginescope.model.samples import Array, Interval
 from enginescope.model.verdict import RatioEstimate
 from enginescope.stats.bootstrap import quantile_interval
+from enginescope.stats.few_processes import student_shift
 from enginescope.stats.hodges_lehmann import Shift, paired_shift, unpaired_shift
 from enginescope.stats.series import as_series
+
+#: So many processes of both sides together say how processes scatter, where one scatter is taken
+#: for both; fewer lie too often on one of two levels by chance, and seem not to scatter.
+FEWEST_TOGETHER = 6
+#: Variance of the median of many values, in that of their mean, where they are normal.
+_OF_MEDIAN = math.pi / 2
 
 
 def ratio_of_rounds(
@@ -60,6 +68,33 @@ def ratio_of_processes(
     return _estimate(shift, "processes", (len(a), len(b)), confidence)
 
 
+def ratio_of_few_processes(
+    a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
+) -> RatioEstimate:
+    """Return B ÷ A from medians of processes that were not measured in turn, be they few.
+
+    As `ratio_of_processes` where its ranks have an interval; else Student's t, from
+    `FEWEST_TOGETHER` processes up.
+
+    Parameters
+    ----------
+    a, b : sequence of float
+        Medians, one a process; above 0.
+    confidence : float
+
+    Raises
+    ------
+    UsageError
+        No processes, or a median that is not above 0.
+    """
+    found = ratio_of_processes(a, b, confidence=confidence)
+    if found.interval is not None or len(a) + len(b) < FEWEST_TOGETHER:
+        return found
+    shift = student_shift(_logs(a), _logs(b), confidence=confidence)
+    made = _estimate(shift, "processes", (len(a), len(b)), confidence)
+    return msgspec.structs.replace(made, is_student=True)
+
+
 def ratio_of_samples(a: Any, b: Any, *, scatter: float = 0.0) -> RatioEstimate:
     """Return B ÷ A from one process a side.
 
@@ -81,24 +116,63 @@ def ratio_of_samples(a: Any, b: Any, *, scatter: float = 0.0) -> RatioEstimate:
     UsageError
         No samples, or a median that is not above 0.
     """
-    first = as_series(a, name="samples of A")
-    second = as_series(b, name="samples of B")
-    (log_a,), (log_b,) = _logs([np.median(first)]), _logs([np.median(second)])
-    middle = float(log_b - log_a)
-    reach_a, reach_b = _reach(first, float(log_a)), _reach(second, float(log_b))
+    return ratio_by_scatter([a], [b], scatter=scatter)
+
+
+def ratio_by_scatter(a: Sequence[Any], b: Sequence[Any], *, scatter: float = 0.0) -> RatioEstimate:
+    """Return B ÷ A from so few processes that their scatter has to be known from elsewhere.
+
+    As `ratio_of_samples`, of the middle of each side's medians, which is known the better the more
+    there are.
+
+    Parameters
+    ----------
+    a, b : sequence of array_like
+        The samples of each process.
+    scatter : float
+        As in `ratio_of_samples`.
+
+    Raises
+    ------
+    UsageError
+        No samples, or a median that is not above 0.
+    """
+    first = [as_series(one, name="samples of A") for one in a]
+    second = [as_series(one, name="samples of B") for one in b]
+    logs_a, logs_b = (_logs([np.median(one) for one in side]) for side in (first, second))
+    middle = float(np.median(logs_b) - np.median(logs_a))
+    reach_a, reach_b = _reach(first, logs_a), _reach(second, logs_b)
     low = high = None
     if reach_a is not None and reach_b is not None:
-        low = middle - math.sqrt(reach_b[0] ** 2 + reach_a[1] ** 2 + 2 * scatter**2)
-        high = middle + math.sqrt(reach_b[1] ** 2 + reach_a[0] ** 2 + 2 * scatter**2)
-    return _estimate(Shift(middle, low, high), "samples", (first.size, second.size), 0.95)
+        apart = scatter_between(len(first), len(second), scatter)
+        low = middle - math.sqrt(reach_b[0] ** 2 + reach_a[1] ** 2 + apart**2)
+        high = middle + math.sqrt(reach_b[1] ** 2 + reach_a[0] ** 2 + apart**2)
+    counts = (sum(one.size for one in first), sum(one.size for one in second))
+    return _estimate(Shift(middle, low, high), "samples", counts, 0.95)
 
 
-def _reach(series: Array, middle: float) -> tuple[float, float] | None:
-    """Return how far the median's interval goes down and up, on the logarithmic scale."""
-    found = quantile_interval(series, 0.5)
-    if found is None or found.low <= 0:
-        return None
-    return max(middle - math.log(found.low), 0.0), max(math.log(found.high) - middle, 0.0)
+def scatter_between(n_a: int, n_b: int, scatter: float) -> float:
+    """Return what the middle medians of so many processes a side differ by, of the same work.
+
+    Parameters
+    ----------
+    scatter : float
+        Of single processes, as in `ratio_of_samples`.
+    """
+    return scatter * math.sqrt(sum((_OF_MEDIAN if n > 2 else 1.0) / n for n in (n_a, n_b)))
+
+
+def _reach(side: Sequence[Array], logs: Array) -> tuple[float, float] | None:
+    """Return how far the middle median is uncertain by samples, down and up, in logarithms."""
+    down = up = 0.0
+    for series, middle in zip(side, map(float, logs), strict=True):
+        found = quantile_interval(series, 0.5)
+        if found is None or found.low <= 0:
+            return None
+        down += max(middle - math.log(found.low), 0.0) ** 2
+        up += max(math.log(found.high) - middle, 0.0) ** 2
+    share = math.sqrt(_OF_MEDIAN if len(side) > 2 else 1.0) / len(side)
+    return share * math.sqrt(down), share * math.sqrt(up)
 
 
 def _logs(values: Sequence[Any]) -> Array:

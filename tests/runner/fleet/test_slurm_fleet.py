@@ -78,6 +78,7 @@ def test_what_a_job_asks_for(fleet) -> None:
 def test_the_time_of_a_job_covers_what_a_cell_may_take() -> None:
     assert longest_s(cell()) == 720
     assert longest_s(cell(retries=1)) == 1_320
+    assert longest_s(cell(processes=3)) == 120 + 3 * 600
     assert longest_s(cell(backend="trt")) == 720 + 7_200
 
 
