@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("coverage.py", ("--quick",), ()),
     ("verdicts.py", ("--comparisons", "30"), ("--comparisons", "200")),
+    ("few_processes.py", ("--comparisons", "60"), ("--comparisons", "2000")),
     ("looks.py", ("--comparisons", "100"), ("--comparisons", "1000")),
     ("disturbed.py", ("--comparisons", "20"), ("--comparisons", "200")),
     ("recorded.py", ("--comparisons", "30"), ("--comparisons", "200")),

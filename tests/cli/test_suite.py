@@ -130,6 +130,26 @@ def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
 
 
 @pytest.mark.slow
+def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, convnet) -> None:
+    asked = ["--on", "fake?latency_us=2000", "--iterations", "300", "--include", "convnet"]
+    asked = [str(convnet.parent), *asked, "--no-layers", "--processes", "4", "--name", "killed"]
+    process = subprocess.Popen(command(tmp_path, *asked), stderr=subprocess.DEVNULL)
+    limit = time.monotonic() + LIMIT_S
+    while not (before := {one.parent.name for one in tmp_path.glob("runs/*/run.json")}):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(before) < 4
+    assert not (tmp_path / "suites" / "killed" / "cells.jsonl").exists()
+    ended = suite(tmp_path, *asked)
+    assert ended.returncode == 0, ended.stderr
+    (row,) = rows(tmp_path / "suites" / "killed")
+    assert len(row["runs"]) == 4
+    assert not before & set(row["runs"])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, jobs) -> None:
     if len(usable_processors() or ()) < int(jobs):
