@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import require
+from enginescope.core.repeated import Repeated
 from enginescope.model.environment import Device
 from enginescope.probe.clock_register import holding_of
 from enginescope.probe.cuda_uuid import cuda_uuid
@@ -124,15 +124,16 @@ class PeakDeviceMemory:
 
     def __init__(self, device: int, interval_s: float = 0.1) -> None:
         self.bytes: int | None = None
-        self._interval_s = interval_s
         known = probe_device(device)
         self._uuid = known.uuid if known else None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._nvml = ExitStack()
+        self._looks = Repeated(self._look, interval_s)
 
     def __enter__(self) -> PeakDeviceMemory:
-        """Start sampling."""
-        self._thread.start()
+        """Start sampling, where NVML knows the GPU."""
+        if self._uuid is not None:
+            self._nvml.enter_context(opened_nvml())  # each look costs a call, no start of NVML
+            self._looks.start()
         return self
 
     def __exit__(
@@ -142,19 +143,13 @@ class PeakDeviceMemory:
         trace: TracebackType | None,
     ) -> None:
         """Stop sampling."""
-        self._stop.set()
-        self._thread.join()
+        self._looks.stop()
+        self._nvml.close()
 
-    def _sample(self) -> None:
-        with opened_nvml():  # held open: each look then costs a call, not a start of NVML
-            while True:
-                used = process_memory_bytes(self._uuid, os.getpid())
-                if used is not None:  # a process is not listed before it has a context
-                    self.bytes = max(used, self.bytes or 0)
-                elif self._uuid is None:
-                    return
-                if self._stop.wait(self._interval_s):
-                    return
+    def _look(self) -> None:
+        used = process_memory_bytes(self._uuid, os.getpid())
+        if used is not None:  # a process is not listed before it has a context
+            self.bytes = max(used, self.bytes or 0)
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from time import monotonic
 from types import TracebackType
 
 from enginescope.backends.base import Progress, ProgressSink
+from enginescope.core.repeated import Repeated
 
 _INTERVAL_S = 1.0
 
@@ -24,14 +24,13 @@ class Heartbeat:
         self._progress = progress
         self._phase = phase
         self._doing = doing
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._beats = Repeated(self._beat, _INTERVAL_S, waits_first=True)
 
     def __enter__(self) -> Heartbeat:
         """Report at once, then every second."""
         self._begun = monotonic()
         self._progress(Progress(phase=self._phase, detail=self._doing))
-        self._thread.start()
+        self._beats.start()
         return self
 
     def __exit__(
@@ -41,12 +40,8 @@ class Heartbeat:
         trace: TracebackType | None,
     ) -> None:
         """Stop."""
-        self._over.set()
-        self._thread.join()
+        self._beats.stop()
 
     def _beat(self) -> None:
-        while not self._over.wait(_INTERVAL_S):
-            seconds = monotonic() - self._begun
-            self._progress(
-                Progress(phase=self._phase, detail=f"{self._doing}, {seconds:.0f} s so far")
-            )
+        seconds = monotonic() - self._begun
+        self._progress(Progress(phase=self._phase, detail=f"{self._doing}, {seconds:.0f} s so far"))

@@ -11,6 +11,7 @@ import threading
 from types import TracebackType
 
 from enginescope.core.errors import EnginescopeError
+from enginescope.core.repeated import Repeated
 from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span, SpanKind
 from enginescope.model.notice import Notice
 from enginescope.model.telemetry import Telemetry
@@ -59,8 +60,9 @@ class GpuBeside:
         self._ended_ms: float | None = None
         self._timed: tuple[int, float] | None = None
         self._is_built = threading.Event()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._is_full = rule.depth == "full"
+        each_ms = rule.interval_ms if self._is_full else _LOOK_MS
+        self._looks = Repeated(self._look, each_ms / 1e3)
 
     def __enter__(self) -> GpuBeside:
         """Find the GPU, and begin to read it."""
@@ -72,7 +74,7 @@ class GpuBeside:
         except EnginescopeError as error:
             self._missing(str(error))
             return self
-        self._thread.start()
+        self._looks.start()
         return self
 
     def __exit__(
@@ -82,9 +84,8 @@ class GpuBeside:
         trace: TracebackType | None,
     ) -> None:
         """Stop, and let go of the GPU."""
-        self._over.set()
+        self._looks.stop()
         if self._sampler is not None:
-            self._thread.join()
             self._sampler.close()
 
     def started(self, pid: int) -> None:
@@ -115,32 +116,27 @@ class GpuBeside:
         queries, lasted_ms = self._timed
         begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
         around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
-        is_full = self._rule.depth == "full"
-        if is_full:
+        if self._is_full:
             self._say_beside()
-        kinds: tuple[SpanKind, ...] = ("timed", "load") if is_full else ("timed",)
+        kinds: tuple[SpanKind, ...] = ("timed", "load") if self._is_full else ("timed",)
         return GpuTelemetry(
             gpu=self._sampler.gpu,
             timed=around if around.channels else None,
-            series=around if is_full and around.channels else None,
+            series=around if self._is_full and around.channels else None,
             spans=tuple(Span(kind=one, from_ms=begun_ms, to_ms=self._ended_ms) for one in kinds),
-            requests=queries if is_full else None,
-            interval_ms=self._rule.interval_ms if is_full else None,
+            requests=queries if self._is_full else None,
+            interval_ms=self._rule.interval_ms if self._is_full else None,
             others=tuple(self._others.values()),
         )
 
     def _look(self) -> None:
-        """Read until it is over: all channels once the engine is built, so that no build is."""
+        """Read once, if the engine is built: no build is read."""
         sampler = self._sampler
-        assert sampler is not None
-        is_full = self._rule.depth == "full"
-        each_s = (self._rule.interval_ms if is_full else _LOOK_MS) / 1e3
-        while not self._over.is_set():
-            if self._is_built.is_set():
-                at = now_ms()
-                self._readings.append(sampler.sample(self._pid) if is_full else sampler.clock())
-                self._times_ms.append(at)
-            self._over.wait(each_s)
+        if sampler is None or not self._is_built.is_set():
+            return
+        at = now_ms()
+        self._readings.append(sampler.sample(self._pid) if self._is_full else sampler.clock())
+        self._times_ms.append(at)
 
     def _series(self) -> Telemetry:
         return series_of(self._times_ms, [dict(one) for one in self._readings])
@@ -168,7 +164,7 @@ class GpuBeside:
         )
 
     def _missing(self, why: str) -> None:
-        if self._rule.depth == "full":
+        if self._is_full:
             self.notices.append(
                 Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
             )
