@@ -28,6 +28,14 @@ def test_cells_as_they_are_shown() -> None:
     assert table.static_rows() == [["1,234.57", "x"], ["0.00", ""], ["—", "z"]]
 
 
+def test_a_small_number_keeps_its_digits_and_a_large_one_its_decimals() -> None:
+    numbers = [17.04743, 0.0056451, -3.73e-9, 0.0, None]
+    table = made(column("ms", numbers, 4, digits=3))
+    shown = [row[0] for row in table.static_rows()]
+    assert shown == ["17.0474", "0.00565", "-0.00000000373", "0.0000", "—"]
+    assert table.packed()["columns"][0]["digits"] == 3
+
+
 def test_only_the_first_rows_are_written_into_the_page() -> None:
     table = made(column("#", range(STATIC_ROWS + 5), 0))
     assert len(table.static_rows()) == STATIC_ROWS

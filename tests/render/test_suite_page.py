@@ -56,6 +56,11 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
 
 
+def test_why_a_cell_failed_is_broken_into_lines() -> None:
+    page = suite_page(zoo(), b"a\n1\n").decode()
+    assert '<td class="sentence">' in page
+
+
 def test_a_long_table_lies_beside_the_page() -> None:
     text = suite_page(zoo(), b"x" * (3 << 20)).decode()
     assert "results.csv lies beside this page" in text

@@ -6,6 +6,7 @@ document. Its first rows are written into the page for readers without JavaScrip
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from enginescope.core.record import Record
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
 UNKNOWN = "—"
+_MOST_PLACES = 12
 #: A column of texts is written as words and their places where each word comes so often.
 _REPEATS = 3
 
@@ -29,6 +31,8 @@ class DataColumn(Record, frozen=True, kw_only=True):
         Texts or numbers, unrounded; ``None``: not known.
     places : int or None
         Decimals of a number that is shown; ``None``: texts.
+    digits : int
+        Least significant digits of it: a small number is shown with more decimals for them.
     meaning : str or None
         What it is, where the title does not say all.
     is_choice : bool
@@ -45,6 +49,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
     title: str
     values: tuple[Any, ...]
     places: int | None = None
+    digits: int = 0
     meaning: str | None = None
     is_choice: bool = False
     is_mark: bool = False
@@ -62,7 +67,13 @@ class DataColumn(Record, frozen=True, kw_only=True):
         value = self.values[row]
         if self.places is None:
             return value or ""
-        return UNKNOWN if value is None else f"{value:,.{self.places}f}"
+        if value is None:
+            return UNKNOWN
+        places = self.places
+        if value and self.digits and math.isfinite(value):
+            needed = self.digits - 1 - math.floor(math.log10(abs(value)))
+            places = min(max(places, needed), _MOST_PLACES)
+        return f"{value:,.{places}f}"
 
     def packed(self) -> dict[str, Any]:
         """Return the column for the page's data; what is not set is left out."""
@@ -70,6 +81,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
         return {
             "title": self.title,
             "places": self.places,
+            **({"digits": self.digits} if self.digits else {}),
             **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
             **{name: True for name in marks if getattr(self, name)},
             **self._packed_values(),

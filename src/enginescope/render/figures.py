@@ -31,6 +31,8 @@ class Figures(Record, frozen=True, kw_only=True):
     rows : tuple of (tuple of str)
     numbers : tuple of int
         Columns set flush right, from 0.
+    sentences : tuple of int
+        Columns whose cells are sentences, and are broken into lines.
     anchors : tuple of str
         Per row, where its first cell leads; empty for tables without links.
     """
@@ -39,6 +41,7 @@ class Figures(Record, frozen=True, kw_only=True):
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
+    sentences: tuple[int, ...] = ()
     anchors: tuple[str, ...] = ()
 
 

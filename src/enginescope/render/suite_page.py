@@ -44,6 +44,8 @@ _FIGURES = (
     ("first_inference", "first inference, ms", 2),
     ("max_abs_error", "largest error", 6),
 )
+#: … of a figure too small for its decimals.
+_DIGITS = 3
 
 
 def suite_page(result: SuiteResult, table: bytes) -> bytes:
@@ -147,6 +149,7 @@ def _failures(result: SuiteResult) -> Figures | None:
         caption=caption,
         headers=("cell", "status", "since", "why"),
         rows=rows[:_FAILURES],
+        sentences=(3,),
     )
 
 
@@ -176,7 +179,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("batch, shapes", [one.case or None for one in cells]),
         column("status", [status_text(one.status) for one in rows], is_choice=True),
         *(
-            column(title, [one.figure(name) for one in rows], places)
+            column(title, [one.figure(name) for one in rows], places, digits=_DIGITS)
             for name, title, places in _FIGURES
         ),
         column("peak host memory, MiB", [_mebibytes(one, "peak_memory") for one in rows], 0),

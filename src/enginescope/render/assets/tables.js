@@ -22,9 +22,9 @@
     const value = valueAt(column, row);
     if (column.places === null) return shorten(value ?? "");
     if (value === null) return "—";
-    return value.toLocaleString("en-US", {
-      minimumFractionDigits: column.places, maximumFractionDigits: column.places,
-    });
+    const needed = value && column.digits && Number.isFinite(value) ? column.digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
+    const places = Math.min(Math.max(column.places, needed), 12);
+    return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
   }
 
   // A number for each row that sorts as its value does; not known comes last.
