@@ -73,6 +73,23 @@ def test_data_sets(tmp_path) -> None:
         chosen(str(tmp_path / "test_data_set_0"), plain)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "pointer of Git LFS"),
+        (b'\xef\xbb\xbf\n {"Layers": []}', "it is JSON"),
+        (b"<!DOCTYPE html>", "a page"),
+        (b"PK\x03\x04rest", "zip file"),
+    ],
+)
+def test_what_is_plainly_no_model_is_said_before_anything_runs(tmp_path, content, said) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=said) as caught:
+        make_jobs([path], ["ort-cpu"], Workload())
+    assert caught.value.hint
+
+
 def test_a_model_that_cannot_be_read(tmp_path, monkeypatch) -> None:
     (tmp_path / "m.onnx").touch()
 

@@ -13,6 +13,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.formats.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.mistaken_model import check_model_file
 from enginescope.model.job import Job, Limits, Subject, Workload
 from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.runner.demands import check_demands, check_subject
@@ -55,8 +56,9 @@ def make_jobs(
     Raises
     ------
     UsageError
-        A model or folder that is not there, an input that a model does not have, a backend that is
-        not known, or one that would not issue requests as the workload says.
+        A model or folder that is not there, a file that is no model, an input that a model does
+        not have, a backend that is not known, or one that would not issue requests as the workload
+        says.
     MissingDependencyError
         A backend needs what is not installed here.
     """
@@ -66,6 +68,7 @@ def make_jobs(
     jobs = []
     for model in models:
         subject = subject_of(model)
+        check_model_file(model)
         for spec in specs:
             check_subject(spec, subject)
         if has_its_inputs:
