@@ -162,6 +162,7 @@ def test_a_signal_keeps_what_is_done_and_ends_the_children(
         _, errors = process.communicate(timeout=30)
     assert process.returncode == status
     assert b"1 of 2 runs are stored" in errors
+    assert errors.count(b"interrupted") == 1
     assert [run["outcome"]["kind"] for run in stored(tmp_path)] == ["ok"]
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert f"{tmp_path}" not in listing

@@ -29,7 +29,6 @@ from enginescope.cli.options import (
     SIZE,
     Finite,
     json_option,
-    note,
     store_option,
 )
 from enginescope.cli.telemetry_options import telemetry_options, with_telemetry
@@ -183,7 +182,7 @@ def _jobs(
 def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], command: str) -> int:
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
-    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.runner.session import run_jobs
 
     runs: list[Run] = []
@@ -194,11 +193,8 @@ def _measure(jobs: tuple[Job, ...], store: Store, options: dict[str, Any], comma
             runs.append(run)
             progress.ended(run)
 
-        try:
+        with saying_what_stands(lambda: f"{len(runs)} of {len(jobs)} runs are stored"):
             run_jobs(jobs, keep, command=command, watcher=progress.watcher)
-        except (KeyboardInterrupt, SystemExit):
-            note(f"enginescope: interrupted; {len(runs)} of {len(jobs)} runs are stored")
-            raise
     present(
         [store.load(run.id) for run in runs],
         as_json=options["as_json"],

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from enginescope.cli.compare_options import terms_of
 from enginescope.cli.noise_floors import known_floors
-from enginescope.cli.options import note
 from enginescope.cli.rounds_progress import RoundsProgress
-from enginescope.cli.termination import ending_in_order
+from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.core.errors import UsageError
 from enginescope.model.run import Run
 from enginescope.render.side_names import comparison_tag, side_names
@@ -124,13 +123,10 @@ class Comparing:
                 seed=self._jobs[0].workload.seed,
             )
             progress.begin()
-            try:
+            with saying_what_stands(lambda: _standing(kept)):
                 return run_interleaved(
                     self._jobs, keep, pacing, command=command, watcher=progress.turns
                 )
-            except (KeyboardInterrupt, SystemExit):
-                _say_interrupted(kept)
-                raise
 
     def sides(self, sides: Sides) -> tuple[MeasuredSide, ...]:
         """Return the runs of each side under its letter and name."""
@@ -154,11 +150,11 @@ def _complete(found: MeasuredComparison) -> int:
     return len(set.intersection(*rounds))
 
 
-def _say_interrupted(kept: Sequence[Run]) -> None:
+def _standing(kept: Sequence[Run]) -> str:
     again = ""
     if kept and kept[-1].turn is not None:
         again = f"; enginescope compare {comparison_tag(kept[-1].turn.comparison)}"
-    note(f"enginescope: interrupted; {len(kept)} runs are stored{again}")
+    return f"{len(kept)} runs are stored{again}"
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ import click
 
 from enginescope._version import __version__
 from enginescope.cli.plain_signs import with_plain_signs
+from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
@@ -43,7 +44,6 @@ VERBS = {
     "doctor": ("enginescope.cli.doctor", "Say what this machine can measure with."),
 }
 
-EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141  # as a program ends that a closed pipe kills
 EXIT_BUG = 4
 

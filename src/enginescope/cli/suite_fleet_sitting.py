@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from enginescope.cli.options import note
 from enginescope.cli.suite_progress import SuiteProgress
-from enginescope.cli.termination import ending_in_order
+from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.core.errors import StoreError
 from enginescope.model.suite import Cell, CellRow, CellStatus, SuitePlan
 from enginescope.runner.fleet.errand import (
@@ -55,15 +55,16 @@ class FleetSitting:
             lost=lambda one: ended(row_of(one, self._started.get(one.cell.key, now()))),
             again=lambda cell, why: note(f"{cell.label}: {why}; it is done once more"),
         )
-        try:
-            with ending_in_order(), progress:
-                fleet.run(todo, self._plan.command, watch)
-        except (KeyboardInterrupt, SystemExit):
-            note(
-                f"enginescope: interrupted; {before + done} of {len(self._plan.cells)} cells are "
-                "done, and the same command goes on from there"
-            )
-            raise
+        stands = saying_what_stands(lambda: standing(before + done, self._plan))
+        with stands, ending_in_order(), progress:
+            fleet.run(todo, self._plan.command, watch)
+
+
+def standing(done: int, plan: SuitePlan) -> str:
+    """Return what a suite that is interrupted has come to."""
+    return (
+        f"{done:,} of {len(plan.cells):,} cells are done, and the same command goes on from there"
+    )
 
 
 def row_of(lost: Lost, started: str) -> CellRow:

@@ -11,10 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from enginescope.cli.options import note
-from enginescope.cli.suite_fleet_sitting import kept, now, row_of
+from enginescope.cli.suite_fleet_sitting import kept, now, row_of, standing
 from enginescope.cli.suite_progress import SuiteProgress
-from enginescope.cli.termination import ending_in_order
+from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.model.run import Run
 from enginescope.model.suite import Cell, CellRow, SuitePlan
 from enginescope.runner.fleet.environment import Environment
@@ -68,17 +67,13 @@ class Sitting:
         references = ReferenceAnswers(folder)
         progress = SuiteProgress(len(todo), before, lanes=len(lanes), quiet=quiet)
         try:
-            with ending_in_order(), progress:
+            with saying_what_stands(self._standing), ending_in_order(), progress:
                 run_cells(todo, do, lanes, self._stopped)
-        except (KeyboardInterrupt, SystemExit):
-            done = len(self._folder.result().rows)
-            note(
-                f"enginescope: interrupted; {done} of {len(self._plan.cells)} cells are done, and "
-                "the same command goes on from there"
-            )
-            raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _standing(self) -> str:
+        return standing(len(self._folder.result().rows), self._plan)
 
     def _sent(self, cell: Cell) -> CellRow:
         """Have a cell done by another Python."""

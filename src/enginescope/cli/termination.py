@@ -1,13 +1,16 @@
-"""Being told to end by a signal other than Ctrl-C's."""
+"""Being told to end, by Ctrl-C or by another signal."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+import click
+
+EXIT_INTERRUPTED = 130
 #: Sent by ``timeout``, by CI and by service managers; and by a terminal that is closed.
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -29,6 +32,21 @@ def ending_in_order() -> Iterator[None]:
     finally:
         for number, handler in taken.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
+    """In this block, being told to end is said once, with what is kept, and ends the program."""
+    from enginescope.cli.options import note
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        note(f"enginescope: interrupted; {what()}")
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+    except SystemExit:
+        note(f"enginescope: interrupted; {what()}")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:
