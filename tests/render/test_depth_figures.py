@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 
 import msgspec
@@ -16,7 +17,7 @@ from enginescope.render.depth_data import depth_json
 from enginescope.render.depth_figures import depth_figures, gpu_chart, speed_figure
 from enginescope.render.depth_panels import depth_panels
 from enginescope.render.depth_text import depth_text
-from enginescope.render.depth_words import short_labels
+from enginescope.render.depth_words import shared_text, short_labels
 from enginescope.render.text import as_text
 from tests.depth_benchmarks import depth_benchmark
 
@@ -75,6 +76,42 @@ def test_labels_leave_out_what_all_have_in_common() -> None:
     assert short_labels(one_model, 40) == ["trt", "trt:fp16"]
     mixed = ("net.onnx · ort-cpu", "net.engine · trt")
     assert short_labels(depth_benchmark(mixed), 40) == list(mixed)
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
+
+
+def test_options_that_all_have_in_common_are_said_once() -> None:
+    found = depth_benchmark(TUNED)
+    said = "Options of all: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
+    assert short_labels(found, 34) == ["trt", "trt:fp16"]
+    assert shared_text(found) == said
+    for drawn in (depth_panels(found), speed_figure(found)):
+        text = html.unescape(drawn)
+        assert text.count(said) == 1
+        assert ">trt:fp16<" in text
+        assert "trt:fp16?" not in text
+    screen = as_text(depth_text(found, width=80), width=80)
+    assert screen.count("Options of all: tactic_sources=") == 1
+    assert [one["side"] for one in json.loads(depth_json(found))["sides"]] == list(TUNED)
+
+
+@pytest.mark.parametrize("on_gpu", [True, False])
+def test_the_gpu_s_legend_has_the_same_names(on_gpu) -> None:
+    """The whole names of run and backend were cut alike, and had a blank for the colon."""
+    chart = gpu_chart(depth_benchmark(TUNED, on_gpu=on_gpu))
+    spec = chart.spec["vconcat"][0] if on_gpu else chart.spec
+    assert spec["encoding"]["color"]["scale"]["domain"] == ["trt", "trt:fp16"]
+    assert any(one.startswith("Options of all: tactic_sources=") for one in chart.subtitle)
+
+
+def test_models_on_one_backend_say_which() -> None:
+    assert shared_text(depth_benchmark(THREE)) == "On trt"
+    of_one = depth_benchmark((f"a.onnx · trt:fp16?{LONG}",))
+    assert short_labels(of_one, 40) == ["a.onnx"]
+    assert shared_text(of_one).startswith("On trt:fp16 with tactic_sources=-CUDNN")
+    assert shared_text(depth_benchmark(("net.onnx · ort-cpu", "net.engine · trt"))) is None
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import wrap
 
 from msgspec import structs
 
@@ -12,12 +13,12 @@ from enginescope.render.charts.spec import Chart
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.charts.worker_memory import worker_memory
 from enginescope.render.depth_panels import depth_panels
-from enginescope.render.depth_words import gpu_text, percentile_cell, short_labels
+from enginescope.render.depth_words import gpu_text, percentile_cell, shared_text, short_labels
 from enginescope.render.facts import place_line
 from enginescope.render.figures import UNKNOWN, figure
 from enginescope.render.images import png_bytes, svg_png, svg_text
 from enginescope.render.phrases import outcome_text, range_text
-from enginescope.render.svg_text import document, line, words
+from enginescope.render.svg_text import document, letters, line, words
 
 _SCALE = 2.0
 #: What the figure shows of a GPU.
@@ -38,6 +39,8 @@ _HEADERS = (
 )
 _SHARES = (0.225, 0.075, 0.065, 0.1, 0.14, 0.075, 0.075, 0.065, 0.065, 0.065, 0.05)
 _ROW, _MARGIN, _WIDTH = 26.0, 24.0, 1080.0
+#: Letters of a line of the legend, and of one below the title.
+_LEGEND, _SUBTITLE = 60, 110
 
 
 def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
@@ -69,7 +72,7 @@ def speed_figure(found: DepthBenchmark) -> str:
     for number, row in enumerate((_HEADERS, *rows)):
         parts += _table_row(row, width, top + number * _ROW, is_head=number == 0)
     y = top + (len(rows) + 1) * _ROW + 4
-    for text in _remarks(found):
+    for text in _remarks(found, letters(width - 2 * _MARGIN, 12)):
         y += 18
         parts.append(words(_MARGIN, y, text, is_soft=True))
     return document(width, y + 24, parts)
@@ -103,7 +106,7 @@ def _cells(side: DepthSide) -> tuple[str, ...]:
     )
 
 
-def _remarks(found: DepthBenchmark) -> list[str]:
+def _remarks(found: DepthBenchmark, room: int) -> list[str]:
     text = (
         "Milliseconds from call to answer, copies included; SD of all samples; /s: batch ÷ mean. "
         "Models were timed one after the other: compare decides which is faster"
@@ -111,6 +114,7 @@ def _remarks(found: DepthBenchmark) -> list[str]:
     made = [text]
     if any(percentile_cell(one, p).endswith("*") for one in found.sides for p in (95, 99)):
         made.append("* too few samples to state it")
+    made += wrap(shared_text(found) or "", room)
     place = place_line(found.sides[0].view.run)
     return [*made, place] if place else made
 
@@ -119,11 +123,13 @@ def gpu_chart(found: DepthBenchmark) -> Chart:
     """Return what the GPU reported; where there was none, that, and the memory of the workers."""
     views = [one.view for one in found.sides]
     panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
-    drawn = telemetry_picture(views, panels)
+    labels, shared = short_labels(found, _LEGEND), shared_text(found)
+    below = tuple(wrap(shared or "", _SUBTITLE))
+    drawn = telemetry_picture(views, panels, labels)
     if drawn is not None:
         gpus = dict.fromkeys(gpu_text(one) for one in found.sides)
-        return structs.replace(drawn, title=f"{', '.join(gpus)} over the telemetry pass")
-    labels = short_labels(found, 40)
+        title = f"{', '.join(gpus)} over the telemetry pass"
+        return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))
     reasons = tuple(dict.fromkeys(gpu_text(one) for one in found.sides))
     pairs = [(label, view) for label, view in zip(labels, views, strict=True)]
-    return worker_memory(pairs, title="No GPU was sampled", subtitle=reasons)
+    return worker_memory(pairs, title="No GPU was sampled", subtitle=(*reasons, *below))

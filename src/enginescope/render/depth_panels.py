@@ -14,7 +14,13 @@ from enginescope.analysis.task_report import TaskReport
 from enginescope.analysis.tasks.depth_agreement import unit_map
 from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.core.record import Record
-from enginescope.render.depth_words import quality_title, short_labels, speed_lines, subjects_text
+from enginescope.render.depth_words import (
+    quality_title,
+    shared_text,
+    short_labels,
+    speed_lines,
+    subjects_text,
+)
 from enginescope.render.pixels import heat_png, rgb_png
 from enginescope.render.svg_text import document, letters, picture, words
 from enginescope.render.task_words import task_figure
@@ -65,7 +71,9 @@ def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
         about.append(quality_title(found.quality, found.image_name).lower())
     parts = [words(_MARGIN, 34, title, size=18, is_bold=True)]
     y = 54.0
-    for text in wrap("; ".join(about), letters(across - 2 * _MARGIN, 12)):
+    shared = shared_text(found)
+    room = letters(across - 2 * _MARGIN, 12)
+    for text in (*wrap("; ".join(about), room), *wrap(shared or "", room)):
         parts.append(words(_MARGIN, y, text, is_soft=True))
         y += _LINE
     return parts, y + 14

@@ -12,6 +12,7 @@ from enginescope.analysis.depth_benchmark import DepthBenchmark
 from enginescope.render.depth_words import (
     benchmark_notices,
     quality_title,
+    shared_text,
     short_labels,
     speed_cells,
     subjects_text,
@@ -39,7 +40,8 @@ def depth_text(
         Where the runs lie, if that must be said to the next command.
     """
     lines: list[RenderableType] = [Text(_title(found), style="bold"), Text()]
-    lines += [_speed(found, width), Text()]
+    shared = shared_text(found)
+    lines += [_speed(found, width), *([Text(shared, style="dim")] if shared else []), Text()]
     if found.agreement is not None:
         first = short_labels(found, 40)[0]
         title = f"Maps of {found.image_name}, each brought to 0…1, against {first}"

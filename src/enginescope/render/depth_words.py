@@ -9,21 +9,35 @@ from enginescope.model.notice import Notice
 from enginescope.model.run import OutcomeKind
 from enginescope.render.figures import UNKNOWN, figure
 from enginescope.render.phrases import outcome_text, range_text, shorten_apart
+from enginescope.render.shared_options import BETWEEN, ToldApart, on_text, told_apart
 
 
 def short_labels(found: DepthBenchmark, limit: int) -> list[str]:
-    """Return the sides' labels, without a model or backend that all have in common."""
-    labels = [one.label for one in found.sides]
-    names, _, backends = zip(*(one.rpartition(" · ") for one in labels), strict=True)
-    for plain, common in ((names, backends), (backends, names)):
-        if len(set(common)) == 1 and len(set(plain)) == len(plain):
-            return shorten_apart(plain, limit)
-    return shorten_apart(labels, limit)
+    """Return the sides' labels, without what all have in common: `shared_text` says it."""
+    return shorten_apart(_apart(found).labels, limit)
+
+
+def shared_text(found: DepthBenchmark) -> str | None:
+    """Return what the sides' labels leave out and no title says; ``None``: nothing."""
+    shared = _apart(found).shared
+    return f"{shared[0].upper()}{shared[1:]}" if shared else None
+
+
+def _apart(found: DepthBenchmark) -> ToldApart:
+    parts = [one.label.rpartition(BETWEEN) for one in found.sides]
+    models, _, backends = zip(*parts, strict=True)
+    if len(set(backends)) == 1 and len(set(models)) == len(models):
+        return ToldApart(labels=models, shared=on_text(backends[0]))
+    apart = told_apart(backends)
+    if len(set(models)) == 1:
+        return apart
+    both = zip(models, apart.labels, strict=True)
+    return ToldApart(labels=tuple(map(BETWEEN.join, both)), shared=apart.shared)
 
 
 def subjects_text(found: DepthBenchmark) -> str:
     """Return what is compared: the model all sides have in common, or how many models."""
-    names = list(dict.fromkeys(one.label.rpartition(" · ")[0] for one in found.sides))
+    names = list(dict.fromkeys(one.label.rpartition(BETWEEN)[0] for one in found.sides))
     if len(names) == 1:
         return names[0]
     return f"{len(names)} models"

@@ -115,10 +115,19 @@ def telemetry_charts(views: Sequence[RunView], *, prefix: str = "") -> tuple[Cha
 
 
 def telemetry_picture(
-    views: Sequence[RunView], quantities: Sequence[Panel] = PANELS
+    views: Sequence[RunView],
+    quantities: Sequence[Panel] = PANELS,
+    labels: Sequence[str] | None = None,
 ) -> Chart | None:
-    """Return quantities stacked over one time axis, as one picture; ``None`` without any."""
-    panels = [(panel, lines) for panel in quantities if (lines := _lines(panel, views))]
+    """Return quantities stacked over one time axis, as one picture; ``None`` without any.
+
+    Parameters
+    ----------
+    labels : sequence of str, optional
+        What the runs are called, each by another name.
+    """
+    labelled = list(zip(views, labels or map(_label, views), strict=True))
+    panels = [(panel, lines) for panel in quantities if (lines := _lines(panel, labelled))]
     if not panels:
         return None
     return Chart(
@@ -134,7 +143,7 @@ _IDLE = "Left of 0 the model is loaded and nothing is asked of it; a gap: nothin
 
 
 def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
-    lines = _lines(panel, views)
+    lines = _lines(panel, [(one, _label(one)) for one in views])
     if not lines:
         return None
     known = np.concatenate([one.values[np.isfinite(one.values)] for one in lines])
@@ -150,9 +159,9 @@ def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
     )
 
 
-def _lines(panel: Panel, views: Sequence[RunView]) -> list[_Line]:
+def _lines(panel: Panel, labelled: Sequence[tuple[RunView, str]]) -> list[_Line]:
     found = []
-    for view in views:
+    for view, label in labelled:
         series = view.run.gpu.series if view.run.gpu else None
         idle = view.run.gpu.span("idle") if view.run.gpu else None
         named = [name for name in panel.channels if series and series.channel(name) is not None]
@@ -161,7 +170,7 @@ def _lines(panel: Panel, views: Sequence[RunView]) -> list[_Line]:
             continue
         begin_ms = idle.to_ms if idle else float(series.time_ms[0])
         time_s = (series.time_ms - begin_ms) / 1e3
-        found.append(_Line(run=_label(view), time_s=time_s, values=values * panel.scale))
+        found.append(_Line(run=label, time_s=time_s, values=values * panel.scale))
     return found
 
 
