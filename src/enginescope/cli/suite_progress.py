@@ -38,16 +38,21 @@ class SuiteProgress(Shown[Live]):
         self._begin = time.monotonic()
         self._done = self._failed = 0
         self._running: dict[int, tuple[Cell, str]] = {}
+        self._of: dict[int, str] = {}
         self._console = error_console()
         super().__init__(None if quiet else live_lines(self._console))
 
     def watcher(self, lane: int) -> Watcher:
         """Return what the runner tells of the cell in a lane."""
-        return Watcher(progressed=lambda number, progress: self._progressed(lane, number, progress))
+        return Watcher(
+            started=lambda number, _job: self._measuring(lane, number),
+            progressed=lambda _number, progress: self._progressed(lane, progress),
+        )
 
     def started(self, cell: Cell, lane: int) -> None:
         """Say that a cell is being done."""
         with self._lock:
+            self._of[lane] = ""
             self._running[lane] = (cell, "starting")
             self._show()
 
@@ -61,12 +66,17 @@ class SuiteProgress(Shown[Live]):
                 self._line(f"{self._place()} {row.cell.label}: {ending(row)}")
             self._show()
 
-    def _progressed(self, lane: int, number: int, progress: Progress) -> None:
+    def _measuring(self, lane: int, number: int) -> None:
+        """Know which process of its cell measures; those that answer before it have no number."""
+        with self._lock:
+            if lane in self._running and (count := self._running[lane][0].processes) > 1:
+                self._of[lane] = f"process {number + 1} of {count}, "
+
+    def _progressed(self, lane: int, progress: Progress) -> None:
         with self._lock:
             if lane in self._running:
                 cell = self._running[lane][0]
-                of = f"process {number + 1} of {cell.processes}, " if cell.processes > 1 else ""
-                self._running[lane] = (cell, f"{of}{describe(progress)}")
+                self._running[lane] = (cell, f"{self._of[lane]}{describe(progress)}")
                 self._show()
 
     def _place(self) -> str:
