@@ -8,6 +8,7 @@ from rich.console import Group
 from enginescope.analysis.run_view import RunView
 from enginescope.model.job import BackendSpec, Job, Subject
 from enginescope.model.notice import Notice
+from enginescope.render.phrases import range_text
 from enginescope.render.text import (
     as_text,
     notice_lines,
@@ -137,6 +138,25 @@ def test_several_runs_are_a_row_each() -> None:
     assert "crashed" in rows["deadbe"]
     assert " *" in rows["cafe01"]
     assert "* too few samples to state it" in text
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_table_of_runs_breaks_no_name_and_no_id(width: int) -> None:
+    trtexec = Job(
+        subject=Subject(name="mobilenet_v2_residuals.qat", kind="engine"),
+        backend=BackendSpec(name="trtexec", precision="int8"),
+    )
+    views = [RunView(measured_run()), RunView(measured_run(id="cafe0123", job=trtexec))]
+    lines = as_text(runs_table(views, width=width), width=width).splitlines()
+    assert len(lines) == 2 + len(views)
+    assert max(map(len, lines)) <= width
+    assert "95 % CI ms" in lines[0]
+    assert "trtexec" in lines[3]
+    assert ("p99 ms" in lines[0]) is (width == 80)
+
+
+def test_an_interval_of_no_width_has_no_digits_for_it() -> None:
+    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
 
 
 def test_table_sets_numbers_flush_right() -> None:

@@ -56,7 +56,7 @@ def range_text(low: float, high: float, digits: int = 4) -> str:
     for more in range(digits, digits + 3):
         places = _places(max(abs(low), abs(high)), more)
         first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
-        if first != second:
+        if first != second or low == high:
             break
     return f"{first} … {second}"
 

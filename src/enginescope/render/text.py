@@ -28,7 +28,7 @@ from enginescope.render.phrases import (
     path_sentence,
     percentile_name,
     range_text,
-    shorten,
+    shorten_apart,
     support_text,
 )
 from enginescope.render.provider_phrases import provider_rows
@@ -40,8 +40,11 @@ _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_COLUMNS = 32
 _LABEL = 11
 _LOG_LINES = 12
-#: Columns that the figures of a row and the gaps take.
-_FIGURE_COLUMNS = 57
+_RUN_ID = 6
+#: Least columns for a run's subject and backend together, for the backend, between two columns.
+_LEAST_NAMES = 20
+_LEAST_BACKEND = 12
+_GAP = 2
 _RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
@@ -79,13 +82,31 @@ def summary(view: RunView, *, width: int = 80, store: str | None = None) -> Rend
 
 
 def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
-    """Return several runs as a compact table, one row each."""
-    headers = ("run", "subject", "backend", "median ms", "95 % CI ms", "p99 ms", "n")
-    spare = max(20, width - _FIGURE_COLUMNS)
-    names = (spare * 3 // 5, spare - spare * 3 // 5)
-    made = table(headers, [_run_row(view, *names) for view in views], right=_RUN_NUMBERS)
-    weak = [p99 for view in views if (p99 := _p99(view)) and not p99.is_supported]
+    """Return several runs as a compact table, one row each.
+
+    Where names would have no room the last columns are left out, medians and intervals never.
+    """
+    columns = list(zip(_RUN_NUMBERS, *map(_run_figures, views), strict=True))
+    while (spare := _spare(columns, width)) < _LEAST_NAMES and len(columns) > 2:
+        del columns[-1]
+    headers, *figures = zip(*columns, strict=True)
+    specs = [backend_text(one.run.job.backend) for one in views]
+    backend = min(max(map(len, specs)), max(_LEAST_BACKEND, spare * 2 // 5))
+    names = shorten_apart([one.run.job.subject.name for one in views], spare - backend)
+    specs = shorten_apart(specs, backend)
+    rows = [
+        (view.id[:_RUN_ID], name, spec, *row)
+        for view, name, spec, row in zip(views, names, specs, figures, strict=True)
+    ]
+    made = table(("run", "subject", "backend", *headers), rows, right=_RUN_NUMBERS)
+    weak = any(text.endswith("*") for column in figures for text in column)
     return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
+
+
+def _spare(columns: Sequence[Sequence[str]], width: int) -> int:
+    """Return what is left of a row for the names of subject and backend."""
+    figures = sum(max(map(len, one)) for one in columns)
+    return max(_LEAST_NAMES - 1, width - _RUN_ID - figures - _GAP * (len(columns) + 2))
 
 
 def sentence(text: str) -> RenderableType:
@@ -230,20 +251,15 @@ def failure_lines(run: Run) -> list[RenderableType]:
     return lines
 
 
-def _run_row(view: RunView, subject: int, backend: int) -> tuple[str, ...]:
-    """Return a row whose subject and backend take at most so many columns."""
-    job = view.run.job
-    name = shorten(job.subject.name, subject)
-    named = (view.id[:6], name, shorten(backend_text(job.backend), backend))
+def _run_figures(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
         kind = view.run.outcome.kind
         why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
-        return (*named, "—", why, "—", "—")
+        return "—", why, "—", "—"
     interval = latency.median_interval
     p99 = _p99(view)
     return (
-        *named,
         format_significant(latency.median_ms, 4),
         range_text(interval.low, interval.high) if interval else "none",
         _marked(p99) if p99 else "—",
