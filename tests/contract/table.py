@@ -53,6 +53,8 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "EngineInspector": ("8.6.0", None),
     "EngineInspector.execution_context": ("8.6.0", None),
     "EngineInspector.get_engine_information": ("8.6.0", None),
+    "EngineStat": ("10.16.1", None),
+    "EngineStat.STRIPPED_WEIGHTS_SIZE": ("10.16.1", None),
     "ErrorCode.INTERNAL_ERROR": ("8.6.0", None),
     "ErrorCode.UNSUPPORTED_GRAPH": ("8.6.0", None),
     "ErrorCode.UNSUPPORTED_NODE": ("8.6.0", None),
@@ -92,6 +94,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "ICudaEngine.device_memory_size": ("8.6.0", "10.16.1"),
     "ICudaEngine.device_memory_size_v2": ("10.16.1", None),
     "ICudaEngine.get_binding_index": ("8.6.0", "8.6.0"),
+    "ICudaEngine.get_engine_stat": ("10.16.1", None),
     "ICudaEngine.get_profile_shape_input": ("8.6.0", "8.6.0"),
     "ICudaEngine.get_tensor_components_per_element": ("8.6.0", None),
     "ICudaEngine.get_tensor_dtype": ("8.6.0", None),
@@ -298,6 +301,7 @@ CUDA_SYMBOLS = frozenset(
 
 #: Symbol that some versions lack -> the symbol whose presence the source asks for first.
 GUARDS: dict[str, str] = {
+    "EngineStat.STRIPPED_WEIGHTS_SIZE": "EngineStat",
     "IBuilderConfig.int8_calibrator": "IInt8EntropyCalibrator2",
     "IBuilderConfig.progress_monitor": "IProgressMonitor",
     "IBuilderConfig.runtime_platform": "RuntimePlatform",

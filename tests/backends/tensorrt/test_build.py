@@ -10,11 +10,14 @@ import msgspec
 import pytest
 
 from enginescope.backends.tensorrt import progress_monitor
+from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.config import ATTRIBUTES, FLAGS
 from enginescope.backends.tensorrt.options import PRECISIONS, read_precision
+from enginescope.backends.tensorrt.stripped import stripped_bytes
 from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.trex_metadata import parse_trex_metadata
+from enginescope.model.job import BackendSpec
 from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine
 from tests.fakes import models
@@ -464,3 +467,25 @@ def test_an_engine_without_its_weights_is_said_to_be_one(
     more = {"refit_from": str(perceptron)} if refitted else {}
     found = measure(with_engine(job(perceptron, **stripped, **more), engines))
     assert ("W-STRIPPED-WEIGHTS" in codes(found)) is not refitted
+
+
+@pytest.mark.parametrize("is_stripped", [True, False])
+def test_an_engine_of_elsewhere_is_asked_for_its_weights(
+    each, perceptron, engines, is_stripped
+) -> None:
+    if major(each) == 8:
+        assert stripped_bytes(each.trt, None) is None
+        return
+    options = {"strip_plan": "1", "refit": "1"} if is_stripped else {"refit": "1"}
+    built = with_engine(job(perceptron, **options), engines)
+    bare = msgspec.structs.replace(built, backend=BackendSpec(name="trt"))
+    for found in (measure(bare), TrtBackend().inspect(bare, lambda _: None)):
+        said = [one for one in found.notices if one.code == "W-STRIPPED-WEIGHTS"]
+        assert bool(said) is is_stripped
+        for one in said:
+            assert one.evidence["stripped_bytes"] > 0
+            assert "refit_from=MODEL.onnx" in one.message
+    refitted = BackendSpec(name="trt", options={"refit_from": str(perceptron)})
+    assert "W-STRIPPED-WEIGHTS" not in codes(
+        measure(msgspec.structs.replace(bare, backend=refitted))
+    )

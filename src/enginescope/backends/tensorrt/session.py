@@ -30,6 +30,7 @@ from enginescope.backends.tensorrt.options import read_options
 from enginescope.backends.tensorrt.origin import Origin
 from enginescope.backends.tensorrt.plugins import load_plugins
 from enginescope.backends.tensorrt.refit import refit_from_onnx
+from enginescope.backends.tensorrt.stripped import stripped_notice
 from enginescope.backends.tensorrt.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.model.build import DeviceMemory
@@ -240,14 +241,9 @@ class TrtSession:
                     evidence={one.name: one.format_text for one in strange},
                 )
             )
-        if self._options.get("strip_plan") and "refit_from" not in self._options:
-            found.append(
-                Notice(
-                    code="W-STRIPPED-WEIGHTS",
-                    message="the engine runs without the weights that strip_plan took out: times "
-                    "may hold, answers do not; refit_from=MODEL.onnx puts them back",
-                )
-            )
+        stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
+        if stripped is not None:
+            found.append(stripped)
         said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
         return (*found, *said)
 

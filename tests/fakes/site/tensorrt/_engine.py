@@ -104,7 +104,8 @@ class ICudaEngine(_Engine):
 
     def get_engine_stat(self, stat: Any) -> int:
         need("get_engine_stat", (stat, ALL.get("EngineStat", object)))
-        return self._facts["weight_bytes"] if stat.name == "TOTAL_WEIGHTS_SIZE" else 0
+        is_there = stat.name == "TOTAL_WEIGHTS_SIZE" or "STRIP_PLAN" in self._facts["flags"]
+        return self._facts["weight_bytes"] if is_there else 0
 
     def get_tensor_name(self, index: int) -> str:
         need("get_tensor_name", (index, int))
