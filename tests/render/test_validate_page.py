@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import struct
 import zlib
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,6 +22,7 @@ from enginescope.render.validate_data import output_diff_json, per_sample_json
 from enginescope.render.validate_page import validate_page
 from enginescope.render.validate_text import validate_text
 from tests.analysis.answers import tensor
+from tests.depth_benchmarks import depth_benchmark
 
 GENERATOR = np.random.default_rng(0)
 DEPTH = GENERATOR.standard_normal((3, 1, 1, 32, 48)).astype(np.float32)
@@ -107,6 +111,46 @@ def test_the_screen_keeps_to_its_width(width) -> None:
     lines = as_text(screen, width=width).splitlines()
     assert lines[0] == "1 of 2 sides do not pass"
     assert max(map(len, lines)) <= width
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_options_that_sides_share_are_said_once_on_the_screen(width) -> None:
+    lines = as_text(
+        validate_text(found(*(side(one, 1e-4) for one in TUNED)), width=width), width=width
+    ).splitlines()
+    assert max(map(len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    assert text.count("tactic_sources") == 1
+    assert "sides options of all: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT &" in text
+    assert "net.onnx · trt:fp16 passes" in text
+
+
+def test_tables_of_the_page_say_them_once_and_headings_have_the_whole() -> None:
+    compared = found(*(side(one, 1e-4) for one in TUNED))
+    page = html.unescape(validate_page(compared, []).decode())
+    assert "<dd>options of all: tactic_sources=-CUDNN," in page
+    assert f"<h2>{TUNED[1]} passes" in page
+    assert '<a href="#side-2">net.onnx · trt:fp16</a>' in page
+    (table,) = re.findall(r"<table.*?</table>", page[: page.index("<h2>")], re.DOTALL)
+    assert "net.onnx · trt:fp16<" in table
+    assert "tactic_sources" not in table
+    held = json.loads(output_diff_json(compared))
+    assert [one["side"] for one in held["sides"]] == list(TUNED)
+
+
+def test_a_task_s_table_has_the_same_names() -> None:
+    sides = (side(one, 1e-4) for one in TUNED)
+    compared = msgspec.structs.replace(found(*sides), task=depth_benchmark(TUNED).quality)
+    text = as_text(validate_text(compared, width=80), width=80)
+    assert text.count("tactic_sources") == 1
+    assert text.count("net.onnx · trt:fp16 ") >= 2
+    page = html.unescape(validate_page(compared, []).decode())
+    task = page[page.index('id="task"') : page.index('id="side-1"')]
+    assert "tactic_sources" not in task
 
 
 def test_maps_share_a_scale_and_vectors_have_none() -> None:

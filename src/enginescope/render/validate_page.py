@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.analysis.validation import Validation
@@ -13,6 +14,7 @@ from enginescope.render.figures import UNKNOWN, Figures
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.task_section import task_section
 from enginescope.render.validate_data import output_diff_json, per_sample_json
+from enginescope.render.validate_labels import called_apart
 from enginescope.render.validate_phrases import answer, bindings_text, cosine_text, error_text
 from enginescope.render.validate_section import side_section
 from enginescope.render.vendored import licences, scripts, style
@@ -30,16 +32,18 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         Values of each side's worst sample.
     """
     alone = len(found.sides) == 1
+    apart, shared = called_apart(found)
+    pairs = zip(found.sides, apart.sides, strict=True)
     sides = [
-        side_section(f"side-{at}", one, worst, alone=alone)
-        for at, one in enumerate(found.sides, start=1)
+        replace(side_section(f"side-{at}", one, worst, alone=alone), label=short.label)
+        for at, (one, short) in enumerate(pairs, start=1)
     ]
     files = {"output_diff.json": output_diff_json(found).decode()}
     if len(found.samples) <= _MOST_CARRIED:
         files["per_sample_diff.json"] = per_sample_json(found).decode()
     charts = [chart for one in sides for chart in one.charts]
     charts += [chart for one in sides if one.inside for chart in one.inside.charts]
-    task = task_section(found.task) if found.task else None
+    task = task_section(apart.task) if apart.task else None
     charts += [task.chart] if task and task.chart else []
     parts = scripts()
     data = {
@@ -53,10 +57,10 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         title=answer(found),
         answer=answer(found),
         passes=found.passes,
-        facts=facts_of(found),
+        facts=facts_of(found, shared),
         sides=sides,
         task=task,
-        overview=_overview(found) if len(found.sides) > 1 else None,
+        overview=_overview(apart) if len(found.sides) > 1 else None,
         notices=found.notices,
         files={name: len(text) for name, text in files.items()},
         left_out=[]
@@ -72,8 +76,14 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
     ).encode()
 
 
-def facts_of(found: Validation) -> tuple[tuple[str, str], ...]:
-    """Return what the answers were held against, as pairs of name and text."""
+def facts_of(found: Validation, shared: str | None = None) -> tuple[tuple[str, str], ...]:
+    """Return what the answers were held against, as pairs of name and text.
+
+    Parameters
+    ----------
+    shared : str, optional
+        What names in tables leave out.
+    """
     names = found.samples
     shown = "; ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
     rows = [
@@ -81,6 +91,7 @@ def facts_of(found: Validation) -> tuple[tuple[str, str], ...]:
         ("", found.reference_note or ""),
         ("Samples", f"{len(names):,}: {shown}"),
         ("Bindings", bindings_text(found) if found.inputs else ""),
+        ("Sides", shared or ""),
         ("Made", _moment(found.created)),
     ]
     return tuple(row for row in rows if row[1])

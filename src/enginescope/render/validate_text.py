@@ -12,6 +12,7 @@ from enginescope.render.phrases import shorten
 from enginescope.render.precision_text import precision_lines
 from enginescope.render.task_text import task_lines
 from enginescope.render.text import label_row, notice_lines, table
+from enginescope.render.validate_labels import called_apart
 from enginescope.render.validate_phrases import (
     answer,
     bindings_text,
@@ -38,6 +39,7 @@ def validate_text(
     files : str, optional
         Folder of the files that were written.
     """
+    found, shared = called_apart(found)
     lines: list[RenderableType] = [Text(answer(found), style="bold"), Text()]
     lines.append(label_row("reference" if found.sides else "model", found.reference))
     if found.reference_note:
@@ -45,6 +47,7 @@ def validate_text(
     lines.append(label_row("samples", _samples(found)))
     if found.sides:
         lines.append(label_row("bindings", bindings_text(found)))
+    lines += [label_row("sides", shared)] if shared else []
     for side in found.sides:
         lines += [Text(), *_side(side, width, alone=len(found.sides) == 1)]
     if found.task is not None:
