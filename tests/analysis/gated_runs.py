@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
+from msgspec.structs import replace
 
 from enginescope.model.environment import Environment, Host
 from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
@@ -45,6 +46,13 @@ def process(
         "samples": (Samples(metric="latency", values_ms=frozen(values)),),
     }
     return Run(**(fields | more))
+
+
+def with_device_latency(run: Run, ratio: float) -> Run:
+    """The run with a second series: what its requests take without copies, of what they do."""
+    whole = run.samples[0].values_ms
+    device = Samples(metric="device_latency", values_ms=frozen(ratio * whole))
+    return replace(run, samples=(*run.samples, device))
 
 
 def crashed(number: int = 0, *, of: Job | None = None) -> Run:

@@ -7,12 +7,13 @@ import pytest
 
 from enginescope.analysis.gate import gate
 from enginescope.analysis.gate_metrics import GATE_METRICS, check_metric
+from enginescope.analysis.history import histories
 from enginescope.core.errors import UsageError
 from enginescope.model.build import BuildReport
 from enginescope.model.environment import Environment, Host
 from enginescope.model.gate import GateOutcome, GateTerms, Limit
 from enginescope.model.turn import Turn
-from tests.analysis.gated_runs import crashed, job, process, processes
+from tests.analysis.gated_runs import crashed, job, process, processes, with_device_latency
 
 UNSTEADY = (0.0, 0.05, -0.04, 0.02, 0.03)
 
@@ -141,6 +142,19 @@ def test_every_metric_has_its_own_limit() -> None:
         "p99": "no regression",
         "peak_memory": "no regression",
     }
+
+
+def test_requests_without_copies_are_held_to_a_limit_of_their_own() -> None:
+    """Copies that got faster hide a device that got slower from the latency alone."""
+    before = [with_device_latency(one, 0.50) for one in processes(4.0)]
+    after = [with_device_latency(one, 0.55) for one in processes(4.0, first=60)]
+    limits = terms(("latency", 2), ("device_latency", 2))
+    found = {row.metric: row.outcome.value for row in gate(before, after, limits).rows}
+    assert found == {"latency": "no regression", "device_latency": "regression"}
+    row = only(gate(processes(4.0), after, terms(("device_latency", 2))))
+    assert row.outcome is GateOutcome.NO_BASELINE
+    (series,) = histories([*before, *after], "device_latency", sitting_s=0)
+    assert len(series.sure) == 1
 
 
 def test_a_percentile_that_samples_cannot_carry_has_no_baseline() -> None:

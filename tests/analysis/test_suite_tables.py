@@ -9,6 +9,7 @@ from enginescope.analysis.suite_perf_tables import perf_tables, printed_gains
 from enginescope.analysis.suite_row import run_figures
 from enginescope.analysis.suite_table import COLUMNS, tidy_columns
 from enginescope.model.suite import CellStatus
+from tests.analysis.gated_runs import process, with_device_latency
 from tests.suites.made import cell, result, row, timed
 
 CUDA = ("CUDAExecutionProvider", 90, 3.0)
@@ -184,6 +185,21 @@ def test_sessions_are_in_seconds() -> None:
     assert cold["ORT-TRTFp32 \nsecond session creation time (s)"] == 0.7
     assert net["ORT-TRTFp32 \nsecond session creation time (s)"] is None
     assert bert["ORT-CPUFp32 \nsession creation time (s)"] is None
+
+
+def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
+    """As medians of the same requests in turn; the difference is of the two medians."""
+    run = with_device_latency(process(4.0), 0.75)
+    found = {one.metric: one.value for one in run_figures(run)}
+    assert found["device_latency"] == pytest.approx(0.75 * found["latency"])
+    assert found["copies"] == pytest.approx(0.25 * found["latency"])
+    assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
+    made = row(cell("net", "ort-cuda"), figures=found)
+    columns = tidy_columns(result([made]))
+    units = dict(zip(columns["metric"], columns["unit"], strict=True))
+    values = dict(zip(columns["metric"], columns["value"], strict=True))
+    assert (units["device_latency"], units["copies"]) == ("ms", "ms")
+    assert values["copies"] == found["copies"]
 
 
 def test_a_run_that_failed_has_no_figures() -> None:

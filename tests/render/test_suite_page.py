@@ -61,6 +61,19 @@ def test_why_a_cell_failed_is_broken_into_lines() -> None:
     assert '<td class="sentence">' in page
 
 
+def test_copies_are_on_the_page_where_they_are_known() -> None:
+    copies = {"device_latency": 1.5, "copies": 0.5}
+    made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("b"), 1.0)])
+    page = suite_page(made, b"a\n1\n").decode()
+    assert "without copies, ms" in page
+    layer = suite_charts(made)[0].spec["layer"][0]
+    assert layer["data"]["values"][0]["copies"] == 0.5
+    shown = [one["title"] for one in layer["encoding"]["tooltip"]]
+    assert shown[3:6] == ["median, ms", "without copies, ms", "copies, ms"]
+    plain = result([timed(cell("b"), 1.0)])
+    assert "copies, ms" not in suite_page(plain, b"a\n1\n").decode()
+
+
 def test_a_long_table_lies_beside_the_page() -> None:
     text = suite_page(zoo(), b"x" * (3 << 20)).decode()
     assert "results.csv lies beside this page" in text

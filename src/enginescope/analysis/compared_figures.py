@@ -8,6 +8,9 @@ from enginescope.analysis.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.model.run import Run
 
+#: Sampled series that are compared beside the headline: the GPU's part of it, or without copies.
+COMPARED_SERIES = ("gpu_compute", "device_latency")
+
 
 class Figure(Record, frozen=True, kw_only=True):
     """A figure that a run has one of.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.compared_figures import FIGURES, Figure
+from enginescope.analysis.compared_figures import COMPARED_SERIES, FIGURES, Figure
 from enginescope.analysis.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
@@ -12,8 +12,6 @@ from enginescope.model.metric import METRICS
 
 #: The headline of a run: its latency, by whichever definition it has.
 HEADLINE = "latency"
-#: Sampled series that verdicts are given of beside the headline.
-_SERIES = ("gpu_compute",)
 _PERCENTILES = (90.0, 95.0, 99.0)
 
 
@@ -34,7 +32,7 @@ GATED_FIGURES: tuple[Figure, ...] = (*PERCENTILES, *FIGURES)
 #: Name -> heading of everything there is.
 GATE_METRICS: dict[str, str] = {
     HEADLINE: "Latency",
-    **{tag: METRICS[tag].title for tag in _SERIES},
+    **{tag: METRICS[tag].title for tag in COMPARED_SERIES},
     **{one.name: one.title for one in GATED_FIGURES},
 }
 _FIGURE_OF = {one.name: one for one in GATED_FIGURES}

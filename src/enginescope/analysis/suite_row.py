@@ -14,6 +14,7 @@ from enginescope.analysis.validation import ValidatedSide
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 from enginescope.model.run import OutcomeKind, Run
+from enginescope.model.samples import Summary
 from enginescope.model.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 
 
@@ -139,6 +140,7 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
             if value is not None
         ]
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
+        found += _without_copies(view, latency)
     if run.inputs:
         found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
     cold = run.preparation.cold if run.preparation else ()
@@ -148,6 +150,21 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
         if value is not None:
             found.append(CellFigure(metric=one.name, value=float(value), unit=one.unit))
     return tuple(found)
+
+
+def _without_copies(view: RunView, latency: Summary) -> list[CellFigure]:
+    """Return what a request takes with its tensors on the device, and what that leaves out.
+
+    The difference of the two medians may be below zero where it is less than they scatter.
+    """
+    device = view.summary("device_latency")
+    if device is None or latency.metric != "latency":
+        return []
+    amounts = {
+        "device_latency": device.median_ms,
+        "copies": latency.median_ms - device.median_ms,
+    }
+    return [CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()]
 
 
 def cell_providers(run: Run) -> tuple[CellProvider, ...]:

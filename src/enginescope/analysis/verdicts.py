@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from enginescope.analysis.comparability import differences
-from enginescope.analysis.compared_figures import FIGURES, Figure
+from enginescope.analysis.compared_figures import COMPARED_SERIES, FIGURES, Figure
 from enginescope.analysis.figure_verdict import figure_verdict
 from enginescope.analysis.process_rounds import Sides
 from enginescope.analysis.run_view import RunView
@@ -16,9 +16,6 @@ from enginescope.analysis.terms import Terms
 from enginescope.core.errors import UsageError
 from enginescope.model.run import OutcomeKind, Run
 from enginescope.model.verdict import Reason, Verdict, VerdictKind
-
-#: Sampled series that get a verdict beside the headline.
-_SERIES = ("gpu_compute",)
 
 
 def verdicts(
@@ -65,7 +62,7 @@ def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
 def _metrics(sides: Sides) -> list[str]:
     headlines = [one.run.headline for side in sides for one in side]
     first = [one.metric for one in headlines[:1] if one is not None]
-    return list(dict.fromkeys((*first, *_SERIES)))
+    return list(dict.fromkeys((*first, *COMPARED_SERIES)))
 
 
 def _incomparable(verdict: Verdict, detail: str) -> Verdict:

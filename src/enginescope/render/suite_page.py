@@ -38,6 +38,8 @@ _FIGURES = (
     ("latency", "median, ms", 4),
     ("latency_low", "95 % CI from, ms", 4),
     ("latency_high", "to, ms", 4),
+    ("device_latency", "without copies, ms", 4),
+    ("copies", "copies, ms", 4),
     ("p99", "p99, ms", 4),
     ("throughput", "throughput, /s", 1),
     ("load", "load, ms", 1),

@@ -42,6 +42,8 @@ _WORDY_COLUMNS = 9
 _NAME_LENGTH = 34
 #: Share of the scale from which on words are white.
 _STRONG = 0.62
+#: What a cell says of requests whose tensors stay on the device.
+_COPIES = {"device_latency": "without copies, ms#", "copies": "copies, ms#"}
 _MIDDLE = "#C3C8D0"
 #: Between two colours nothing else: other ways round the wheel pass pink.
 _IN_RGB = {"interpolate": "rgb"}
@@ -102,6 +104,10 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
     if latency is not None:
         point["latency"] = latency
         point["text"] = f"{format_significant(latency)} ms"
+    for name in _COPIES:
+        value = row.figure(name) if row is not None else None
+        if value is not None:
+            point[name] = value
     if cell.speed_up is not None:
         point["log2"] = math.log2(cell.speed_up)
         point["speed_up"] = cell.speed_up
@@ -165,6 +171,7 @@ def _matrix_spec(
         backend="backend",
         status="status",
         latency="median, ms#",
+        **(_COPIES if any("copies" in one for one in known) else {}),
         speed_up="times as fast#",
         reason="why",
     )
