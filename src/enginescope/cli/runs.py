@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from enginescope.store.row import RunRow
 
 _SHORT_ID = 6
+#: Columns of a terminal below which one of the table is left out; runs show RUN has all.
+_LEAST_COLUMNS = {"made": 70, "tags": 60}
 
 
 class Given(NamedTuple):
@@ -229,35 +231,42 @@ def _tell_tags(run: Run, *, as_json: bool) -> None:
 def _print_table(rows: tuple[RunRow, ...]) -> None:
     from enginescope.render.text_table import shown_text, table
 
-    headers = ("run", "made", "model", "backend", "outcome", "median ms", "tags")
-    model_width, backend_width = _name_widths(rows, shutil.get_terminal_size().columns)
-    cells = [_cells(row, model_width, backend_width) for row in rows]
-    print(shown_text(table(headers, cells, right=("median ms",))), end="")
+    columns = shutil.get_terminal_size().columns
+    shown = {
+        "run": [row.id[:_SHORT_ID] for row in rows],
+        "made": [row.created[5:16].replace("T", " ") for row in rows],
+        "model": [row.model for row in rows],
+        "backend": [row.backend for row in rows],
+        "outcome": [row.outcome for row in rows],
+        "median ms": [_median(row) for row in rows],
+        "tags": [" ".join(row.tags) for row in rows],
+    }
+    for name, least in _LEAST_COLUMNS.items():
+        if columns < least:
+            del shown[name]
+    _fit_names(shown, columns)
+    whole = ("run", "made", "outcome")
+    cells = list(zip(*shown.values(), strict=True))
+    print(shown_text(table(list(shown), cells, right=("median ms",), whole=whole)), end="")
 
 
-def _name_widths(rows: tuple[RunRow, ...], columns: int) -> tuple[int, int]:
-    """Return the columns that model and backend may take, when the others have what they need."""
-    outcome = max(7, *(len(row.outcome) for row in rows))
-    tags = min(16, max(4, *(len(" ".join(row.tags)) for row in rows)))
-    left = columns - (_SHORT_ID + len("01-01 00:00") + outcome + len("median ms") + tags + 6 * 2)
-    model = max(len(row.model) for row in rows)
-    backend = min(max(len(row.backend) for row in rows), max(8, left * 2 // 5, left - model))
-    return max(10, left - backend), max(7, backend)
-
-
-def _cells(row: RunRow, model_width: int, backend_width: int) -> tuple[str, ...]:
-    from enginescope.core.units import format_significant
+def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
+    """Shorten models and backends to the columns that are left when the others have theirs."""
     from enginescope.render.shortened import shorten
 
-    return (
-        row.id[:_SHORT_ID],
-        row.created[5:16].replace("T", " "),
-        shorten(row.model, model_width),
-        shorten(row.backend, backend_width),
-        row.outcome,
-        format_significant(row.median_ms, 4) if row.median_ms is not None else "",
-        " ".join(row.tags),
-    )
+    width = {name: max(len(name), *map(len, texts)) for name, texts in shown.items()}
+    others = [least for name, least in width.items() if name not in ("model", "backend", "tags")]
+    tags = min(16, width["tags"]) if "tags" in width else 0
+    left = columns - sum(others) - tags - 2 * (len(shown) - 1)
+    backend = min(width["backend"], max(8, left * 2 // 5, left - width["model"]))
+    for name, room in (("model", max(10, left - backend)), ("backend", max(7, backend))):
+        shown[name] = [shorten(one, room) for one in shown[name]]
+
+
+def _median(row: RunRow) -> str:
+    from enginescope.core.units import format_significant
+
+    return format_significant(row.median_ms, 4) if row.median_ms is not None else ""
 
 
 def _print_facts(run: Run, folder: Path) -> None:

@@ -14,7 +14,11 @@ from rich.text import Text
 
 
 def table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
 ) -> RenderableType:
     """Return a table without vertical lines.
 
@@ -25,6 +29,8 @@ def table(
         As many cells each as there are headers.
     right : sequence of str
         Headers whose columns are set flush right: numbers.
+    whole : sequence of str
+        Headers of other columns that are never broken, however narrow the table: what is copied.
     """
     made = Table(
         box=SIMPLE_HEAD,
@@ -36,7 +42,10 @@ def table(
     for header in headers:
         flush = header in right
         made.add_column(
-            header, justify="right" if flush else "left", no_wrap=flush, overflow="fold"
+            header,
+            justify="right" if flush else "left",
+            no_wrap=flush or header in whole,
+            overflow="fold",
         )
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
