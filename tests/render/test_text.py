@@ -155,6 +155,22 @@ def test_a_narrow_table_of_runs_breaks_no_name_and_no_id(width: int) -> None:
     assert ("p99 ms" in lines[0]) is (width == 80)
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_options_that_all_runs_share_are_said_below_the_table(width: int) -> None:
+    options = {"tactic_sources": "-CUDNN,-CUBLAS", "builder_optimization_level": "2"}
+    specs = [BackendSpec(name="trt", precision=one, options=options) for one in (None, "fp16")]
+    job = measured_run().job
+    views = [
+        RunView(measured_run(id=f"{at}afe0123", job=replace(job, backend=one)))
+        for at, one in enumerate(specs)
+    ]
+    lines = as_text(runs_table(views, width=width), width=width).splitlines()
+    assert " trt   " in lines[2]
+    assert " trt fp16  " in lines[3]
+    said = "options of all: tactic_sources=-CUDNN,-CUBLAS & builder_optimization_level=2"
+    assert " ".join(lines[4:]) == said
+
+
 def test_an_interval_of_no_width_has_no_digits_for_it() -> None:
     assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
 

@@ -175,6 +175,24 @@ def test_the_screen_fits(width) -> None:
     assert ("interval-too-wide" in text.split("\n\n")[2]) is (width >= 100)
 
 
+@pytest.mark.parametrize(("width", "is_whole"), [(60, False), (80, False), (140, True)])
+def test_sides_are_told_apart_where_their_options_have_no_room(width, is_whole) -> None:
+    options = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+    names = [f"depth_anything_small.onnx · {one}?{options}" for one in ("trt", "trt fp16")]
+    sides = [
+        replace(one, name=name) for one, name in zip(named(*in_turn(1.05)), names, strict=True)
+    ]
+    text = as_text(verdict_text(compare_sides(sides), width=width), width=width)
+    first, second = text.splitlines()[:2]
+    if is_whole:
+        assert (first, second) == (f"A  {names[0]}", f"B  {names[1]}")
+    else:
+        assert first == "A  depth_anything_small.onnx · trt"
+        assert second == "B  depth_anything_small.onnx · trt fp16"
+        assert text.count("tactic_sources=") == 1
+        assert "   options of all: " in text
+
+
 def test_the_next_command_knows_the_store() -> None:
     line = next_steps("cmp-1", width=80, store="/my runs").plain
     assert "enginescope compare --store '/my runs' cmp-1" in line

@@ -32,6 +32,7 @@ from enginescope.render.phrases import (
     support_text,
 )
 from enginescope.render.provider_phrases import provider_rows
+from enginescope.render.shared_options import told_apart
 from enginescope.render.text_table import as_text as as_text
 from enginescope.render.text_table import shown_text
 from enginescope.render.text_table import table as table
@@ -90,17 +91,19 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     while (spare := _spare(columns, width)) < _LEAST_NAMES and len(columns) > 2:
         del columns[-1]
     headers, *figures = zip(*columns, strict=True)
-    specs = [backend_text(one.run.job.backend) for one in views]
-    backend = min(max(map(len, specs)), max(_LEAST_BACKEND, spare * 2 // 5))
+    apart = told_apart([backend_text(one.run.job.backend) for one in views])
+    backend = min(max(map(len, apart.labels)), max(_LEAST_BACKEND, spare * 2 // 5))
     names = shorten_apart([one.run.job.subject.name for one in views], spare - backend)
-    specs = shorten_apart(specs, backend)
+    specs = shorten_apart(apart.labels, backend)
     rows = [
         (view.id[:_RUN_ID], name, spec, *row)
         for view, name, spec, row in zip(views, names, specs, figures, strict=True)
     ]
     made = table(("run", "subject", "backend", *headers), rows, right=_RUN_NUMBERS)
     weak = any(text.endswith("*") for column in figures for text in column)
-    return Group(made, Text("* too few samples to state it", style="yellow")) if weak else made
+    lines = [Text(apart.shared, style="dim")] if apart.shared else []
+    lines += [Text("* too few samples to state it", style="yellow")] if weak else []
+    return Group(made, *lines)
 
 
 def _spare(columns: Sequence[Sequence[str]], width: int) -> int:

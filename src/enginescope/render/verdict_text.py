@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from textwrap import wrap
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,7 +12,8 @@ from rich.text import Text
 from enginescope.analysis.measured_notices import measured_notices
 from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.render.facts import place_line
-from enginescope.render.phrases import shorten
+from enginescope.render.phrases import shorten_apart
+from enginescope.render.shared_options import ToldApart, told_apart
 from enginescope.render.text import label_row, notice_lines, table
 from enginescope.render.verdict_phrases import (
     across_hint,
@@ -71,10 +73,15 @@ def next_steps(tag: str, *, width: int = 80, store: str | None = None) -> Text:
 
 
 def _titles(found: MeasuredComparison, width: int) -> list[Text]:
+    names = [_plain(one.name) for one in found.sides]
+    room = width - 3
+    is_wide = any(len(one) > room for one in names)
+    apart = told_apart(names) if is_wide else ToldApart(labels=tuple(names))
     lines = [
-        Text(f"{side.label}  ", style="bold").append(shorten(_plain(side.name), width - 3))
-        for side in found.sides
+        Text(f"{side.label}  ", style="bold").append(name)
+        for side, name in zip(found.sides, shorten_apart(apart.labels, room), strict=True)
     ]
+    lines += [Text(f"   {one}", style="dim") for one in wrap(apart.shared or "", room)]
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
     if len(places) == 1 and (place := next(iter(places))):
         lines.append(Text(f"   {place}", style="dim"))
