@@ -108,7 +108,7 @@ def test_without_the_token(server, store, team, monkeypatch, capsys, place) -> N
         monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN + "x")
     assert push(server, store) == 2
     shown = capsys.readouterr().err
-    assert "token" in shown
+    assert ("is not the server's" if place == "wrong token" else "is needed") in shown
     assert TOKEN not in shown
     assert team.rows() == ()
 

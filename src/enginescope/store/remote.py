@@ -140,6 +140,7 @@ class RemoteStore:
         why = answer.get("error") or f"it answers {response.status} {response.reason}"
         hint = None
         if response.status == _UNAUTHORIZED:
+            why = "the token that was sent is not the server's"
             hint = "--token-file FILE with the server's token, or set ENGINESCOPE_TOKEN"
         elif response.status == _TOO_LARGE:
             hint = "start the server with a larger --max-upload"
