@@ -18,7 +18,6 @@ from enginescope.stats.ratio import (
     ratio_by_scatter,
     ratio_of_few_processes,
     ratio_of_rounds,
-    scatter_between,
 )
 
 
@@ -55,7 +54,7 @@ def series_verdict(sides: Sides, metric: str, terms: Terms) -> Verdict | None:
         effective_b=effective[1],
         processes_a=len(medians[0]),
         processes_b=len(medians[1]),
-        more=_more(estimate, sides, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
         detail=detail,
     )
 
@@ -84,10 +83,9 @@ def _of_rounds(
     return replace(found, left_out=len(steady) - len(a))
 
 
-def _more(estimate: RatioEstimate, sides: Sides, terms: Terms) -> int | None:
+def _more(estimate: RatioEstimate, terms: Terms) -> int | None:
     """Return how many more units would decide it: samples do not tell how processes scatter."""
-    between = scatter_between(len(sides[0]), len(sides[1]), terms.scatter)
-    scatter = between if estimate.method == "samples" else 0.0
+    scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
     return more_needed(estimate, terms.threshold_pct, scatter=scatter)
 
 

@@ -20,8 +20,6 @@ from enginescope.stats.series import as_series
 #: So many processes of both sides together say how processes scatter, where one scatter is taken
 #: for both; fewer lie too often on one of two levels by chance, and seem not to scatter.
 FEWEST_TOGETHER = 6
-#: Variance of the median of many values, in that of their mean, where they are normal.
-_OF_MEDIAN = math.pi / 2
 
 
 def ratio_of_rounds(
@@ -122,8 +120,8 @@ def ratio_of_samples(a: Any, b: Any, *, scatter: float = 0.0) -> RatioEstimate:
 def ratio_by_scatter(a: Sequence[Any], b: Sequence[Any], *, scatter: float = 0.0) -> RatioEstimate:
     """Return B ÷ A from so few processes that their scatter has to be known from elsewhere.
 
-    As `ratio_of_samples`, of the middle of each side's medians, which is known the better the more
-    there are.
+    As `ratio_of_samples`, of the middle of each side's medians, which is taken to be known no better
+    than one median: two scatter less, but one that something disturbed is likelier among them.
 
     Parameters
     ----------
@@ -144,26 +142,14 @@ def ratio_by_scatter(a: Sequence[Any], b: Sequence[Any], *, scatter: float = 0.0
     reach_a, reach_b = _reach(first, logs_a), _reach(second, logs_b)
     low = high = None
     if reach_a is not None and reach_b is not None:
-        apart = scatter_between(len(first), len(second), scatter)
-        low = middle - math.sqrt(reach_b[0] ** 2 + reach_a[1] ** 2 + apart**2)
-        high = middle + math.sqrt(reach_b[1] ** 2 + reach_a[0] ** 2 + apart**2)
+        low = middle - math.sqrt(reach_b[0] ** 2 + reach_a[1] ** 2 + 2 * scatter**2)
+        high = middle + math.sqrt(reach_b[1] ** 2 + reach_a[0] ** 2 + 2 * scatter**2)
     counts = (sum(one.size for one in first), sum(one.size for one in second))
     return _estimate(Shift(middle, low, high), "samples", counts, 0.95)
 
 
-def scatter_between(n_a: int, n_b: int, scatter: float) -> float:
-    """Return what the middle medians of so many processes a side differ by, of the same work.
-
-    Parameters
-    ----------
-    scatter : float
-        Of single processes, as in `ratio_of_samples`.
-    """
-    return scatter * math.sqrt(sum((_OF_MEDIAN if n > 2 else 1.0) / n for n in (n_a, n_b)))
-
-
 def _reach(side: Sequence[Array], logs: Array) -> tuple[float, float] | None:
-    """Return how far the middle median is uncertain by samples, down and up, in logarithms."""
+    """Return how far a median's interval goes down and up, on the logarithmic scale."""
     down = up = 0.0
     for series, middle in zip(side, map(float, logs), strict=True):
         found = quantile_interval(series, 0.5)
@@ -171,8 +157,7 @@ def _reach(side: Sequence[Array], logs: Array) -> tuple[float, float] | None:
             return None
         down += max(middle - math.log(found.low), 0.0) ** 2
         up += max(math.log(found.high) - middle, 0.0) ** 2
-    share = math.sqrt(_OF_MEDIAN if len(side) > 2 else 1.0) / len(side)
-    return share * math.sqrt(down), share * math.sqrt(up)
+    return math.sqrt(down / len(side)), math.sqrt(up / len(side))
 
 
 def _logs(values: Sequence[Any]) -> Array:
