@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.outputs import check_outputs
+from enginescope.cli.outputs import check_outputs, write_output
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.formats.onnx_files import external_files
 
@@ -73,3 +73,18 @@ def test_a_report_where_none_can_be_written(data, tmp_path, monkeypatch, capsys)
     (tmp_path / "file").write_text("")
     assert main(["report", "latest", "--output", str(tmp_path / "file" / "x")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_file_is_written_whole_and_said(tmp_path, capsys) -> None:
+    made = tmp_path / "x.csv"
+    made.write_bytes(b"before")
+    write_output(made, b"after")
+    assert made.read_bytes() == b"after"
+    assert [one.name for one in tmp_path.iterdir()] == ["x.csv"]
+    assert capsys.readouterr() == ("", f"written: {made}\n")
+
+
+def test_a_file_that_cannot_be_written(tmp_path, capsys) -> None:
+    with pytest.raises(UsageError, match="cannot write"):
+        write_output(tmp_path / "none" / "x.csv", b"x")
+    assert capsys.readouterr().err == ""

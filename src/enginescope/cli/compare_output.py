@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.cli.options import note
-from enginescope.core.errors import UsageError
+from enginescope.cli.outputs import write_output
 from enginescope.core.record import Record
 
 if TYPE_CHECKING:
@@ -46,11 +45,11 @@ def write_csv(found: Compared, path: Path | None) -> None:
     if found.plans is not None:
         from enginescope.render.compare_data import compare_csv
 
-        _write(path, compare_csv(found.plans, found.chosen))
+        write_output(path, compare_csv(found.plans, found.chosen))
     elif found.measured is not None:
         from enginescope.render.verdict_data import verdict_csv
 
-        _write(path, verdict_csv(found.measured))
+        write_output(path, verdict_csv(found.measured))
 
 
 def write_markdown(found: Compared, path: Path | None) -> None:
@@ -59,7 +58,7 @@ def write_markdown(found: Compared, path: Path | None) -> None:
         return
     from enginescope.render.compare_markdown import compare_markdown
 
-    _write(path, compare_markdown(found.measured, found.plans, found.chosen).encode())
+    write_output(path, compare_markdown(found.measured, found.plans, found.chosen).encode())
 
 
 def write_page(found: Compared, path: Path | None) -> None:
@@ -69,7 +68,7 @@ def write_page(found: Compared, path: Path | None) -> None:
     from enginescope.render.compare_page import compare_page
 
     page = compare_page(found.plans, found.chosen, found.choices, measured=found.measured)
-    _write(path, page)
+    write_output(path, page)
 
 
 def present(found: Compared, *, as_json: bool) -> None:
@@ -105,11 +104,3 @@ def _present_choices(found: Compared, choices: tuple[ChoicePair, ...], width: in
     print(one.title)
     show(table(one.headers, one.rows, right=one.right))
     print(f"{one.note}\n" if one.note else "")
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from enginescope.cli.explore_more import needed_plan
 from enginescope.cli.options import Finite, note
+from enginescope.cli.outputs import write_output
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -150,14 +151,6 @@ def draw_plan(source: PlanSource, asked: dict[str, Any]) -> None:
     }
     for key, make in makers.items():
         if asked[key] is not None:
-            _write(asked[key], make())
+            write_output(asked[key], make())
     for notice in picture.notices:
         note(f"{notice.message} ({notice.code})")
-
-
-def _write(path: Path, made: bytes) -> None:
-    try:
-        path.write_bytes(made)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")

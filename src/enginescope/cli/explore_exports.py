@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 import msgspec
 
-from enginescope.cli.options import note
+from enginescope.cli.outputs import write_output
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def write_exports(explored: Explored, asked: dict[str, Any]) -> None:
     for name, make in _MAKERS.items():
         path = asked[name]
         if path is not None:
-            _write(path, make(explored, asked))
+            write_output(path, make(explored, asked))
 
 
 def _csv(explored: Explored, _: dict[str, Any]) -> bytes:
@@ -181,16 +181,6 @@ def _matched(view: PlanView | None, option: str) -> PlanView:
             hint="give the model that this engine was built from with --onnx",
         )
     return view
-
-
-def _write(path: Path, data: bytes) -> None:
-    from enginescope.core.jsonio import write_atomic
-
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
 
 
 _MAKERS: dict[str, Callable[[Explored, dict[str, Any]], bytes]] = {

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from enginescope.cli.options import note
-from enginescope.core.errors import UsageError
+from enginescope.cli.outputs import write_output
 
 if TYPE_CHECKING:
     from enginescope.cli.explore_exports import Explored
@@ -44,18 +43,13 @@ def write_page(explored: Explored, asked: dict[str, Any]) -> None:
     if path is None:
         return
     from enginescope.analysis.exploration import view_of
-    from enginescope.core.jsonio import write_atomic
     from enginescope.render.page import report_page
 
     run = explored.source.as_run()
     subject = page_subject(run, explored.more)
     if run.plan is not None:
         subject.view.plan_view = view_of(explored.found, run.plan, run.profile)
-    try:
-        write_atomic(path, report_page([subject]))
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
+    write_output(path, report_page([subject]))
 
 
 def page_subject(run: Run, more: More) -> PageSubject:

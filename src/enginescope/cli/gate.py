@@ -12,7 +12,7 @@ import click
 
 from enginescope.cli.compare_options import across_option
 from enginescope.cli.options import Finite, json_option, note, store_option
-from enginescope.cli.outputs import check_outputs
+from enginescope.cli.outputs import check_outputs, write_output
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def command(
     report = with_cells(report, rows_of_suites(baselines, store), rows_of_suites(current, store))
     _check_compared(report)
     for name, write in _WRITERS.items():
-        _write(options[name], write, report)
+        if options[name] is not None:
+            write_output(options[name], write(report))
     _print(report, everything=everything, as_json=as_json)
     return int(not report.is_passed)
 
@@ -214,18 +215,6 @@ _WRITERS: dict[str, Callable[[GateReport], bytes]] = {
     "junit": _junit,
     "sarif": _sarif,
 }
-
-
-def _write(path: Path | None, make: Callable[[GateReport], bytes], report: GateReport) -> None:
-    if path is None:
-        return
-    from enginescope.core.jsonio import write_atomic
-
-    try:
-        write_atomic(path, make(report))
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
 
 
 def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:

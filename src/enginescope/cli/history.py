@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
+from enginescope.cli.outputs import write_output
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -151,7 +152,7 @@ def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> N
     if path is not None:
         from enginescope.render.history_page import history_page
 
-        _write(path, history_page(found, model=Path(model).name))
+        write_output(path, history_page(found, model=Path(model).name))
 
 
 def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
@@ -166,14 +167,4 @@ def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
     from enginescope.render.charts.history import history_chart
     from enginescope.render.images import png_bytes
 
-    _write(path, png_bytes(history_chart(found[0])))
-
-
-def _write(path: Path, data: bytes) -> None:
-    from enginescope.core.jsonio import write_atomic
-
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    note(f"written: {path}")
+    write_output(path, png_bytes(history_chart(found[0])))

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from enginescope.cli.options import json_option, store_option
-from enginescope.cli.outputs import check_outputs
+from enginescope.cli.outputs import check_outputs, write_output
 from enginescope.core.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def command(
         for notice in one.notices if one.kind != "run" else ():  # those were said when it was made
             _wrapped_note(f"{notice.message} ({notice.code})")
     if sarif is not None:
-        _write_sarif(linted, sarif)
+        from enginescope.render.findings import findings_sarif
+
+        write_output(sarif, findings_sarif(linted))
     if as_json:
         from enginescope.render.findings import findings_json
 
@@ -181,16 +183,6 @@ def _device(name: str) -> Any:
 
     limits_of(name)
     return Device(name=name)
-
-
-def _write_sarif(linted: list[Linted], sarif: Path) -> None:
-    from enginescope.core.jsonio import write_atomic
-    from enginescope.render.findings import findings_sarif
-
-    try:
-        write_atomic(sarif, findings_sarif(linted))
-    except OSError as error:
-        raise UsageError(f"cannot write {sarif}", why=error.strerror) from error
 
 
 def _wrapped_note(text: str) -> None:

@@ -1,10 +1,11 @@
-"""Files that a verb writes must be neither what it reads nor each other."""
+"""Files that a verb writes: neither what it reads nor each other, written whole, and said."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from enginescope.cli.options import note
 from enginescope.core.errors import UsageError
 
 
@@ -42,6 +43,23 @@ def check_outputs(
         if real in written:
             raise UsageError(f"cannot write {one}", why="two results would go into it")
         written.add(real)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that was asked for, and say so.
+
+    Raises
+    ------
+    UsageError
+        It cannot be written.
+    """
+    from enginescope.core.jsonio import write_atomic
+
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    note(f"written: {path}")
 
 
 def _real(path: Path | str) -> Path:
