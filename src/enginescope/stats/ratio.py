@@ -120,8 +120,9 @@ def ratio_of_samples(a: Any, b: Any, *, scatter: float = 0.0) -> RatioEstimate:
 def ratio_by_scatter(a: Sequence[Any], b: Sequence[Any], *, scatter: float = 0.0) -> RatioEstimate:
     """Return B ÷ A from so few processes that their scatter has to be known from elsewhere.
 
-    As `ratio_of_samples`, of the middle of each side's medians, which is taken to be known no better
-    than one median: two scatter less, but one that something disturbed is likelier among them.
+    As `ratio_of_samples`, of the middle of each side's medians, which is taken to be known no
+    better than one median: two scatter less, but one that something disturbed is likelier among
+    them.
 
     Parameters
     ----------
