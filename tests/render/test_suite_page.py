@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from enginescope.model.suite import CellStatus
 from enginescope.render.charts.suite import suite_charts
 from enginescope.render.suite_page import suite_page
-from enginescope.render.suite_phrases import cell_text, matrix, weakness_sentence
+from enginescope.render.suite_phrases import (
+    backend_names,
+    cell_text,
+    matrix,
+    options_sentence,
+    weakness_sentence,
+)
 from enginescope.render.suite_text import suite_tables
 from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
@@ -131,6 +139,49 @@ def test_screens_fit_and_group_what_fails_alike() -> None:
     failing = next(one for one in tables if one.headers[0] == "status")
     assert len(failing.rows) == len(many)  # a line for each backend, its models together
     assert "4 more" in failing.rows[0][1]
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = ("ort-cpu", f"trt?{LONG}", f"trt:fp16?{LONG}")
+
+
+def tuned():
+    made = [timed(cell("a", spec), 3.0 - at) for at, spec in enumerate(TUNED[:2])]
+    made.append(row(cell("a", TUNED[2]), CellStatus.CRASHED))
+    return result(made)
+
+
+def test_options_that_backends_share_are_said_once() -> None:
+    said = "options of all trt: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization"
+    assert options_sentence(tuned()).startswith(said)
+    tables = suite_tables(tuned(), width=80)
+    assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
+    assert tables[1].rows[0][1].startswith("trt:fp16 · a")
+    page = html.unescape(suite_page(tuned(), b"a\n1\n").decode())
+    body = page.partition('<script type="application/json"')[0]
+    assert f'<p class="place">O{said[1:]}' in body
+    grid = body[body.index('<section id="matrix">') : body.index('<section id="failures">')]
+    assert ">trt:fp16<" in grid
+    assert "tactic_sources" not in grid
+    assert TUNED[2] in body[body.index('<section id="failures">') :]
+
+
+def test_tooltips_have_the_whole_backend() -> None:
+    heat, status = suite_charts(tuned())
+    (layer, *_) = heat.spec["layer"]
+    values = layer["data"]["values"]
+    assert [one["backend"] for one in values] == ["ort-cpu", "trt"]
+    assert [one["spec"] for one in values] == list(TUNED[:2])
+    for chart in (layer, status.spec):
+        fields = {one["field"]: one["title"] for one in chart["encoding"]["tooltip"]}
+        assert fields["spec"] == "backend"
+    assert status.spec["encoding"]["y"]["scale"]["domain"] == ["ort-cpu", "trt", "trt:fp16"]
+
+
+def test_a_single_long_backend_is_shortened_in_its_middle() -> None:
+    made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
+    assert options_sentence(made) is None
+    assert [len(one) for one in backend_names(made).values()] == [7, 34]
 
 
 @pytest.mark.browser

@@ -63,6 +63,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     from enginescope.render.suite_phrases import (
         baseline_sentence,
         counts_sentence,
+        options_sentence,
         processes_sentence,
         took_sentence,
         weakness_sentence,
@@ -80,7 +81,13 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         print()
     for line in notice_lines(result.notices):
         show(line)
-    for say in (took_sentence, processes_sentence, weakness_sentence, baseline_sentence):
+    for say in (
+        options_sentence,
+        took_sentence,
+        processes_sentence,
+        weakness_sentence,
+        baseline_sentence,
+    ):
         explained = say(result)
         if explained:
             show(sentence(explained))

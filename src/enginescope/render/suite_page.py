@@ -16,14 +16,15 @@ from enginescope.render.data_table import DataTable, column, data_table
 from enginescope.render.figures import Figures
 from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
 from enginescope.render.suite_phrases import (
+    backend_names,
     baseline_sentence,
     cell_text,
     counts_sentence,
     coverage_text,
     matrix,
+    options_sentence,
     processes_sentence,
     reason_text,
-    specs_of,
     status_text,
     took_sentence,
     weakness_sentence,
@@ -50,6 +51,9 @@ _FIGURES = (
 _DIGITS = 3
 
 
+_EXPLAINED = (options_sentence, baseline_sentence, processes_sentence, weakness_sentence)
+
+
 def suite_page(result: SuiteResult, table: bytes) -> bytes:
     """Return the page over a suite, done or not yet.
 
@@ -74,11 +78,7 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
             title=result.name,
             answer=f"{result.name} · {counts_sentence(result)}",
             facts=_facts(result),
-            explained=[
-                text
-                for say in (baseline_sentence, processes_sentence, weakness_sentence)
-                if (text := say(result))
-            ],
+            explained=[text for say in _EXPLAINED if (text := say(result))],
             notices=result.notices,
             heat=charts[0],
             charts=charts[1:],
@@ -131,7 +131,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
 def _matrix(result: SuiteResult) -> Figures:
     return Figures(
         caption="Median latency, speed-up over the baseline, or how the cell ended",
-        headers=("model", *specs_of(result)),
+        headers=("model", *backend_names(result).values()),
         rows=tuple((one.name, *map(cell_text, one.cells)) for one in matrix(result)),
     )
 

@@ -9,16 +9,24 @@ from enginescope.analysis.suite_gains import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.model.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.shared_options import told_apart
+from enginescope.render.shortened import shorten_apart
 
 #: What stands for a cell that is not done yet.
 PENDING = "not done"
 _MOST_CODES = 6
+#: Letters of a backend's name.
+_BACKEND_LENGTH = 34
 
 
 class MatrixCell(Record, frozen=True, kw_only=True):
-    """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for."""
+    """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for.
+
+    `backend` is what tables call its `spec`.
+    """
 
     spec: str
+    backend: str
     row: CellRow | None
     is_asked: bool
     speed_up: float | None
@@ -43,9 +51,22 @@ def specs_of(result: SuiteResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.spec for one in result.plan.cells))
 
 
+def backend_names(result: SuiteResult) -> dict[str, str]:
+    """Return what tables call the backends: without what they share, and not too long."""
+    specs = specs_of(result)
+    names = shorten_apart(told_apart(specs).labels, _BACKEND_LENGTH)
+    return dict(zip(specs, names, strict=True))
+
+
+def options_sentence(result: SuiteResult) -> str | None:
+    """Return the options that the backends' names leave out; ``None``: none are."""
+    return told_apart(specs_of(result)).shared
+
+
 def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
     """Return models by backends."""
     specs, faster, counted_from = specs_of(result), speed_ups(result), baselines(result)
+    names = backend_names(result)
     rows = {one.cell.key: one for one in result.rows}
     keys: dict[tuple[str, str], dict[str, str]] = {}
     for cell in result.plan.cells:
@@ -57,6 +78,7 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
             cells=tuple(
                 MatrixCell(
                     spec=spec,
+                    backend=names[spec],
                     row=rows.get(own.get(spec, "")),
                     is_asked=spec in own,
                     speed_up=faster.get(own.get(spec, "")),
@@ -149,7 +171,7 @@ def baseline_sentence(result: SuiteResult) -> str | None:
     if all(one.speed_up is None for one in others):
         return None
     named = set(baselines(result).values())
-    base = named.pop() if len(named) == 1 else "each model's first backend"
+    base = backend_names(result)[named.pop()] if len(named) == 1 else "each model's first backend"
     count = result.plan.suite.processes
     a_side = f"{count} processes" if count > 1 else "one process"
     return (

@@ -11,11 +11,11 @@ from enginescope.model.suite import CellStatus, SuiteResult
 from enginescope.render.shortened import shorten_apart
 from enginescope.render.suite_phrases import (
     MatrixLine,
+    backend_names,
     cell_text,
     coverage_text,
     matrix,
     reason_text,
-    specs_of,
     status_text,
 )
 
@@ -44,15 +44,16 @@ def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[SuiteTable, .
 
 def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
     """Yield the matrix, its backends in as many tables as the width asks for."""
-    lines, specs = matrix(result), specs_of(result)
+    lines = matrix(result)
     count = result.plan.suite.processes
     of = f"median of {count} processes" if count > 1 else "median"
     title = f"latency ({of}) and speed-up"
     if not _has_latency(result):
         title = "status" if result.plan.suite.mode == "benchmark" else "answers"
+    called = backend_names(result)
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
     name_width = max(map(len, names), default=0)
-    for chosen in _fitting(lines, specs, width - name_width):
+    for chosen in _fitting(lines, list(called.values()), width - name_width):
         rows = [
             row
             for line, name in zip(lines, names, strict=True)
@@ -67,27 +68,27 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
 
 
 def _fitting(
-    lines: Sequence[MatrixLine], specs: Sequence[str], width: int
+    lines: Sequence[MatrixLine], backends: Sequence[str], width: int
 ) -> Iterator[tuple[str, ...]]:
     """Yield backends in groups whose columns fit into `width`, in order, at least one each."""
     group: list[str] = []
     used = 0
-    for at, spec in enumerate(specs):
-        needed = _GAP + max(len(spec), *(len(cell_text(one.cells[at])) for one in lines))
+    for at, backend in enumerate(backends):
+        needed = _GAP + max(len(backend), *(len(cell_text(one.cells[at])) for one in lines))
         if group and used + needed > width:
             yield tuple(group)
             group, used = [], 0
-        group.append(spec)
+        group.append(backend)
         used += needed
     if group:
         yield tuple(group)
 
 
-def _line(line: MatrixLine, name: str, specs: Sequence[str]) -> tuple[str, ...] | None:
-    cells = {one.spec: one for one in line.cells if one.is_asked}
-    if not any(one in cells for one in specs):
+def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ...] | None:
+    cells = {one.backend: one for one in line.cells if one.is_asked}
+    if not any(one in cells for one in backends):
         return None
-    return (name, *(cell_text(cells[one]) if one in cells else "" for one in specs))
+    return (name, *(cell_text(cells[one]) if one in cells else "" for one in backends))
 
 
 def _has_latency(result: SuiteResult) -> bool:
@@ -96,14 +97,15 @@ def _has_latency(result: SuiteResult) -> bool:
 
 def _failures(result: SuiteResult) -> SuiteTable | None:
     """Return what failed; models that fail alike on a backend together."""
+    called = backend_names(result)
     alike: dict[tuple[str, str, str], list[str]] = {}
     for one in result.rows:
         if one.status is not CellStatus.OK:
-            key = (status_text(one.status), one.cell.spec, reason_text(one))
+            key = (status_text(one.status), called[one.cell.spec], reason_text(one))
             alike.setdefault(key, []).append(case_name(one))
     rows = [
-        (status, f"{spec} · {', '.join(_few(names))}\n{reason}")
-        for (status, spec, reason), names in alike.items()
+        (status, f"{backend} · {', '.join(_few(names))}\n{reason}")
+        for (status, backend, reason), names in alike.items()
     ]
     if not rows:
         return None
@@ -123,7 +125,8 @@ def _few(names: Sequence[str]) -> list[str]:
 def _coverage(result: SuiteResult) -> SuiteTable | None:
     """Return which provider took what, of cells in which more than the CPU's could."""
     found = [one for one in result.rows if one.providers and one.cell.job.backend.name != "ort-cpu"]
-    rows = [(case_name(one), one.cell.spec, coverage_text(one) or "") for one in found]
+    called = backend_names(result)
+    rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
     if not rows:
         return None
     return SuiteTable(

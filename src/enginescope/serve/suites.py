@@ -13,17 +13,21 @@ from enginescope.model.notice import Notice
 from enginescope.model.suite import CellStatus, SuiteResult
 from enginescope.render.suite_phrases import (
     MatrixCell,
+    backend_names,
     baseline_sentence,
     cell_text,
     counts_sentence,
     matrix,
+    options_sentence,
     reason_text,
-    specs_of,
     status_text,
 )
 from enginescope.serve.pages import framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
+
+#: What the table leaves out, and what its figures are of.
+_EXPLAINED = (options_sentence, baseline_sentence)
 
 
 class SuiteLine(Record, frozen=True, kw_only=True):
@@ -65,7 +69,6 @@ def suite(request: Request) -> Response:
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
     result = _folder(store, name).result()
-    specs = specs_of(result)
     kept = frozenset(store.ids())
     lines = [(line.name, [_view(cell, kept) for cell in line.cells]) for line in matrix(result)]
     bad = [
@@ -83,11 +86,11 @@ def suite(request: Request) -> Response:
         "suite",
         here="suites",
         name=name,
-        specs=specs,
+        specs=list(backend_names(result).values()),
         lines=lines,
         bad=bad,
         counts=counts_sentence(result),
-        baseline=baseline_sentence(result),
+        explained=[text for say in _EXPLAINED if (text := say(result))],
         notices=result.notices,
     )
 

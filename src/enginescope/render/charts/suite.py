@@ -26,8 +26,8 @@ from enginescope.render.suite_phrases import (
     PENDING,
     MatrixCell,
     MatrixLine,
+    backend_names,
     matrix,
-    specs_of,
     status_text,
 )
 
@@ -81,7 +81,7 @@ def _heat(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart:
     return Chart(
         key="suite_heat",
         title=f"{title}, by model and backend",
-        spec=_matrix_spec(lines, specs_of(result), known, others, color),
+        spec=_matrix_spec(lines, list(backend_names(result).values()), known, others, color),
         height=_height(lines),
         is_wide=True,
     )
@@ -94,11 +94,16 @@ def _named(lines: Sequence[MatrixLine]) -> list[MatrixLine]:
     return [replace(one, model=name, case="") for one, name in zip(lines, names, strict=True)]
 
 
+def _backend(cell: MatrixCell) -> Spec:
+    """Return what the backend is called, and for the tooltip all of it."""
+    return {"backend": cell.backend, "spec": cell.spec}
+
+
 def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
     row = cell.row
     latency = row.figure("latency") if row is not None else None
     status = status_text(row.status) if row is not None else PENDING
-    point: Spec = {"model": line.name, "backend": cell.spec, "status": status}
+    point: Spec = {"model": line.name, **_backend(cell), "status": status}
     if row is not None and row.reason:
         point["reason"] = row.reason
     if latency is not None:
@@ -153,7 +158,7 @@ def _height(lines: Sequence[MatrixLine]) -> int:
 
 def _matrix_spec(
     lines: Sequence[MatrixLine],
-    specs: Sequence[str],
+    backends: Sequence[str],
     known: list[Spec],
     others: list[Spec],
     color: Spec,
@@ -161,14 +166,14 @@ def _matrix_spec(
     step = _step(lines)
     names = [one.name for one in _named(lines)]
     y_axis = {"labels": step >= _NAMED, "ticks": False, "labelLimit": 260, "domain": False}
-    x_axis = {"orient": "top", "labelAngle": 0 if len(specs) <= _WORDY_COLUMNS else -40}
+    x_axis = {"orient": "top", "labelAngle": 0 if len(backends) <= _WORDY_COLUMNS else -40}
     place = {
         "y": _band("model", "model" if step < _NAMED else None, names, y_axis),
-        "x": _band("backend", None, list(specs), {**x_axis, "ticks": False, "domain": False}),
+        "x": _band("backend", None, list(backends), {**x_axis, "ticks": False, "domain": False}),
     }
     shown = tooltip(
         model="model",
-        backend="backend",
+        spec="backend",
         status="status",
         latency="median, ms#",
         **(_COPIES if any("copies" in one for one in known) else {}),
@@ -186,7 +191,7 @@ def _matrix_spec(
         )
     if others:
         layers.append(_ended(others, place, shown))
-    if step >= _NAMED and len(specs) <= _WORDY_COLUMNS:
+    if step >= _NAMED and len(backends) <= _WORDY_COLUMNS:
         layers += [_words(points, place) for points in (known, others) if points]
     return {"layer": layers, "resolve": {"scale": {"color": "independent"}}}
 
@@ -239,6 +244,7 @@ def _words(points: list[Spec], place: Spec) -> Spec:
 
 
 def _statuses(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
+    called = backend_names(result)
     counts: dict[tuple[str, str], int] = {}
     for line in lines:
         for cell in line.cells:
@@ -247,10 +253,15 @@ def _statuses(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
                 counts[cell.spec, status] = counts.get((cell.spec, status), 0) + 1
     found = [one for one in _STATUS_COLORS if any(status == one for _, status in counts)]
     values = [
-        {"backend": spec, "status": status, "cells": count, "order": found.index(status)}
+        {
+            "backend": called[spec],
+            "spec": spec,
+            "status": status,
+            "cells": count,
+            "order": found.index(status),
+        }
         for (spec, status), count in counts.items()
     ]
-    specs = specs_of(result)
     return Chart(
         key="suite_status",
         title="How cells ended, by backend",
@@ -263,7 +274,7 @@ def _statuses(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
                     "type": "nominal",
                     "sort": None,
                     "title": None,
-                    "scale": {"domain": list(specs)},
+                    "scale": {"domain": list(called.values())},
                 },
                 "x": quantity("cells", "cells", axis={"tickMinStep": 1}),
                 "order": {"field": "order", "type": "quantitative"},
@@ -274,11 +285,11 @@ def _statuses(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
                     "scale": {"domain": found, "range": [_STATUS_COLORS[one] for one in found]},
                     "legend": {"orient": "top"},
                 },
-                "tooltip": tooltip(backend="backend", status="status", cells="cells#"),
+                "tooltip": tooltip(spec="backend", status="status", cells="cells#"),
             },
         },
-        table=_status_table(specs, found, counts),
-        height=max(60, 26 * len(specs)),
+        table=_status_table(list(called), found, counts),
+        height=max(60, 26 * len(called)),
         is_wide=True,
     )
 
@@ -294,14 +305,15 @@ def _coverage(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
     """Share of the nodes that providers other than the CPU's took; ``None`` where none could."""
     named = _named(lines)
     values = [
-        {"model": line.name, "backend": cell.spec, **share}
+        {"model": line.name, **_backend(cell), **share}
         for line in named
         for cell in line.cells
         if cell.row is not None and (share := _shares(cell.row)) is not None
     ]
     if not any(one["nodes_pct"] for one in values):
         return None
-    specs = [one for one in specs_of(result) if any(each["backend"] == one for each in values)]
+    drawn = {one["backend"] for one in values}
+    backends = [one for one in backend_names(result).values() if one in drawn]
     color: dict[str, Any] = {
         "field": "nodes_pct",
         "type": "quantitative",
@@ -312,7 +324,7 @@ def _coverage(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
     axis = {"labels": step >= _NAMED, "ticks": False, "labelLimit": 260, "domain": False}
     shown = tooltip(
         model="model",
-        backend="backend",
+        spec="backend",
         nodes_pct="% of the nodes#",
         time_pct="% of the layers' time#",
         providers="providers",
@@ -326,7 +338,7 @@ def _coverage(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
             "mark": {"type": "rect"},
             "encoding": {
                 "y": _band("model", None, [one.name for one in named], axis),
-                "x": _band("backend", None, specs, {"orient": "top", "labelAngle": 0}),
+                "x": _band("backend", None, backends, {"orient": "top", "labelAngle": 0}),
                 "color": color,
                 "tooltip": shown,
             },
