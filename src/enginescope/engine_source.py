@@ -9,7 +9,7 @@ import msgspec
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.formats.plan_files import PlanFiles, ReadBeside, read_beside_engine
 from enginescope.model.run import Run
-from enginescope.plan_source import Beside, PlanSource, Say, silent
+from enginescope.plan_source import Beside, PlanSource, Say, silent, source_of_run
 
 
 def engine_source(
@@ -45,18 +45,7 @@ def engine_source(
             hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
         )
     run = _with(run, read)
-    return PlanSource(
-        kind="engine",
-        where=str(path),
-        name=run.job.subject.name,
-        plan=run.plan,
-        profile=run.profile,
-        devices=run.environment.devices,
-        report=run.tool,
-        notices=run.notices,
-        run=run,
-        artifacts=run.artifacts,
-    )
+    return source_of_run(run, kind="engine", where=str(path))
 
 
 def _inspected(path: Path, called: str, say: Say) -> Run:

@@ -119,13 +119,12 @@ def lint(
     if profile is not None:
         times, _ = parse_profile(read_bytes(Path(profile)), str(profile))
     assert run.plan is not None
-    index = run.job.backend.options.get("profile_index", "")
     given = LintInput(
         plan=run.plan,
         profile=times,
         device=_device(gpu, what, run),
         fed=run.inputs,
-        profile_index=int(index) if index.isdecimal() else None,
+        profile_index=run.job.backend.profile_index,
     )
     config = LintConfig(select=tuple(checked(select)), ignore=tuple(checked(ignore)))
     return ShownFindings.of(findings_of(given, config))

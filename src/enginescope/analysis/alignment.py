@@ -8,7 +8,7 @@ from enginescope.analysis.alignment_nodes import match_names, match_nodes, numbe
 from enginescope.analysis.alignment_order import match_in_order, score_structure
 from enginescope.analysis.alignment_side import Side
 from enginescope.analysis.alignment_swaps import untangle
-from enginescope.formats.paused_collection import paused_collection
+from enginescope.core.paused_collection import paused_collection
 from enginescope.model.layer_pair import Alignment, Evidence, LayerPair
 from enginescope.model.plan import Plan
 

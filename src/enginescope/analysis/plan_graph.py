@@ -6,8 +6,8 @@ import itertools
 
 from enginescope.analysis.plan_graph_flow import Flow, Generation
 from enginescope.core.errors import UsageError
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.model.plan import Layer, Plan
 from enginescope.model.tensor import Tensor
 

@@ -146,8 +146,7 @@ class RunView:
         plan, profile = self.run.plan, self.run.profile
         if plan is None:
             return None
-        asked = self.run.job.backend.options.get("profile_index", "")
-        index = int(asked) if asked.isdecimal() else 0
+        index = self.run.job.backend.profile_index or 0
         if index not in plan_profiles(plan):
             return PlanView(plan, profile)
         times = times_of_plan_profile(profile, index) if profile else None

@@ -14,7 +14,7 @@ from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span
 from enginescope.model.notice import Notice
 from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.probe.nvml import computing_pids
-from enginescope.probe.processes import own_pids
+from enginescope.probe.processes import others_among
 from enginescope.probe.telemetry.sampler import Sample, Sampler, open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 
@@ -154,19 +154,10 @@ class GpuWatch:
             self._readings.append(self._sampler.clock())
 
     def _note_others(self) -> None:
-        """Keep the processes on the GPU that are not ours.
-
-        In a container NVML may count processes as the host does. Then ours is not among them by
-        its number, and only those that were there before it are surely others.
-        """
-        if self._sampler is None:
-            return
-        listed = self._sampler.processes()
-        own = own_pids()
-        is_seen = any(one.pid in own for one in listed)
-        for one in listed:
-            if one.pid not in own and (is_seen or one.pid in self._before):
-                self._others[one.pid] = one
+        """Keep the processes on the GPU that are not ours."""
+        if self._sampler is not None:
+            others = others_among(self._sampler.processes(), self._before)
+            self._others.update({one.pid: one for one in others})
 
     def _missing(self, why: str) -> None:
         if self._rule.depth == "full":

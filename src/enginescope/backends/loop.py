@@ -16,6 +16,7 @@ import numpy as np
 
 from enginescope.backends.base import Progress, ProgressSink
 from enginescope.backends.recorder import Recorder
+from enginescope.core.paused_collection import paused_collection
 from enginescope.model.job import StopRule, WarmUp
 from enginescope.model.run import StopReport, WarmUpReport
 from enginescope.stats.bootstrap import quantile_interval
@@ -33,15 +34,10 @@ LOOK_AGAIN = 1.25
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Keep the interpreter's collector from running inside a timed iteration."""
-    was_enabled = gc.isenabled()
+    """Keep the interpreter's collector from running inside a timed iteration, or soon after."""
     gc.collect()
-    gc.disable()
-    try:
+    with paused_collection():
         yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpReport:

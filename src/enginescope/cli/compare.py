@@ -76,7 +76,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
     _check(what, build_logs, any(files))
     from enginescope.analysis.comparison import THRESHOLD_PCT
     from enginescope.cli import compare_output as output
-    from enginescope.formats.paused_collection import paused_collection
+    from enginescope.core.paused_collection import paused_collection
     from enginescope.render.compare_tables import Chosen
 
     with paused_collection():

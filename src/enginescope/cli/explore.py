@@ -89,7 +89,7 @@ def command(
     check_outputs(outputs, inputs)
     from enginescope.analysis.exploration import explore, ordered
     from enginescope.cli.plan_sources import plan_source
-    from enginescope.formats.paused_collection import paused_collection
+    from enginescope.core.paused_collection import paused_collection
     from enginescope.plan_source import Beside
 
     with paused_collection():

@@ -72,7 +72,7 @@ def command(
     one, or by name; docs/rules.md has them all.
     """
     from enginescope.cli.plan_sources import plan_sources
-    from enginescope.formats.paused_collection import paused_collection
+    from enginescope.core.paused_collection import paused_collection
     from enginescope.plan_source import Beside
 
     if profile is not None and len(targets) > 1:
@@ -167,13 +167,12 @@ def lint_input(source: PlanSource) -> LintInput:
             hint="measure with a backend that inspects its engine, as trt and trtexec do",
         )
     run = source.run
-    index = run.job.backend.options.get("profile_index", "") if run else ""
     return LintInput(
         plan=source.plan,
         profile=source.profile,
         device=source.devices[0] if source.devices else None,
         fed=run.inputs if run else (),
-        profile_index=int(index) if index.isdecimal() else None,
+        profile_index=run.job.backend.profile_index if run else None,
     )
 
 

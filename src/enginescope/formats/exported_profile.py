@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
+from enginescope.core.paused_collection import paused_collection
 from enginescope.formats.json_walk import LARGEST, finite_number, lists_within, whole_number
 from enginescope.formats.lenient_json import Document, read_json
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.formats.unit_keys import split_unit
 from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile

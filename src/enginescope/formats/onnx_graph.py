@@ -102,12 +102,10 @@ def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
     FormatError
         It is no ONNX model.
     """
-    graph = _load(path).graph
-    weights = {one.name for one in graph.initializer}
     return {
         one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
-        for one in graph.input
-        if one.name not in weights and one.type.HasField("tensor_type")
+        for one in _fed(path)
+        if one.type.HasField("tensor_type")
     }
 
 
@@ -119,9 +117,13 @@ def onnx_input_names(path: Path) -> tuple[str, ...]:
     FormatError
         It is no ONNX model.
     """
+    return tuple(one.name for one in _fed(path))
+
+
+def _fed(path: Path) -> list[Any]:
     graph = _load(path).graph
     weights = {one.name for one in graph.initializer}
-    return tuple(one.name for one in graph.input if one.name not in weights)
+    return [one for one in graph.input if one.name not in weights]
 
 
 def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from enginescope.core.errors import FormatError
+from enginescope.core.paused_collection import paused_collection
 from enginescope.formats.lenient_json import Document, read_json
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.formats.plan_io import io_tensors
 from enginescope.formats.plan_layer import LayerReader
 from enginescope.model.notice import Notice

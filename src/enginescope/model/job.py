@@ -51,6 +51,12 @@ class BackendSpec(Record, frozen=True, kw_only=True):
     options: dict[str, str] = {}
     environment: str | None = None
 
+    @property
+    def profile_index(self) -> int | None:
+        """The optimisation profile asked for, of engines that have several."""
+        text = self.options.get("profile_index", "")
+        return int(text) if text.isdecimal() else None
+
     def __str__(self) -> str:
         """Return the specification as it is typed."""
         precision = f":{self.precision}" if self.precision else ""

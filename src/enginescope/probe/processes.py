@@ -1,10 +1,13 @@
-"""Processes by their numbers: names, and which are ours."""
+"""Processes by their numbers: names, which are ours, and which of a GPU's are not."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 
 import psutil
+
+from enginescope.model.gpu_telemetry import GpuProcess
 
 
 def process_name(pid: int) -> str | None:
@@ -22,3 +25,22 @@ def own_pids() -> frozenset[int]:
     except psutil.Error:  # one of them ended meanwhile
         children = []
     return frozenset((os.getpid(), *(one.pid for one in children)))
+
+
+def others_among(
+    listed: Sequence[GpuProcess], before: Collection[int]
+) -> tuple[GpuProcess, ...]:
+    """Return those of a GPU's processes that are not ours.
+
+    In a container NVML may count processes as the host does. Then ours is not among them by its
+    number, and only those that were there before it are surely others.
+
+    Parameters
+    ----------
+    before : collection of int
+        Numbers of those that were there before ours was started.
+    """
+    own = own_pids()
+    is_seen = any(one.pid in own for one in listed)
+    foreign = (one for one in listed if one.pid not in own)
+    return tuple(one for one in foreign if is_seen or one.pid in before)

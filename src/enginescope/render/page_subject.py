@@ -84,13 +84,12 @@ class PageSubject:
         run = self.view.run
         if run.plan is None:
             return None
-        index = run.job.backend.options.get("profile_index", "")
         given = LintInput(
             plan=run.plan,
             profile=run.profile,
             device=self._device,
             fed=run.inputs,
-            profile_index=int(index) if index.isdecimal() else None,
+            profile_index=run.job.backend.profile_index,
             works=self.view.plan_view.own_works if self.view.plan_view else None,
         )
         return lint(given)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.rules.base import Finding, Found, LintInput, Rule
 from enginescope.rules.config import LintConfig
 from enginescope.rules.view import LintView

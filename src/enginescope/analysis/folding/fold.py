@@ -8,7 +8,7 @@ from enginescope.analysis.folding.node_traits import NodeTraits
 from enginescope.analysis.folding.tree import FOLDINGS, Group, Member
 from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
-from enginescope.formats.paused_collection import paused_collection
+from enginescope.core.paused_collection import paused_collection
 
 
 def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Group | None:

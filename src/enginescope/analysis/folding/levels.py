@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.analysis.folding.tree import Group
 from enginescope.analysis.plan_graph import GraphEdge, PlanGraph
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 
 #: Ends of edges that come from outside of a group, or lead there.
 ENTRY, EXIT = -1, -2

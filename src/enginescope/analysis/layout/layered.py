@@ -15,8 +15,8 @@ from enginescope.analysis.layout.ordering import Order, ordered
 from enginescope.analysis.layout.parts import connected_parts, shelves
 from enginescope.analysis.layout.ranking import ranks
 from enginescope.analysis.layout.routes import Placed, Point, loop, routes
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 
 #: Width that an edge takes beside others and beside nodes, pixels.
 _BEND = 6.0

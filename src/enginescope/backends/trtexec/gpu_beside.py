@@ -17,7 +17,7 @@ from enginescope.model.notice import Notice
 from enginescope.model.telemetry import Telemetry
 from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.probe.nvml import computing_pids
-from enginescope.probe.processes import own_pids
+from enginescope.probe.processes import others_among
 from enginescope.probe.telemetry.sampler import Sample, Sampler, open_sampler
 from enginescope.probe.telemetry.sampling import now_ms, series_of
 
@@ -142,15 +142,10 @@ class GpuBeside:
         return series_of(self._times_ms, [dict(one) for one in self._readings])
 
     def _note_others(self) -> None:
-        """Keep the processes on the GPU that are not ours, as `GpuWatch` tells them."""
-        if self._sampler is None:
-            return
-        listed = self._sampler.processes()
-        own = own_pids()
-        is_seen = any(one.pid in own for one in listed)
-        for one in listed:
-            if one.pid not in own and (is_seen or one.pid in self._before):
-                self._others[one.pid] = one
+        """Keep the processes on the GPU that are not ours."""
+        if self._sampler is not None:
+            others = others_among(self._sampler.processes(), self._before)
+            self._others.update({one.pid: one for one in others})
 
     def _say_beside(self) -> None:
         self.notices.append(

@@ -8,8 +8,8 @@ from enginescope.analysis.layout.edge_labels import LABEL_HEIGHT, place_labels
 from enginescope.analysis.layout.laid_out import Boxes, LaidOut
 from enginescope.analysis.layout.layered import lay_out
 from enginescope.analysis.plan_graph import PlanGraph
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.model.timing import Attribution
 from enginescope.render.graph.edge_words import Flow, edge_labels, flow_of
 from enginescope.render.graph.faces import Face, Times

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.plan_graph import PlanGraph
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.record import Record
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.model.timing import Attribution
 from enginescope.render.graph.faces import Face, Times, Wording, face_of, times_of
 

@@ -6,8 +6,8 @@ from markupsafe import Markup
 
 from enginescope.analysis.folding.fold import folded
 from enginescope.analysis.plan_graph import PlanGraph, plan_graph
+from enginescope.core.paused_collection import paused_collection
 from enginescope.core.units import format_ms
-from enginescope.formats.paused_collection import paused_collection
 from enginescope.render.graph.canvas import Canvas, canvas
 from enginescope.render.graph.drawing import draw
 from enginescope.render.graph.faces import Times, times_of

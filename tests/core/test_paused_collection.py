@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from enginescope.formats.paused_collection import paused_collection
+from enginescope.core.paused_collection import paused_collection
 
 
 def test_it_is_off_in_the_block_and_on_after_it() -> None:
