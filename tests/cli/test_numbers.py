@@ -82,6 +82,8 @@ DEPTH = ("depth", "--engines", "a.onnx", "--image", "a.png")
         (*DEPTH, "--input-size", "100000"),
         ("bench", "a.onnx", "--precision", "nan"),
         ("bench", "a.onnx", "--threshold", "nan", "--compare"),
+        ("bench", "a.onnx", "--cooldown", "60,1e400s"),
+        ("bench", "a.onnx", "--cooldown", "60,0s"),
         ("gate", "--baseline", "a", "--confidence", "nan"),
         ("gate", "--baseline", "a", "--max-regression", "p99=nan"),
     ],

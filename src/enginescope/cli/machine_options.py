@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.cli.options import Parsed, note
+from enginescope.cli.options import Parsed, note, parse_span_ms
 from enginescope.core.errors import UsageError
-from enginescope.core.units import parse_duration_ms
 from enginescope.model.conditions import Conditions, Cooldown
 from enginescope.probe.affinity import check_pinning, parse_ranges
 
@@ -42,7 +41,7 @@ def parse_cooldown(text: str) -> Cooldown:
         raise UsageError(f"{text!r} is not TEMP[,LIMIT]", hint="degrees Celsius: 60, or 60,2min")
     limit_s = Cooldown(temperature_c=0).limit_s
     if found[2]:
-        limit_s = parse_duration_ms(found[2]) / 1e3
+        limit_s = parse_span_ms(found[2]) / 1e3
     return Cooldown(temperature_c=float(found[1]), limit_s=limit_s)
 
 
