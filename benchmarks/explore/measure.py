@@ -19,8 +19,8 @@ from pathlib import Path
 from enginescope.analysis.alignment import align
 from enginescope.analysis.attribution import attribute
 from enginescope.analysis.plan_graph import plan_graph
-from enginescope.formats.exported_profile import parse_profile
 from enginescope.core.paused_collection import paused_collection
+from enginescope.formats.exported_profile import parse_profile
 from enginescope.formats.plan_json import parse_plan
 from enginescope.model.environment import Device
 from enginescope.model.plan import Plan

@@ -27,9 +27,7 @@ def own_pids() -> frozenset[int]:
     return frozenset((os.getpid(), *(one.pid for one in children)))
 
 
-def others_among(
-    listed: Sequence[GpuProcess], before: Collection[int]
-) -> tuple[GpuProcess, ...]:
+def others_among(listed: Sequence[GpuProcess], before: Collection[int]) -> tuple[GpuProcess, ...]:
     """Return those of a GPU's processes that are not ours.
 
     In a container NVML may count processes as the host does. Then ours is not among them by its
