@@ -235,7 +235,7 @@ def test_extracting(archive, folder, capsys) -> None:
     assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
     assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
     assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
-    assert "did you mean timing.cache" in capsys.readouterr().err
+    assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
 def test_a_changed_file_is_told(archive, capsys) -> None:

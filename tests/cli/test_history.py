@@ -57,6 +57,15 @@ def test_the_exact_name_goes_before_a_part_of_one(store, capfdbinary) -> None:
     assert one["label"].startswith("net.onnx")
 
 
+def test_a_screen_of_long_names_fits_and_says_how_many_are_left(store, capsys) -> None:
+    for number in range(6):
+        store.save(process(1.0, of=job(f"{'a_long_name_' * 6}{number}.onnx")))
+    assert main(["history", "a_long"]) == 0
+    shown = capsys.readouterr()
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "… and 1 more job;" in shown.err
+
+
 @pytest.mark.parametrize("name", ["one/model.onnx", "zoo/one/model.onnx"])
 def test_models_that_are_all_called_model_onnx_are_told_apart(store, name, capfdbinary) -> None:
     for folder in ("one", "two"):

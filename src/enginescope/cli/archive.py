@@ -125,7 +125,8 @@ def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json:
     known = [one.name for one in read_tea(archive).entries]
     for name in names:
         if name not in known:
-            raise UsageError(f"{archive} has no {name}", hint=did_you_mean(name, known))
+            hint = f"{did_you_mean(name, known)}; --output names a folder"
+            raise UsageError(f"{archive} has no {name}", hint=hint)
     folder = output or archive.with_name(archive.stem if archive.suffix else f"{archive.name}.d")
     written = extract_tea(archive, folder, lambda one: not names or one.name in names)
     if as_json:

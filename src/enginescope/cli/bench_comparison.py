@@ -154,7 +154,8 @@ def _standing(kept: Sequence[Run]) -> str:
     again = ""
     if kept and kept[-1].turn is not None:
         again = f"; enginescope compare {comparison_tag(kept[-1].turn.comparison)}"
-    return f"{len(kept)} runs are stored{again}"
+    count = "1 run is" if len(kept) == 1 else f"{len(kept)} runs are"
+    return f"{count} stored{again}"
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:

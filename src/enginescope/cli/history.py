@@ -129,13 +129,13 @@ def _loaded(store: Store, ids: Sequence[str]) -> list[Run]:
 def _show(found: Sequence[JobHistory]) -> None:
     from enginescope.render.history_phrases import span_text, title_text
     from enginescope.render.history_text import HEADERS, history_plot, history_rows
-    from enginescope.render.text import label_row, show, table
+    from enginescope.render.text import label_row, sentence, show, table
 
     width = shutil.get_terminal_size().columns
     for number, one in enumerate(found[:_SHOWN]):
         if number:
             print()
-        print(title_text(one))
+        show(sentence(title_text(one)))
         show(label_row("", span_text(one)))
         print()
         for line in history_plot(one, width=width):
@@ -145,7 +145,9 @@ def _show(found: Sequence[JobHistory]) -> None:
             print()
             show(table(HEADERS, rows))
     if len(found) > _SHOWN:
-        note(f"… and {len(found) - _SHOWN} more jobs; --on BACKEND, --html FILE or --json")
+        rest = len(found) - _SHOWN
+        jobs = "1 more job" if rest == 1 else f"{rest} more jobs"
+        note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
 
 
 def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> None:
