@@ -329,8 +329,9 @@ def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
         sys.stdout.buffer.write(encode(cells))
         return 0
     for one in cells:
+        count = f" · {one.processes} processes" if one.processes > 1 else ""
         refusal = f"   {one.refusal}" if one.refusal else ""
-        print(f"{one.key}  {one.label} · {one.mode} · {one.input}{refusal}")
+        print(f"{one.key}  {one.label} · {one.mode} · {one.input}{count}{refusal}")
     return 0
 
 
