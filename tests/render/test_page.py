@@ -12,7 +12,8 @@ from enginescope.model.notice import Notice
 from enginescope.model.timing import LayerTiming, Profile
 from enginescope.render import page as page_module
 from enginescope.render.data_table import STATIC_ROWS
-from enginescope.render.page import report_page, script_json
+from enginescope.render.page import report_page
+from enginescope.render.page_frame import script_json
 from enginescope.render.vendored import scripts
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 

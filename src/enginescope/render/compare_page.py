@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
-from enginescope._version import __version__
 from enginescope.analysis.build_choices import ChoicePair
 from enginescope.analysis.comparison import Comparison
 from enginescope.analysis.comparison_columns import layer_columns
@@ -46,8 +43,8 @@ from enginescope.render.compare_tables import (
 from enginescope.render.data_table import column
 from enginescope.render.figures import Figures
 from enginescope.render.measured_section import measured_section
-from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
-from enginescope.render.vendored import licences, scripts, style
+from enginescope.render.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.vendored import scripts, style
 from enginescope.render.verdict_data import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
@@ -96,24 +93,19 @@ def compare_page(
     files = _files(found, whole, choices, measured)
     section = measured_section(measured) if measured is not None else None
     charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
-    parts = scripts("compare.js")
-    template = page_template("compare.html.j2")
-    return template.render(
+    return page_bytes(
+        "compare.html.j2",
+        PageData(charts=charts_data(charts), files=files, more=_pairs(found, chosen)),
+        parts=scripts("compare.js"),
+        css=style("compare.css"),
         **_heading(found, measured),
         measured=section,
         plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
         charts={one.key: one for one in charts},
         tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
-        files={name: len(text) for name, text in files.items()},
         left_out=[] if files else [_TOO_LONG],
-        policy=content_policy([one.csp_source for one in parts]),
-        style=Markup(style("compare.css")),  # noqa: S704 - ours
-        scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-        data=script_json(_data(found, chosen, charts, files)),
-        licences=licences(),
-        version=__version__,
-    ).encode()
+    )
 
 
 def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, str]:
@@ -242,23 +234,16 @@ def figures_of(table: CompareTable) -> Figures:
     )
 
 
-def _data(
-    found: Comparison | None, chosen: Chosen, charts: Sequence[Chart], files: dict[str, str]
-) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
-        "tables": {},
-        "files": files,
-        "themes": chart_themes(),
+def _pairs(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
+    if found is None or found.layers is None:
+        return {}
+    pairs = {
+        "length": len(found.layers.layers),
+        "threshold_pct": chosen.threshold_pct,
+        "only": chosen.only,
+        "columns": pair_columns(found.layers, chosen),
     }
-    if found is not None and found.layers is not None:
-        data["pairs"] = {
-            "length": len(found.layers.layers),
-            "threshold_pct": chosen.threshold_pct,
-            "only": chosen.only,
-            "columns": pair_columns(found.layers, chosen),
-        }
-    return data
+    return {"pairs": pairs}
 
 
 def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:

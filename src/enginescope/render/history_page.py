@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from markupsafe import Markup
-
-from enginescope._version import __version__
 from enginescope.core.record import Record
 from enginescope.model.history import JobHistory
 from enginescope.model.notice import Notice
@@ -27,8 +23,7 @@ from enginescope.render.history_phrases import (
     way_text,
     when_text,
 )
-from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
-from enginescope.render.vendored import licences, scripts, style
+from enginescope.render.page_frame import PageData, charts_data, page_bytes
 
 
 class HistorySection(Record, frozen=True, kw_only=True):
@@ -59,29 +54,13 @@ def history_page(
     """
     sections = [_section(one, number) for number, one in enumerate(found)]
     files = {"history.json": history_json(found).decode()}
-    parts = scripts()
-    data: dict[str, Any] = {
-        "charts": {f"chart-{one.chart.key}": one.chart.complete(titled=False) for one in sections},
-        "tables": {},
-        "files": files,
-        "themes": chart_themes(),
-    }
-    return (
-        page_template("history.html.j2")
-        .render(
-            title=f"History of {model}",
-            sections=sections,
-            notices=notices,
-            files={name: len(text) for name, text in files.items()},
-            left_out=[],
-            policy=content_policy([one.csp_source for one in parts]),
-            style=Markup(style()),  # noqa: S704 - ours
-            scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-            data=script_json(data),
-            licences=licences(),
-            version=__version__,
-        )
-        .encode()
+    return page_bytes(
+        "history.html.j2",
+        PageData(charts=charts_data(one.chart for one in sections), files=files),
+        title=f"History of {model}",
+        sections=sections,
+        notices=notices,
+        left_out=[],
     )
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 
-from enginescope._version import __version__
 from enginescope.analysis.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.render.charts.distribution import latency_distribution
@@ -28,7 +26,7 @@ from enginescope.render.figures import overview_rows
 from enginescope.render.findings import Linted, findings_json
 from enginescope.render.graph_assets import graph_script, graph_style
 from enginescope.render.headline import Headline, headline
-from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.page_subject import PageSubject
 from enginescope.render.plan_headline import plan_about, plan_headline, plan_title
 from enginescope.render.report_answers import AnswersSection, ReportedAnswers, answers_sections
@@ -36,7 +34,7 @@ from enginescope.render.sections import graph
 from enginescope.render.sections.every import sections_of
 from enginescope.render.sections.findings import Worst, worst_finding
 from enginescope.render.sections.section import Section
-from enginescope.render.vendored import licences, scripts, style
+from enginescope.render.vendored import scripts, style
 
 #: Layers in the picture of a first screen without latencies.
 _FIRST = 14
@@ -93,23 +91,19 @@ def report_page(
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
     anchors = tuple(f"{run.prefix}summary" for run in runs)
-    template = page_template("page.html.j2")
-    return template.render(
+    return page_bytes(
+        "page.html.j2",
+        _data(runs, files, (*together, *_charts(compared))),
+        parts=parts,
+        css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         together=together,
         answers=compared,
-        files={name: len(text) for name, text in files.items()},
         left_out=_left_out(subjects, files),
-        policy=content_policy([one.csp_source for one in parts]),
-        style=Markup(_style(has_graph=has_graph, has_answers=bool(compared))),  # noqa: S704 - ours
-        scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-        data=script_json(_data(runs, files, (*together, *_charts(compared)))),
-        licences=licences(),
-        version=__version__,
-    ).encode()
+    )
 
 
 def _style(*, has_graph: bool, has_answers: bool) -> str:
@@ -177,19 +171,15 @@ def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
     return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
 
 
-def _data(
-    runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]
-) -> dict[str, Any]:
-    charts = {f"chart-{one.key}": one.complete(titled=False) for one in of_all}
-    tables = {}
+def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]) -> PageData:
+    charts, tables = charts_data(of_all), {}
     for run in runs:
         pictures = [run.picture] if run.picture else []
         pictures += [chart for section in run.sections for chart in section.charts]
-        for chart in pictures:
-            charts[f"{run.prefix}chart-{chart.key}"] = chart.complete(titled=False)
+        charts.update(charts_data(pictures, run.prefix))
         for table in (table for section in run.sections for table in section.tables):
             tables[f"{run.prefix}table-{table.key}"] = {**table.packed(), "prefix": run.prefix}
-    return {"charts": charts, "tables": tables, "files": files, "themes": chart_themes()}
+    return PageData(charts=charts, tables=tables, files=files)
 
 
 def _files(

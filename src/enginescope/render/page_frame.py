@@ -1,8 +1,8 @@
-"""What every page has in common: templates, the policy that keeps it offline, data for scripts."""
+"""What every page has in common: its frame, the policy that keeps it offline, data for scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,77 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from enginescope._version import __version__
+from enginescope.core.record import Record
+from enginescope.render.charts.spec import Chart
 from enginescope.render.theme import DARK, LIGHT, chart_config
+from enginescope.render.vendored import Script, licences, scripts, style
+
+
+class PageData(Record, frozen=True, kw_only=True, eq=False):
+    """What the scripts of a page work on.
+
+    Attributes
+    ----------
+    charts : dict
+        By the `id` of their elements.
+    files : dict of str to str
+        What can be saved from the page, by name.
+    tables : dict
+        As the charts.
+    more : dict
+        For the page's own script.
+    """
+
+    charts: dict[str, Any]
+    files: dict[str, str]
+    tables: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    more: dict[str, Any] = {}  # noqa: RUF012
+
+
+def page_bytes(
+    template: str,
+    data: PageData,
+    *,
+    parts: Sequence[Script] | None = None,
+    css: str | None = None,
+    **content: Any,
+) -> bytes:
+    """Return a page: a template, what it says, and what stands in every page.
+
+    Parameters
+    ----------
+    parts : sequence of Script, optional
+        By default those of every page.
+    css : str, optional
+        Likewise.
+    content : optional
+        What the template names; escaped unless it is `Markup`.
+    """
+    run = scripts() if parts is None else parts
+    shared = {
+        "files": {name: len(text) for name, text in data.files.items()},
+        "policy": _content_policy([one.csp_source for one in run]),
+        "style": Markup(style() if css is None else css),  # noqa: S704 - ours
+        "scripts": [Markup(one.text) for one in run],  # noqa: S704 - ours and vendored
+        "data": script_json(
+            {
+                "charts": data.charts,
+                "tables": data.tables,
+                "files": data.files,
+                "themes": _chart_themes(),
+                **data.more,
+            }
+        ),
+        "licences": licences(),
+        "version": __version__,
+    }
+    return page_template(template).render(**content, **shared).encode()
+
+
+def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:
+    """Return charts for `PageData`, by the `id` that templates give their elements."""
+    return {f"{prefix}chart-{one.key}": one.complete(titled=False) for one in charts}
 
 
 def page_template(name: str, *, package: str = "enginescope.render") -> Template:
@@ -24,7 +94,7 @@ def page_template(name: str, *, package: str = "enginescope.render") -> Template
     return _environment(package).get_template(name)
 
 
-def content_policy(script_sources: Sequence[str]) -> str:
+def _content_policy(script_sources: Sequence[str]) -> str:
     """Return the content security policy of a page with these scripts: no connection at all."""
     # Styles come from Vega's tooltip.
     return (
@@ -52,6 +122,6 @@ def _environment(package: str) -> Environment:
     )
 
 
-def chart_themes() -> dict[str, Any]:
+def _chart_themes() -> dict[str, Any]:
     """Return the look of charts by theme, on the page's own background."""
     return {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from markupsafe import Markup
-
-from enginescope._version import __version__
 from enginescope.analysis.suite_perf_tables import printed_gains
 from enginescope.core.units import format_significant
 from enginescope.model.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.charts.suite import suite_charts
 from enginescope.render.data_table import DataTable, column, data_table
 from enginescope.render.figures import Figures
-from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.suite_phrases import (
     backend_names,
     baseline_sentence,
@@ -29,7 +25,6 @@ from enginescope.render.suite_phrases import (
     took_sentence,
     weakness_sentence,
 )
-from enginescope.render.vendored import licences, scripts, style
 
 #: A larger table is not carried by the page: it lies beside it.
 _CARRIED_BYTES = 2 << 20
@@ -65,37 +60,22 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
     charts = suite_charts(result)
     cells = _cells(result)
     files = {"results.csv": table.decode()} if len(table) <= _CARRIED_BYTES else {}
-    parts = scripts()
-    data: dict[str, Any] = {
-        "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
-        "tables": {f"table-{cells.key}": {**cells.packed(), "prefix": ""}} if cells else {},
-        "files": files,
-        "themes": chart_themes(),
-    }
-    return (
-        page_template("suite.html.j2")
-        .render(
-            title=result.name,
-            answer=f"{result.name} · {counts_sentence(result)}",
-            facts=_facts(result),
-            explained=[text for say in _EXPLAINED if (text := say(result))],
-            notices=result.notices,
-            heat=charts[0],
-            charts=charts[1:],
-            matrix=_matrix(result),
-            failures=_failures(result),
-            gains=_gains(result),
-            cells=cells,
-            files={name: len(text) for name, text in files.items()},
-            left_out=[] if files else ["The table is long: results.csv lies beside this page."],
-            policy=content_policy([one.csp_source for one in parts]),
-            style=Markup(style()),  # noqa: S704 - ours
-            scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-            data=script_json(data),
-            licences=licences(),
-            version=__version__,
-        )
-        .encode()
+    tables = {f"table-{cells.key}": {**cells.packed(), "prefix": ""}} if cells else {}
+    return page_bytes(
+        "suite.html.j2",
+        PageData(charts=charts_data(charts), tables=tables, files=files),
+        title=result.name,
+        answer=f"{result.name} · {counts_sentence(result)}",
+        facts=_facts(result),
+        explained=[text for say in _EXPLAINED if (text := say(result))],
+        notices=result.notices,
+        heat=charts[0],
+        charts=charts[1:],
+        matrix=_matrix(result),
+        failures=_failures(result),
+        gains=_gains(result),
+        cells=cells,
+        left_out=[] if files else ["The table is long: results.csv lies beside this page."],
     )
 
 

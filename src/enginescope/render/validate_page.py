@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
 from msgspec.structs import replace
 
-from enginescope._version import __version__
 from enginescope.analysis.validation import Validation
 from enginescope.render.answer_panels import WorstAnswer
 from enginescope.render.figures import UNKNOWN, Figures
-from enginescope.render.page_frame import chart_themes, content_policy, page_template, script_json
+from enginescope.render.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.task_section import task_section
 from enginescope.render.validate_data import output_diff_json, per_sample_json
 from enginescope.render.validate_labels import called_apart
 from enginescope.render.validate_phrases import answer, bindings_text, cosine_text, error_text
 from enginescope.render.validate_section import side_section
-from enginescope.render.vendored import licences, scripts, style
+from enginescope.render.vendored import style
 
 #: Samples above which the page does not carry the figures of each.
 _MOST_CARRIED = 500
@@ -45,15 +43,10 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
     charts += [chart for one in sides if one.inside for chart in one.inside.charts]
     task = task_section(apart.task) if apart.task else None
     charts += [task.chart] if task and task.chart else []
-    parts = scripts()
-    data = {
-        "charts": {f"chart-{one.key}": one.complete(titled=False) for one in charts},
-        "tables": {},
-        "files": files,
-        "themes": chart_themes(),
-    }
-    template = page_template("validate.html.j2")
-    return template.render(
+    return page_bytes(
+        "validate.html.j2",
+        PageData(charts=charts_data(charts), files=files),
+        css=style("compare.css", "validate.css"),
         title=answer(found),
         answer=answer(found),
         passes=found.passes,
@@ -62,18 +55,11 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         task=task,
         overview=_overview(apart) if len(found.sides) > 1 else None,
         notices=found.notices,
-        files={name: len(text) for name, text in files.items()},
         left_out=[]
         if len(files) > 1
         else [f"per_sample_diff.json has more than {_MOST_CARRIED} samples; it lies beside."],
         command=found.command,
-        policy=content_policy([one.csp_source for one in parts]),
-        style=Markup(style("compare.css", "validate.css")),  # noqa: S704 - ours
-        scripts=[Markup(one.text) for one in parts],  # noqa: S704 - ours and vendored
-        data=script_json(data),
-        licences=licences(),
-        version=__version__,
-    ).encode()
+    )
 
 
 def facts_of(found: Validation, shared: str | None = None) -> tuple[tuple[str, str], ...]:
