@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,13 +51,15 @@ class Store:
         self.place = store_place(place)
         #: Of this machine: engines, samples, noise floors; the runs too, unless in a database.
         self.path = store_folder(self.place)
-        self._shelf: Shelf
+        self._index_url = index_url
+
+    @cached_property
+    def _shelf(self) -> Shelf:
         if isinstance(self.place, DatabaseUrl):
             from enginescope.store.database_shelf import DatabaseShelf
 
-            self._shelf = DatabaseShelf(self.place, self.path)
-        else:
-            self._shelf = FolderShelf(self.path, index_url)
+            return DatabaseShelf(self.place, self.path)
+        return FolderShelf(self.path, self._index_url)
 
     @property
     def runs_folder(self) -> Path:
@@ -66,7 +69,7 @@ class Store:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What was wrong with the index and with runs so far: skipped, mended, set aside."""
-        return self._shelf.notices
+        return self._shelf.notices if "_shelf" in vars(self) else ()
 
     def check_writable(self) -> None:
         """Raise `StoreError` unless a run can be kept: better known before measuring than after."""
@@ -196,6 +199,12 @@ class Store:
 
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the runs that fit, the newest first, as `rows` does."""
+        if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
+            from enginescope.store.quick_database_rows import quick_database_rows
+
+            rows = quick_database_rows(self.place, wanted)
+            if rows is not None:
+                return rows
         return self._shelf.rows(wanted)
 
     def suite_home(self) -> Path:

@@ -1,4 +1,4 @@
-"""Rows straight from the index's file, for the one case that is asked for again and again.
+"""Rows straight from a SQLite file, for the one case that is asked for again and again.
 
 ``sqlite3`` of the standard library starts in a twentieth of the time that SQLAlchemy takes. Nothing
 is mended here: whatever is not as it should be is left to `enginescope.store.listing`.
@@ -10,12 +10,12 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from enginescope.store.migrations import HEAD
-from enginescope.store.row import Filter, RunRow, search_key
+from enginescope.store.row import Filter, RunRow
+from enginescope.store.row_query import Speech, listing, row_of_values
 
-_COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name != "tags")
+_SPEECH = Speech(mark="?", place_of="instr", no_limit=-1)
 _BUSY_TIMEOUT_S = 1.0
 #: Ids in one statement; SQLite bounds the number of parameters.
 _CHUNK = 500
@@ -38,10 +38,8 @@ def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunR
         ``None``: the index is missing, another version's, damaged, locked, or behind.
     """
     try:
-        uri = f"{file.absolute().as_uri()}?mode=rw"  # never made by asking
-        with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S)) as connection:
-            connection.execute("BEGIN")  # one state of it for all questions
-            if connection.execute("SELECT version_num FROM alembic_version").fetchone() != (HEAD,):
+        with closing(_opened(file)) as connection:
+            if not _is_current(connection):
                 return None
             known = {one for (one,) in connection.execute("SELECT id FROM runs")}
             if len(known) != len(names) or not known.issuperset(names):
@@ -51,32 +49,38 @@ def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunR
         return None
 
 
+def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
+    """Return the rows that fit of a database that is a store itself, the newest first.
+
+    Returns
+    -------
+    tuple of RunRow or None
+        ``None``: it is missing, another version's, damaged or locked.
+    """
+    try:
+        with closing(_opened(file)) as connection:
+            return _rows(connection, wanted) if _is_current(connection) else None
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    uri = f"{file.absolute().as_uri()}?mode=rw"  # never made by asking
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S)
+    connection.execute("BEGIN")  # one state of it for all questions
+    return connection
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    version: tuple[str] | None
+    version = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return version == (HEAD,)
+
+
 def _rows(connection: sqlite3.Connection, wanted: Filter) -> tuple[RunRow, ...]:
-    query, parameters = _query(wanted)
-    found = connection.execute(query, parameters).fetchall()
+    found = connection.execute(*listing(wanted, _SPEECH)).fetchall()
     tags = _tags(connection, [row[0] for row in found])
-    return tuple(
-        RunRow(**dict(zip(_COLUMNS, row, strict=True)), tags=tags.get(row[0], ())) for row in found
-    )
-
-
-def _query(wanted: Filter) -> tuple[str, list[Any]]:
-    terms: list[str] = []
-    parameters: list[Any] = []
-    for term, value in (
-        ("id IN (SELECT run_id FROM tags WHERE tag = ?)", wanted.tag),
-        ("instr(model_key, ?) > 0", search_key(wanted.model)),
-        ("instr(backend_key, ?) = 1", search_key(wanted.backend)),
-        ("outcome = ?", wanted.outcome),
-    ):
-        if value is not None:
-            terms.append(term)
-            parameters.append(value)
-    where = f" WHERE {' AND '.join(terms)}" if terms else ""
-    query = f"SELECT {', '.join(_COLUMNS)} FROM runs{where} ORDER BY created DESC, id"  # noqa: S608 - no value in it
-    query += " LIMIT ? OFFSET ?"
-    parameters += [-1 if wanted.limit is None else wanted.limit, wanted.offset]
-    return query, parameters
+    return tuple(row_of_values(row, tags) for row in found)
 
 
 def _tags(connection: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
