@@ -64,3 +64,4 @@ def test_interrupted_while_timing_nothing_stays(tmp_path, number) -> None:
     assert not out.exists()
     assert not list(work.glob("enginescope-*"))
     assert "interrupted; 0 of 1 runs are stored" in said
+    assert said.count("interrupted") == 1

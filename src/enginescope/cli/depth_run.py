@@ -23,9 +23,9 @@ from enginescope.backends.base import Progress
 from enginescope.cli.bench import usual_backend
 from enginescope.cli.depth_inputs import on_gpu, picture_input
 from enginescope.cli.kept_inputs import KeptInputs
-from enginescope.cli.options import note
 from enginescope.cli.progress import JobProgress
 from enginescope.cli.telemetry_options import with_telemetry
+from enginescope.cli.termination import saying_what_stands
 from enginescope.cli.validate_options import preprocessing_of
 from enginescope.cli.validation_progress import ValidationProgress
 from enginescope.core.errors import UsageError
@@ -281,11 +281,10 @@ class DepthRun:
         """Measure every side on its own input, then sample its GPU."""
         made: list[Run] = []
         try:
-            self._measure(sides, made)
-        except BaseException as error:
+            with saying_what_stands(lambda: f"{len(made)} of {len(sides)} runs are stored"):
+                self._measure(sides, made)
+        except BaseException:
             self._kept.drop_but(len(made))
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                note(f"enginescope: interrupted; {len(made)} of {len(sides)} runs are stored")
             raise
         return tuple(self._store.load(run.id) for run in made)
 
