@@ -5,7 +5,8 @@ import pytest
 from enginescope.core.errors import UsageError
 from enginescope.model.job import InputFile, InputShape
 from enginescope.trtexec.settings import Timing, run_shapes
-from tests.trtexec.runs import settings
+from enginescope.trtexec.without_effect import flags_of_loaded
+from tests.trtexec.runs import settings, version
 
 
 def test_the_defaults_of_tensorrt_8_and_10() -> None:
@@ -111,6 +112,14 @@ def test_every_setting_of_a_build_is_named_beside_an_engine(flag) -> None:
     found = settings("--loadEngine=e.plan", *given, trt="10.3.0").warnings
     assert f"{flag.partition('=')[0]} has no effect beside --loadEngine" in found
     assert settings(*given, trt="10.3.0").warnings == () or "Shapes" in str(given)
+
+
+def test_flags_of_two_steps_that_a_loaded_engine_reads() -> None:
+    flags = ("--verbose", "--profilingVerbosity=detailed", "--fp16", "--vc", "--duration=1")
+    shapes = ("--minShapes=x:1", "--optShapes=x:2", "--maxShapes=x:4", "--es-store=s")
+    found = flags_of_loaded((*flags, *shapes), version("10.16.1"))
+    assert found == ("--verbose", "--duration=1", "--optShapes=x:2", "--es-store=s")
+    assert settings("--loadEngine=e", *found).warnings == ()
 
 
 def test_a_tensorrt_newer_than_the_flags_known_is_said() -> None:

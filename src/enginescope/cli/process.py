@@ -16,6 +16,7 @@ from enginescope.core.errors import BackendError, MissingDependencyError, UsageE
 
 if TYPE_CHECKING:
     from enginescope.model.tool_report import ToolReport
+    from enginescope.trtexec.version import Version
 
 #: What trex passes to the measurement; TensorRT 11 does all of it by itself.
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
@@ -44,18 +45,10 @@ def command(
     MODEL.engine and, beside it, .build.log, .build.metadata.json, .graph.json, .profile.json,
     .timing.json, .profile.log and .profile.metadata.json.
     """
-    from enginescope.backends.tensorrt.libraries import installed_version, version_numbers
-
-    version = installed_version("full")
-    if version is None:
-        raise MissingDependencyError(
-            "TensorRT is not installed",
-            why="process builds an engine",
-            hint="pip install tensorrt 'enginescope[trt]'",
-        )
+    version = _tensorrt()
     if not model.is_file():
         raise UsageError(f"model {model}", why="there is no such file")
-    _check_flags(model, flags)
+    _check_flags(model, flags, version)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -67,15 +60,7 @@ def command(
     built = ("--skipInference", f"--onnx={model}", f"--saveEngine={engine}")
     _step("build", engine, (*built, *shared))
     note("measuring and profiling it …")
-    measured = (
-        f"--loadEngine={engine}",
-        f"--exportTimes={engine}.timing.json",
-        f"--exportProfile={engine}.profile.json",
-        f"--exportLayerInfo={engine}.graph.json",
-        "--dumpProfile",
-        *(_MEASURING if version_numbers(version) < (11,) else ()),
-    )
-    run = _step("profile", engine, (*measured, *shared))
+    run = _step("profile", engine, _measuring(engine, shared, version))
     if archive:
         _archive(engine, flags)
     for file in sorted(folder.glob(f"{engine.name}*")):
@@ -83,6 +68,45 @@ def command(
     if run:
         at = f" --store {shlex.quote(store_folder)}" if store_folder else ""
         note(f"report: enginescope report{at} {run[:8]}")
+
+
+def _tensorrt() -> Version:
+    """Return the version of TensorRT that builds.
+
+    Raises
+    ------
+    MissingDependencyError
+        There is none.
+    """
+    from enginescope.backends.tensorrt.libraries import installed_version
+    from enginescope.trtexec.version import parse_version
+
+    version = parse_version(installed_version("full") or "")
+    if version is None:
+        raise MissingDependencyError(
+            "TensorRT is not installed",
+            why="process builds an engine",
+            hint="pip install tensorrt 'enginescope[trt]'",
+        )
+    return version
+
+
+def _measuring(engine: Path, shared: tuple[str, ...], version: Version) -> tuple[str, ...]:
+    """Return the flags of the second step: of those of both, what a loaded engine reads.
+
+    Up to TensorRT 8 its log repeats the build's options, so it is given all of them.
+    """
+    from enginescope.trtexec.without_effect import flags_of_loaded
+
+    return (
+        f"--loadEngine={engine}",
+        f"--exportTimes={engine}.timing.json",
+        f"--exportProfile={engine}.profile.json",
+        f"--exportLayerInfo={engine}.graph.json",
+        "--dumpProfile",
+        *(_MEASURING if version.major < 11 else ()),
+        *(flags_of_loaded(shared, version) if version.major >= 9 else shared),
+    )
 
 
 def _archive(engine: Path, flags: tuple[str, ...]) -> None:
@@ -97,18 +121,16 @@ def _archive(engine: Path, flags: tuple[str, ...]) -> None:
     write_tea(target, found.files, found.subjects)
 
 
-def _check_flags(model: Path, flags: tuple[str, ...]) -> None:
+def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
     """Raise before anything is built if a flag is wrong, or names a file that process names.
 
     Raises
     ------
     UsageError
     """
-    from enginescope.backends.tensorrt.libraries import installed_version
     from enginescope.runner.jobs import subject_of
     from enginescope.trtexec.arguments import read_arguments
     from enginescope.trtexec.settings import settings_of
-    from enginescope.trtexec.version import parse_version
 
     if subject_of(model).kind == "engine":
         raise UsageError(f"{model} is an engine already", hint="process takes an ONNX model")
@@ -116,9 +138,7 @@ def _check_flags(model: Path, flags: tuple[str, ...]) -> None:
         name = one.partition("=")[0]
         if name in _NAMED_HERE:
             raise UsageError(name, why="process names that file itself, in its folder")
-    version = parse_version(installed_version("full") or "")
-    if version is not None:
-        settings_of(read_arguments((f"--onnx={model}", *flags), version))
+    settings_of(read_arguments((f"--onnx={model}", *flags), version))
 
 
 def _step(name: str, engine: Path, arguments: tuple[str, ...]) -> str | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from enginescope.trtexec.arguments import Arguments
-from enginescope.trtexec.flags import all_flags
+from collections.abc import Sequence
+
+from enginescope.trtexec.arguments import Arguments, read_arguments
+from enginescope.trtexec.flags import STORE_FLAG, all_flags, flag_for
+from enginescope.trtexec.version import Version
 
 #: Flags of the group "build" that mean something to an engine that is loaded, too.
 _OF_LOADED = frozenset({"--useRuntime", "--refitFromOnnx", "--tempdir", "--tempfileControls"})
@@ -34,12 +37,32 @@ def flags_without_effect(arguments: Arguments) -> tuple[str, ...]:
     return tuple(found)
 
 
+def flags_of_loaded(flags: Sequence[str], version: Version) -> tuple[str, ...]:
+    """Return those of a build's and a run's flags that an engine which is loaded reads.
+
+    Raises
+    ------
+    UsageError
+        A flag is wrong.
+    """
+    arguments = read_arguments(("--loadEngine=any", *flags), version)
+    return tuple(one for one in flags if not _is_idle(_target(one, version), arguments))
+
+
+def _target(flag: str, version: Version) -> str:
+    """Return the name that counts: aliases have that of another flag."""
+    name = flag.partition("=")[0]
+    return name if name == STORE_FLAG else flag_for(name, version).alias_of or name
+
+
 def _is_idle(name: str, arguments: Arguments) -> bool:
     """Whether a flag decides how an engine is built, and nothing of how a loaded one is run."""
     if name in ("--optShapes", "--profile"):  # the shapes to run with, where --shapes has none
         return arguments.has("--shapes") or not arguments.has("--optShapes")
     if name == "--runtimePlatform" and arguments.text(name).lower() == "windowsamd64":
         return False  # the inference is skipped
+    if name == STORE_FLAG:
+        return False
     if name == "--onnx" or name in _SETTINGS_OF_BUILD:
         return True
     flag = all_flags()[name]
