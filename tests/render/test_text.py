@@ -121,6 +121,25 @@ def test_show_writes_plain_text_to_a_stream_that_is_no_terminal() -> None:
     assert "squeezenet.onnx" in stream.getvalue()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("told", "has_color"),
+    [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1"}, False)],
+)
+def test_colour_only_where_a_terminal_has_it_and_it_is_wanted(told, has_color, monkeypatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm", **told}.items():
+        monkeypatch.setenv(name, value)
+    stream = Terminal()
+    show(summary(RunView(measured_run())), stream)
+    assert ("\x1b[" in stream.getvalue()) is has_color
+
+
 def test_several_runs_are_a_row_each() -> None:
     few = replace(
         measured_run().samples[0],
