@@ -56,3 +56,16 @@ def test_rows_of_one_backend_alone() -> None:
     found = told_apart(["trt?a=1", "trt?a=1"])
     assert found.labels == ("trt", "trt")
     assert found.shared == "options of all: a=1"
+
+
+def test_a_long_label_is_told_apart_by_its_name() -> None:
+    found = told_apart(["ort-cuda", f"trt:fp16@old?{LONG}", "trt:fp16", "trt:fp16@new?a=1"], 34)
+    assert found.labels == ("ort-cuda", "trt:fp16@old?…", "trt:fp16", "trt:fp16@new?a=1")
+    assert found.shared == f"options of trt:fp16@old: {SAID}"
+    alike = (f"trt?{LONG}&a=1", f"trt?{LONG}&a=2", f"ort-trt?{LONG}")
+    kept = told_apart(alike, 3).labels
+    assert kept == (
+        "trt?a=1",
+        "trt?a=2",
+        "ort-trt?…",
+    )  # the name alone would not tell the first two

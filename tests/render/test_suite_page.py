@@ -178,10 +178,18 @@ def test_tooltips_have_the_whole_backend() -> None:
     assert status.spec["encoding"]["y"]["scale"]["domain"] == ["ort-cpu", "trt", "trt:fp16"]
 
 
-def test_a_single_long_backend_is_shortened_in_its_middle() -> None:
+def test_a_single_long_backend_goes_by_its_name() -> None:
     made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
-    assert options_sentence(made) is None
-    assert [len(one) for one in backend_names(made).values()] == [7, 34]
+    assert (options_sentence(made) or "").startswith("options of trt: tactic_sources=")
+    assert list(backend_names(made).values()) == ["ort-cpu", "trt?…"]
+
+
+def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
+    specs = [f"{TUNED[1]}&timing_cache={name}" for name in ("x" * 40, "y" * 40)]
+    made = result([timed(cell("a", one), 1.0) for one in specs])
+    names = list(backend_names(made).values())
+    assert [len(one) for one in names] == [34, 34]
+    assert len(set(names)) == 2
 
 
 @pytest.mark.browser

@@ -48,7 +48,7 @@ class _Label(Record, frozen=True, kw_only=True):
         return _Label(before=self.before, options=left)
 
 
-def told_apart(texts: Sequence[str]) -> ToldApart:
+def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
     """Return labels without the options that all of them share, or all of one backend.
 
     Parameters
@@ -56,6 +56,9 @@ def told_apart(texts: Sequence[str]) -> ToldApart:
     texts : sequence of str
         ``trt:fp16?workspace=1GiB``, or ``net.onnx · trt:fp16?workspace=1GiB``. Of a single one,
         and of a backend that only one of them is on, all options stay: they are what it is.
+    limit : int, optional
+        Characters. A longer label whose name no other has is told apart by that: its options are
+        left out too, ``trt:fp16?…``.
     """
     labels = [_read(one) for one in texts]
     said = []
@@ -65,7 +68,13 @@ def told_apart(texts: Sequence[str]) -> ToldApart:
         if shared:
             labels = [one.without(shared) if one in group else one for one in labels]
             said.append(f"options of {f'all {name}' if name else 'all'}: {' & '.join(shared)}")
-    made = tuple(one.text for one in labels)
+    texts_of = {one: _within(one, labels, limit) for one in dict.fromkeys(labels)}
+    said += [
+        f"options of {one.before}: {' & '.join(one.options)}"
+        for one, text in texts_of.items()
+        if text != one.text
+    ]
+    made = tuple(texts_of[one] for one in labels)
     if len(set(made)) < len(set(texts)):  # the same options in another order
         return ToldApart(labels=tuple(texts))
     return ToldApart(labels=made, shared="; ".join(said) or None)
@@ -75,6 +84,13 @@ def on_text(backend: str) -> str:
     """Return what all were on, in words that may be broken: ``on trt with tf32=0 & device=1``."""
     label = _read(backend)
     return f"on {label.before}" + (f" with {' & '.join(label.options)}" if label.options else "")
+
+
+def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
+    named_alike = {one for one in others if one.before == label.before}
+    if limit is None or len(label.text) <= limit or len(named_alike) > 1:
+        return label.text
+    return f"{label.before}?…"
 
 
 def _shared(labels: Sequence[_Label]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from enginescope.analysis.suite_gains import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.model.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.provider_phrases import short_name
 from enginescope.render.shared_options import told_apart
 from enginescope.render.shortened import shorten_apart
 
@@ -54,13 +55,13 @@ def specs_of(result: SuiteResult) -> tuple[str, ...]:
 def backend_names(result: SuiteResult) -> dict[str, str]:
     """Return what tables call the backends: without what they share, and not too long."""
     specs = specs_of(result)
-    names = shorten_apart(told_apart(specs).labels, _BACKEND_LENGTH)
+    names = shorten_apart(told_apart(specs, _BACKEND_LENGTH).labels, _BACKEND_LENGTH)
     return dict(zip(specs, names, strict=True))
 
 
 def options_sentence(result: SuiteResult) -> str | None:
     """Return the options that the backends' names leave out; ``None``: none are."""
-    return told_apart(specs_of(result)).shared
+    return told_apart(specs_of(result), _BACKEND_LENGTH).shared
 
 
 def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
@@ -137,7 +138,9 @@ def took_sentence(result: SuiteResult) -> str | None:
     ]
     whole = timedelta(seconds=round(sum(seconds)))
     longest = max(range(len(seconds)), key=seconds.__getitem__)
-    label = result.rows[longest].cell.label
+    cell = result.rows[longest].cell
+    named = (cell.model, backend_names(result)[cell.spec], cell.case)
+    label = " · ".join(one for one in named if one)
     return f"{whole} for all cells; the longest took {timedelta(seconds=seconds[longest])}: {label}"
 
 
@@ -189,7 +192,7 @@ def coverage_text(row: CellRow) -> str | None:
     whole = sum(times)
     parts = []
     for one in row.providers:
-        name = one.provider.removesuffix("ExecutionProvider")
+        name = short_name(one.provider)
         share = (
             f", {format_significant(100 * one.time_ms / whole)} % of kernel time"
             if one.time_ms is not None and whole
