@@ -197,6 +197,19 @@ def test_a_damaged_run_is_named(client, store) -> None:
         assert "W-BROKEN-RUN" not in client.get(address).text
 
 
+def test_only_what_is_not_there_is_not_found(client, store, tmp_path) -> None:
+    """A run of a newer enginescope is there, and a database may come back."""
+    DAMAGE["newer"](store.runs_folder / "aaa222")
+    answer = client.get("/runs/aaa222")
+    assert answer.status_code == 500
+    assert "install a newer enginescope" in answer.text
+    (tmp_path / "team.db").write_bytes(b"not a database" * 500)
+    with client_of(Store(DatabaseUrl(f"sqlite:///{tmp_path / 'team.db'}"))) as other:
+        answer = other.get("/runs")
+        assert answer.status_code == 500
+        assert "file is not a database" in answer.text
+
+
 def test_a_history_with_a_damaged_run(client, store) -> None:
     assert len(store.rows()) == 4  # the index knows it
     DAMAGE["half"](store.runs_folder / "aaa222")

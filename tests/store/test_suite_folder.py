@@ -124,6 +124,23 @@ def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
         assert suite_named(name, tmp_path) is None
 
 
+def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
+    folder = SuiteFolder(tmp_path)
+    a = timed(cell("a"), 2.0)
+    folder.begin(result([a]).plan)
+    folder.keep(a)
+    (tmp_path / "suite.json").write_text("{")
+    with pytest.raises(FormatError) as caught:
+        folder.result()
+    assert caught.value.hint == (
+        "delete it and give the suite's command again: cells.jsonl still has what is done"
+    )
+    (tmp_path / "suite.json").unlink()
+    assert not folder.exists
+    folder.begin(result([a]).plan)
+    assert folder.result().rows == (a,)
+
+
 def test_without_a_plan_there_is_no_result(tmp_path) -> None:
     with pytest.raises(FormatError, match=r"suite\.json"):
         SuiteFolder(tmp_path).result()

@@ -15,6 +15,10 @@ from enginescope.store.run_folder import DOCUMENT
 from enginescope.store.run_name import is_id
 
 
+class NotHereError(StoreError):
+    """There is no such thing: nothing is wrong with the store."""
+
+
 class Readable(Record, frozen=True, kw_only=True):
     """Those of several runs that can be read; `notices` name the others."""
 
@@ -37,7 +41,7 @@ class KeptRuns:
 
         Raises
         ------
-        StoreError
+        NotHereError
             There is none of that id.
         FormatError
             It is damaged.
@@ -70,7 +74,7 @@ class KeptRuns:
 
         Raises
         ------
-        StoreError
+        NotHereError
             There is no such run, it names no such file, or the file lies elsewhere.
         """
         run = self.run(run_id)
@@ -78,20 +82,20 @@ class KeptRuns:
             if one.path == path:
                 file = _inside(self.store.folder_of_id(run_id), path)
                 if file is None:
-                    raise StoreError(f"{path} of run {run_id}", why="it is not in the store")
+                    raise NotHereError(f"{path} of run {run_id}", why="it is not in the store")
                 return one, file
-        raise StoreError(f"run {run_id}", why="it has no such file")
+        raise NotHereError(f"run {run_id}", why="it has no such file")
 
     def _check(self, run_id: str) -> None:
         if not is_id(run_id) or not self.store.has(run_id):
-            raise StoreError("this run", why="there is none of that id")
+            raise NotHereError("this run", why="there is none of that id")
         if isinstance(self.store.place, DatabaseUrl):
             return
         top = self.store.runs_folder.resolve()
         folder = self.store.runs_folder / run_id
         for one in (folder, folder / DOCUMENT):  # a link that leads out is no run of the store
             if not one.resolve().is_relative_to(top):
-                raise StoreError("this run", why="there is none of that id")
+                raise NotHereError("this run", why="there is none of that id")
 
 
 def _inside(folder: Path, path: str) -> Path | None:

@@ -15,6 +15,7 @@ from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.render.page_frame import page_template
 from enginescope.render.vendored import style
+from enginescope.serve.kept_runs import NotHereError
 
 _HERE = "enginescope.serve"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
@@ -65,9 +66,13 @@ def framed(data: bytes, links: tuple[tuple[str, str], ...]) -> Response:
 def failure(request: Request, error: Exception) -> Response:
     """Return the page of an error: what, why, and the next step."""
     assert isinstance(error, EnginescopeError)
-    is_missing = isinstance(error, StoreError)
-    status = 404 if is_missing else 500 if isinstance(error, FormatError) else 400
-    return page(request, "failure", status=status, error=error)
+    return page(request, "failure", status=_status(error), error=error)
+
+
+def _status(error: EnginescopeError) -> int:
+    if isinstance(error, NotHereError):
+        return 404
+    return 500 if isinstance(error, (StoreError, FormatError)) else 400
 
 
 def not_found(request: Request, error: Exception) -> Response:
@@ -79,7 +84,7 @@ def not_found(request: Request, error: Exception) -> Response:
         request,
         "failure",
         status=404,
-        error=StoreError("this address", why="there is nothing here"),
+        error=NotHereError("this address", why="there is nothing here"),
     )
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.model.notice import Notice
 from enginescope.model.suite import CellStatus, SuiteResult
@@ -22,6 +22,7 @@ from enginescope.render.suite_phrases import (
     reason_text,
     status_text,
 )
+from enginescope.serve.kept_runs import NotHereError
 from enginescope.serve.pages import framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
@@ -127,7 +128,7 @@ def _folder(store: Store, name: str) -> SuiteFolder:
     for one in suite_folders(store.suite_home()):
         if one.path.name == name:
             return one
-    raise StoreError("this suite", why="there is none of that name")
+    raise NotHereError("this suite", why="there is none of that name")
 
 
 def _view(cell: MatrixCell, kept: frozenset[str]) -> CellView:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.model.notice import Notice
 from enginescope.model.suite import CellRow, SuitePlan, SuiteResult
@@ -23,6 +23,7 @@ PLAN = "suite.json"
 ROWS = "cells.jsonl"
 #: Folder of a store's suites.
 SUITES = "suites"
+_WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has what is done"
 #: How the line of a row begins.
 _BEGIN = b'{"cell":'
 
@@ -57,7 +58,12 @@ class SuiteFolder:
             There is none, or it cannot be read.
         """
         file = self.path / PLAN
-        return decode(read_bytes(file), SuitePlan, source=str(file))
+        try:
+            return decode(read_bytes(file), SuitePlan, source=str(file))
+        except FormatError as error:
+            if not self.exists:
+                raise
+            raise error.with_hint(_WAY_OUT) from error
 
     def begin(self, plan: SuitePlan) -> None:
         """Write the plan.
