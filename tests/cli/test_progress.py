@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.backends.base import Progress
 from enginescope.cli.progress import JobProgress, describe
+from enginescope.model.run import Outcome, OutcomeKind
+from tests.render.runs import failed_run
 from tests.runner.test_session import job
 
 
@@ -30,6 +33,10 @@ from tests.runner.test_session import job
             Progress(phase="steady_state", samples=5, median_ms=2.0, elapsed_ms=11, limit_ms=10),
             "measuring · 5 samples · median 2.000 ms · at most 0 s left",
         ),
+        (
+            Progress(phase="steady_state", samples=1, median_ms=2.0),
+            "measuring · 1 sample · median 2.000 ms",
+        ),
         (Progress(phase="something new"), "something new"),
     ],
 )
@@ -45,6 +52,13 @@ def test_plain_lines_where_there_is_no_terminal(capsys) -> None:
     shown = capsys.readouterr()
     assert shown.err == "[2/2] nothing · fake?seed=1 …\n"
     assert shown.out == ""
+
+
+def test_how_a_job_ended_is_said_in_words(capsys) -> None:
+    outcome = Outcome(kind=OutcomeKind.OUT_OF_MEMORY, message="used 2.00 GiB of memory")
+    with JobProgress((job(), job(seed="1"))) as progress:
+        progress.ended(replace(failed_run(), outcome=outcome))
+    assert ": out of memory: used 2.00 GiB" in capsys.readouterr().err
 
 
 def test_nothing_when_quiet(capsys) -> None:

@@ -83,7 +83,7 @@ def describe(progress: Progress) -> str:
     """Return a phase, the live median and the most time that is left, as one phrase."""
     parts = [_PHASES.get(progress.phase, progress.phase)]
     if progress.median_ms is not None and progress.phase == "steady_state":
-        parts.append(f"{progress.samples:,} samples")
+        parts.append("1 sample" if progress.samples == 1 else f"{progress.samples:,} samples")
         width = progress.half_width_pct
         within = f" ± {width:.2f} %" if width is not None else ""
         parts.append(f"median {format_ms(progress.median_ms)}{within}")
@@ -107,4 +107,5 @@ def _ending(run: Run) -> str:
         return "built" if not run.build.from_cache else "taken from the cache"
     if run.outcome.kind is OutcomeKind.OK and run.stop is not None:
         return f"ok, {run.stop.iterations:,} samples, run {run.id[:6]}"
-    return f"{run.outcome.kind.value}: {run.outcome.message or ''}".rstrip(": ")
+    how = run.outcome.kind.value.replace("_", " ")
+    return f"{how}: {run.outcome.message or ''}".rstrip(": ")
