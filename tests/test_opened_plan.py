@@ -15,6 +15,7 @@ from enginescope.render.charts.spec import Chart, ChartTable
 from tests.analysis.card_plans import layer, profile_of, small_plan, small_view, view_of
 
 RECORDED = Path(__file__).parent / "data" / "trt86-h200" / "resnet18.graph.json"
+CONVNET = RECORDED.parents[1] / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
 
 
 def test_a_plan_with_what_lies_beside_it() -> None:
@@ -147,3 +148,23 @@ def test_a_chart_without_a_table() -> None:
     assert "<details>" not in bare._repr_html_()
     table = ChartTable(headers=("X",), rows=(("1",),))
     assert ChartDisplay(Chart(key="a", title="A", spec=spec, table=table)).rows() == [{"X": "1"}]
+
+
+def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, tmp_path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(str(convnet))
+    (image,) = model.graph.input
+    image.type.tensor_type.shape.dim[0].dim_param = "batch"
+    dynamic = tmp_path / "dynamic.onnx"
+    onnx.save(model, str(dynamic))
+    view = es.plan(CONVNET, onnx=dynamic)
+    assert view.onnx is not None
+    assert view.onnx.shapes[image.name] == (1, 3, 96, 96)
+    assert "another model" not in view._repr_html_()
+
+
+def test_a_notebook_says_that_the_model_is_another_one(transformer) -> None:
+    pytest.importorskip("onnx")
+    shown = es.plan(CONVNET, onnx=transformer)._repr_html_()
+    assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
+    assert "W-ONNX-NO-MATCH" in shown

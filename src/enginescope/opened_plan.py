@@ -174,7 +174,7 @@ def plan(
     >>> view.to_pandas("Convolution")["attr.macs"].sum()       # doctest: +SKIP
     """
     from enginescope.analysis.run_view import RunView
-    from enginescope.formats.onnx_graph import read_onnx_graph
+    from enginescope.formats.onnx_graph import onnx_graph_of_plan
     from enginescope.planned_run import planned_run
 
     run = planned_run(what, profile=profile, store=store)
@@ -183,7 +183,7 @@ def plan(
     if times is not None and several:
         times = times_of_plan_profile(times, plan_profile)
     shown: Plan = of_plan_profile(run.plan, plan_profile)
-    graph = read_onnx_graph(Path(onnx)) if onnx is not None else None
+    graph = onnx_graph_of_plan(shown, Path(onnx)) if onnx is not None else None
     if isinstance(what, PlanView):
         gpu, graph = gpu or what.gpu, graph or what.onnx
     view = OpenedPlan(shown, times, gpu=gpu, onnx=graph)

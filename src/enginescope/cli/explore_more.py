@@ -13,7 +13,6 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_view import PlanView
-    from enginescope.formats.onnx_graph import OnnxGraph
     from enginescope.model.build_story import BuildStory
     from enginescope.model.notice import Notice
     from enginescope.model.plan import Plan
@@ -119,9 +118,10 @@ def more_data(more: More) -> dict[str, Any]:
 
 def _view(plan: Plan | None, profile: Profile | None, asked: dict[str, Any]) -> PlanView:
     from enginescope.analysis.plan_view import PlanView
+    from enginescope.formats.onnx_graph import onnx_graph_of_plan
 
     needed = needed_plan(plan, "--gpu" if asked["gpu"] else "--onnx")
-    graph = onnx_graph(needed, asked["onnx"]) if asked["onnx"] else None
+    graph = onnx_graph_of_plan(needed, asked["onnx"]) if asked["onnx"] else None
     return PlanView(needed, profile, gpu=asked["gpu"], onnx=graph)
 
 
@@ -132,14 +132,6 @@ def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
         return ()
     found = onnx_match_notice(view.plan, view.onnx_map, model.name)
     return (found,) if found else ()
-
-
-def onnx_graph(plan: Plan, path: Path) -> OnnxGraph:
-    """Return the model with its inputs in the shapes that the engine was built for."""
-    from enginescope.formats.onnx_graph import read_onnx_graph
-
-    inputs = (one.tensor for one in plan.inputs)
-    return read_onnx_graph(path, {one.name: one.shape for one in inputs if one.shape is not None})
 
 
 def needed_plan(plan: Plan | None, option: str) -> Plan:

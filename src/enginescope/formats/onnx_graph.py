@@ -9,6 +9,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.model.plan import Plan
 
 #: The first version of ONNX's file format in which nodes carry notes.
 _IR_WITH_NOTES = 10
@@ -61,6 +62,18 @@ class OnnxGraph(Record, frozen=True, kw_only=True):
     name: str
     nodes: tuple[OnnxNode, ...]
     shapes: dict[str, tuple[int | None, ...]]
+
+
+def onnx_graph_of_plan(plan: Plan, path: Path) -> OnnxGraph:
+    """Return a model with its inputs in the shapes that an engine was built for.
+
+    Raises
+    ------
+    FormatError, MissingDependencyError
+        As `read_onnx_graph` does.
+    """
+    inputs = (one.tensor for one in plan.inputs)
+    return read_onnx_graph(path, {one.name: one.shape for one in inputs if one.shape is not None})
 
 
 def read_onnx_graph(

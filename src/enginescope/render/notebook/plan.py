@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enginescope.analysis.exploration import explore
+from enginescope.analysis.onnx_match import onnx_match_notice
 from enginescope.analysis.plan_view import PlanView
 from enginescope.analysis.whole_request import WholeRequest
+from enginescope.model.notice import Notice
 from enginescope.render.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
 from enginescope.render.explore_text import summary_rows
 from enginescope.render.notebook.fragment import data_table, fact_list, fragment, notice_list
@@ -28,8 +30,16 @@ def plan_html(view: PlanView, whole: WholeRequest | None = None) -> str:
         found.name,
         fact_list(summary_rows(found)),
         *(_table(one) for one in tables),
-        notice_list(found.notices),
+        notice_list((*found.notices, *_mismatch(view))),
     )
+
+
+def _mismatch(view: PlanView) -> tuple[Notice, ...]:
+    """Say that the model given beside the plan may be another one."""
+    if view.onnx is None or view.onnx_map is None:
+        return ()
+    found = onnx_match_notice(view.plan, view.onnx_map, view.onnx.name or "the model")
+    return (found,) if found else ()
 
 
 def _table(found: PlanTable) -> str:
