@@ -79,6 +79,15 @@ def test_a_gate_on_a_comparison_and_on_runs(store) -> None:
         es.gate(a, baseline=a)
 
 
+def test_a_history_warns_of_a_damaged_run(store) -> None:
+    (whole,) = es.history("net.onnx", sitting_s=0, store=store.path)
+    damaged = store.rows()[0].id
+    (store.runs_folder / damaged / "run.json").write_text("{")
+    with pytest.warns(UserWarning, match=f"left out: run {damaged}: .* delete {damaged} removes"):
+        (left,) = es.history("net.onnx", sitting_s=0, store=store.path)
+    assert len(left.points) == len(whole.points) - 1
+
+
 def test_a_history_of_a_store_and_of_runs(store) -> None:
     (of_store,) = es.history("net.onnx", sitting_s=0, store=store.path)
     assert len(of_store.points) == 24

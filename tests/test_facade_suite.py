@@ -38,6 +38,10 @@ def test_rows_figures_and_tables(store) -> None:
     assert found.perf_tables["status"].rows[0][:3] == ("net", "Pass", "Pass")
     assert "suite_heat" in found.charts
     assert es.suite(store / "suites" / "head").rows == found.rows
+    assert found.notices == ()
+    with (store / "suites" / "head" / "cells.jsonl").open("a") as file:
+        file.write("merged by hand\n")
+    assert [one.code for one in es.suite("head", store=store).notices] == ["W-SUITE-LINE"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
-from enginescope.named_runs import distinct, runs_of, runs_since, sides_in_turn
+from enginescope.named_runs import distinct, readable_runs, runs_of, runs_since, sides_in_turn
 from enginescope.shown_verdicts import ShownVerdicts
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ def history(
     Returns
     -------
     tuple of JobHistory
-        One for each job and machine, the one of most runs first.
+        One for each job and machine, the one of most runs first. A stored run that is damaged is
+        left out, and warned of.
 
     Raises
     ------
@@ -184,9 +185,9 @@ def history(
     if isinstance(runs, str):
         place = store_at(store)
         rows = place.rows(model=runs, backend=on, tag=tag)
-        chosen = [place.load(one.id) for one in reversed(rows)]
+        chosen = readable_runs([one.id for one in reversed(rows)], place, say)
     else:
-        chosen = [one.run for one in runs]
+        chosen = tuple(one.run for one in runs)
     return histories(chosen, check_metric(metric), threshold_pct=threshold_pct, sitting_s=sitting_s)
 
 

@@ -66,6 +66,24 @@ def runs_named(name: str, store: Store, say: Say) -> tuple[Run, ...]:
     return (store.load(name),)
 
 
+def readable_runs(ids: Iterable[str], store: Store, say: Say) -> tuple[Run, ...]:
+    """Return stored runs; one that cannot be read is named, and takes no other away.
+
+    Parameters
+    ----------
+    say : callable (str)
+        Is told what is left out, why, and what to do about it.
+    """
+    found = []
+    for run_id in ids:
+        try:
+            found.append(store.load_id(run_id))
+        except (FormatError, StoreError) as error:
+            way_out = f"; {error.hint}" if error.hint else ""
+            say(f"left out: run {run_id}: {error}{way_out}")
+    return tuple(found)
+
+
 def runs_of(what: Named, store: Store, say: Say) -> tuple[Run, ...]:
     """Return the runs of one side: those given, or those that a name or path stands for.
 

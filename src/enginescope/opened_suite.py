@@ -16,6 +16,7 @@ from enginescope.model.suite import CellRow, CellStatus, SuiteResult
 
 if TYPE_CHECKING:
     from enginescope.chart_display import ChartDisplay
+    from enginescope.model.notice import Notice
 
 
 class OpenedSuite:
@@ -45,6 +46,11 @@ class OpenedSuite:
     def failed(self) -> tuple[CellRow, ...]:
         """Rows that are not ``ok``, each with its reason."""
         return tuple(one for one in self.rows if one.status is not CellStatus.OK)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What could not be read of its files."""
+        return self.result.notices
 
     @cached_property
     def speed_ups(self) -> dict[str, float]:

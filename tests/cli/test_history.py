@@ -84,6 +84,7 @@ def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     out, err = capsys.readouterr()
     assert "1 change of level" in out
     assert f"left out: run {damaged}: " in err
+    assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
 
 
 def test_json(store, capfdbinary) -> None:

@@ -12,7 +12,7 @@ import click
 
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.outputs import write_output
-from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
     _show(found)
 
 
-def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
+def _runs(store: Store, model: str, options: dict[str, Any]) -> tuple[Run, ...]:
     """Return the runs of a model, the oldest first: of just that name, else with it in theirs."""
     name = Path(model).name
     rows = store.rows(model=name, backend=options["backend"], tag=options["tag"])
@@ -104,7 +104,9 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
     for one in store.notices:
         note(f"{one.message} ({one.code})")
     if chosen:
-        return _loaded(store, [row.id for row in reversed(chosen)])
+        from enginescope.named_runs import readable_runs
+
+        return readable_runs([row.id for row in reversed(chosen)], store, note)
     from enginescope.core.suggest import did_you_mean
 
     known = {row.model for row in store.rows()}
@@ -113,17 +115,6 @@ def _runs(store: Store, model: str, options: dict[str, Any]) -> list[Run]:
         why=f"in {store.place}, with what was asked for",
         hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
     )
-
-
-def _loaded(store: Store, ids: Sequence[str]) -> list[Run]:
-    """Return runs; one that cannot be read is named, and takes no other away."""
-    found = []
-    for run_id in ids:
-        try:
-            found.append(store.load_id(run_id))
-        except (FormatError, StoreError) as error:
-            note(f"left out: run {run_id}: {error}; enginescope runs delete {run_id} removes it")
-    return found
 
 
 def _show(found: Sequence[JobHistory]) -> None:
