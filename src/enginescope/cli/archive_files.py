@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, UsageError
@@ -69,8 +69,35 @@ def gathered(
     StoreError
         There is no such file, folder or run.
     """
+    named = _named(what, store_folder)
+    beside = () if only else _beside(named.alone, [path for path, _ in named.files])
+    files = [*named.files, *((path, path.name) for path in beside)]
+    own = target.resolve() if target is not None else None
+    dropped = frozenset(without)
+    made = [_known(path, name) for path, name in files if path.resolve() != own]
+    kept = tuple(one for one in made if one.kind not in dropped)
+    if not kept:
+        raise UsageError("there is nothing to archive", why=f"no files in {', '.join(what)}")
+    subjects = (*_subjects(named.runs), *_subjects(_imported(kept)))
+    taken = {one.path for one in kept}
+    left = tuple(one for one in beside if one in taken)
+    return Gathered(files=kept, subjects=subjects, beside=left)
+
+
+class _Named(NamedTuple):
+    """What names stand for: files with their paths in the archive, and runs.
+
+    `alone` are the files that were named themselves, not a folder or a run that holds them.
+    """
+
+    files: tuple[tuple[Path, str], ...]
+    alone: tuple[Path, ...]
+    runs: tuple[Run, ...]
+
+
+def _named(what: Sequence[str], store_folder: StorePlace | None) -> _Named:
     files: list[tuple[Path, str]] = []
-    named: list[Path] = []
+    alone: list[Path] = []
     runs: list[Run] = []
     for name in what:
         path = Path(name)
@@ -78,23 +105,12 @@ def gathered(
             files += _of_folder(path, f"{path.resolve().name}/" if len(what) > 1 else "")
         elif path.is_file() and path.name != RUN_DOCUMENT:
             files.append((path, path.name))
-            named.append(path)
+            alone.append(path)
         else:
             found, run = _of_run(name, store_folder)
             files += found
             runs.append(run)
-    beside = () if only else _beside(named, [path for path, _ in files])
-    files += [(path, path.name) for path in beside]
-    own = target.resolve() if target is not None else None
-    dropped = frozenset(without)
-    made = [_known(path, name) for path, name in files if path.resolve() != own]
-    kept = tuple(one for one in made if one.kind not in dropped)
-    if not kept:
-        raise UsageError("there is nothing to archive", why=f"no files in {', '.join(what)}")
-    subjects = (*_subjects(runs), *_subjects(_imported(kept)))
-    taken = {one.path for one in kept}
-    left = tuple(one for one in beside if one in taken)
-    return Gathered(files=kept, subjects=subjects, beside=left)
+    return _Named(tuple(files), tuple(alone), tuple(runs))
 
 
 def _beside(named: Iterable[Path], given: Iterable[Path]) -> tuple[Path, ...]:

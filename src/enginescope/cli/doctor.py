@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from enginescope.cli.options import json_option
 from enginescope.model.environment import Device, Host
+
+if TYPE_CHECKING:
+    from enginescope.runner.capabilities import Capability, Diagnosis
 
 
 @click.command("doctor")
@@ -15,20 +19,26 @@ from enginescope.model.environment import Device, Host
 def command(as_json: bool) -> None:
     """Say what this machine can measure with, and what to install for the rest."""
     from enginescope.core.jsonio import encode
-    from enginescope.core.units import format_bytes
     from enginescope.render.hint_text import hint_lines
     from enginescope.render.text import show, table
-    from enginescope.runner.capabilities import Capability, diagnose
+    from enginescope.runner.capabilities import diagnose
 
     found = diagnose()
     if as_json:
         sys.stdout.buffer.write(encode(found))
         return
+    _print_machine(found)
+    print()
+    show(table(("backend", "usable", "", "to get it"), _rows(found.backends)))
+    print()
+    show(table(("extra", "there", "for", "to get it"), _rows(found.extras)))
+    if found.hints:
+        print()
+        show(hint_lines(found.hints))
 
-    def rows(parts: tuple[Capability, ...]) -> list[tuple[str, ...]]:
-        return [
-            (one.name, "yes" if one.usable else "no", one.detail, one.hint or "") for one in parts
-        ]
+
+def _print_machine(found: Diagnosis) -> None:
+    from enginescope.core.units import format_bytes
 
     host = found.environment.host
     cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
@@ -43,13 +53,10 @@ def command(as_json: bool) -> None:
         )
     if not found.environment.devices:
         print("no NVIDIA GPU seen")
-    print()
-    show(table(("backend", "usable", "", "to get it"), rows(found.backends)))
-    print()
-    show(table(("extra", "there", "for", "to get it"), rows(found.extras)))
-    if found.hints:
-        print()
-        show(hint_lines(found.hints))
+
+
+def _rows(parts: tuple[Capability, ...]) -> list[tuple[str, ...]]:
+    return [(one.name, "yes" if one.usable else "no", one.detail, one.hint or "") for one in parts]
 
 
 def _processor(host: Host) -> str:
