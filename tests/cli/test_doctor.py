@@ -63,6 +63,15 @@ def test_the_extra_of_a_cuda_is_there_with_its_bindings(monkeypatch, version, th
     assert all(one.usable or one.hint == f"pip install 'enginescope[{one.name}]'" for one in found)
 
 
+def test_what_is_to_be_installed_can_be_copied(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(capabilities, "is_installed", lambda _: False)
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    for name in capabilities.EXTRAS:
+        assert f"pip install 'enginescope[{name}]'\n" in shown
+
+
 def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
     hint = Hint(code="H-GOVERNOR", message="the CPU governor is powersave", command="cpupower x")
     monkeypatch.setattr(capabilities, "machine_hints", lambda _: (hint,))

@@ -13,6 +13,8 @@ from enginescope.model.environment import Device, Host
 if TYPE_CHECKING:
     from enginescope.runner.capabilities import Capability, Diagnosis
 
+_HOW = "to get it"
+
 
 @click.command("doctor")
 @json_option
@@ -29,9 +31,10 @@ def command(as_json: bool) -> None:
         return
     _print_machine(found)
     print()
-    show(table(("backend", "usable", "", "to get it"), _rows(found.backends)))
+    show(table(("backend", "usable", "", _HOW), _rows(found.backends)))
     print()
-    show(table(("extra", "there", "for", "to get it"), _rows(found.extras)))
+    # a command that is broken over two lines cannot be copied
+    show(table(("extra", "there", "for", _HOW), _rows(found.extras), whole=(_HOW,)))
     if found.hints:
         print()
         show(hint_lines(found.hints))
