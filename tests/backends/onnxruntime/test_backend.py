@@ -167,6 +167,22 @@ def test_bfloat16_inputs(tmp_path) -> None:
     assert measured(models.bfloat16(tmp_path / "m.onnx")).inputs[0].dtype is DataType.BF16
 
 
+@pytest.mark.parametrize(
+    ("content", "why", "hint"),
+    [
+        (b"\x08\x07\xff\xff\xff", "its 5.00 B are no whole ONNX model", "may be cut off"),
+        (b"", "its 0 B are no whole ONNX model", "may be cut off"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "pointer of Git LFS", "git lfs pull"),
+    ],
+)
+def test_a_file_that_holds_no_model(tmp_path, content, why, hint) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    with pytest.raises(BackendError, match=why) as caught:
+        measured(path)
+    assert hint in (caught.value.hint or "")
+
+
 def test_indices_out_of_range_point_to_range(tmp_path) -> None:
     path = models.lookup(tmp_path / "m.onnx")
     with pytest.raises(BackendError) as caught:

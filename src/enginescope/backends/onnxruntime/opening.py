@@ -14,13 +14,17 @@ from enginescope.backends.onnxruntime.options import fp16_way, provider_part
 from enginescope.backends.onnxruntime.plugins import devices_of, library_of
 from enginescope.backends.onnxruntime.provider_options import spelled
 from enginescope.backends.onnxruntime.providers import CUDA_NAME, Provider
-from enginescope.core.errors import UnsupportedError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.units import format_bytes
+from enginescope.formats.mistaken_model import check_model_file
 from enginescope.model.job import Job
 from enginescope.model.preparation import Preparation
 
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
 _LIBRARY_WORDS = ("please install", "failed to load", "shared object", "failed to create")
+#: … when a file cannot be parsed.
+_NO_MODEL_WORDS = ("Protobuf parsing failed", "No graph was found in the protobuf")
 #: … when a model cannot be captured.
 _GRAPH_WORDS = ("graph capture", "cuda graph")
 
@@ -113,7 +117,24 @@ def open_session(ort: Any, setup: Setup, options: Any) -> Any:
             )
         except Exception as error:  # its exceptions have no common base of their own
             raise_if_unsupported(ort, provider, error)
+            raise_if_no_model(setup.model, error)
             raise
+
+
+def raise_if_no_model(path: str, error: Exception) -> None:
+    """Raise `BackendError` with a next step if `error` says that a file holds no model."""
+    if not any(words in str(error) for words in _NO_MODEL_WORDS):
+        return
+    file = Path(path)
+    try:
+        check_model_file(file)
+        why = f"its {format_bytes(file.stat().st_size)} are no whole ONNX model"
+        hint = "export or fetch it again: the file may be cut off"
+    except UsageError as known:
+        why, hint = known.why or "", known.hint or ""
+    except OSError:  # gone meanwhile
+        return
+    raise BackendError(f"loading {file.name}", why=why, hint=hint) from error
 
 
 def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None:
