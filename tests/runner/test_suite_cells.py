@@ -151,6 +151,13 @@ def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
     assert (b.timeout_s, b.memory_bytes) == (60.0, 2**30)
 
 
+def test_data_that_is_not_there_matters_only_where_it_is_fed(zoo) -> None:
+    part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
+    assert labels(cells_of(made(zoo, models=[part])))
+    with pytest.raises(UsageError, match="data of b/model.onnx"):
+        made(zoo, models=[part], input="dataset")
+
+
 def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
     found = cells(zoo, input="dataset")
     assert [one.input for one in found] == ["dataset", "random"]

@@ -119,7 +119,7 @@ def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path)
             part.backends or usual,
             part.precisions or (() if part.backends else general.precisions),
         ),
-        data_sets=_data_sets(part, path, base),
+        data_sets=_data_sets(part, path, base) if general.input == "dataset" else (),
         shapes=tuple(map(_shapes, part.shapes)) or ((),),
         batches=part.batches or general.batches or (None,),
         ranges=tuple(
