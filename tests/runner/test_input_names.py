@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from enginescope.model.job import InputShape, Workload
 from enginescope.model.sample_set import Sample, SampleFile, SampleShape
 from enginescope.runner.input_names import check_input_names, check_names_among, check_shared_names
 from enginescope.runner.jobs import make_jobs, subject_of
+from tests.fakes.loading import environment
 from tests.fakes.models import WEIGHTS, save, value
 
 
@@ -71,3 +75,23 @@ def test_names_of_single_samples(tmp_path) -> None:
     shape = SampleShape(input="x_0", dims=(1, 4))
     with pytest.raises(UsageError, match="no input called 'x_0'"):
         check_shared_names(made, (Sample(name="s", shapes=(shape,)),))
+
+
+@pytest.mark.slow
+def test_an_engine_is_asked_before_anybody_answers(tmp_path) -> None:
+    """On the stand-in for TensorRT: what an engine takes only its runtime says."""
+    net(tmp_path / "net.onnx")
+    variables = {**os.environ, **environment("10.16.1"), "ENGINESCOPE_HOME": str(tmp_path / "s")}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "enginescope", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=variables, cwd=tmp_path, check=False
+        )
+
+    assert run("build", "net.onnx", "-o", "net.engine").returncode == 0
+    ended = run("validate", "net.engine", "--reference", "net.onnx", "--input-shape", "z:1,4")
+    assert ended.returncode == 2
+    assert "no input called 'z'" in ended.stderr
+    assert "one of: x" in ended.stderr
+    assert "samples …" not in ended.stderr
