@@ -154,7 +154,7 @@ def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
 def test_data_that_is_not_there_matters_only_where_it_is_fed(zoo) -> None:
     part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
     assert labels(cells_of(made(zoo, models=[part])))
-    with pytest.raises(UsageError, match="data of b/model.onnx"):
+    with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
         made(zoo, models=[part], input="dataset")
 
 
