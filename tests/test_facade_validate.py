@@ -11,6 +11,7 @@ import pytest
 import enginescope as es
 from enginescope.core.errors import UsageError
 from enginescope.model.job import InputShape, StopRule, WarmUp, Workload
+from enginescope.model.sample_set import Preprocessing
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import perceptron
 
@@ -85,6 +86,15 @@ def test_a_limit_that_is_none_is_no_limit(tmp_path, given) -> None:
     model = perceptron(tmp_path / "net.onnx")
     with pytest.raises(UsageError, match=r"tolerance|samples="):
         es.validate(model, on=EXACT, **given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"divisor": 0.0}, {"divisor": float("nan")}, {"std": (1.0, 0.0)}, {"mean": (1e999,)}]
+)
+def test_pictures_that_would_be_no_numbers_are_a_mistake(tmp_path, given) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    with pytest.raises(UsageError, match="preprocessing"):
+        es.validate(model, on=EXACT, preprocessing=Preprocessing(**given))
 
 
 def test_a_row_that_nothing_is_left_to_is_a_mistake(tmp_path) -> None:

@@ -123,7 +123,7 @@ def validate(
     UnsupportedError, BackendError
         The reference could not answer. What a side could not is its ``failure``.
     """
-    _check_question(models, samples)
+    _check_question(models, samples, preprocessing)
     asked = _tolerance(rtol, atol, percent_mismatch)
     workload, preprocessing = workload or Workload(), preprocessing or Preprocessing()
     asked_task = _task(task, targets, task_limits, preprocessing)
@@ -244,11 +244,17 @@ def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
     return (_option(None, limit),)
 
 
-def _check_question(models: Sequence[_Path], samples: int | None) -> None:
+def _check_question(
+    models: Sequence[_Path], samples: int | None, pictures: Preprocessing | None
+) -> None:
     if not models:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
     if samples is not None and samples < 1:
         raise UsageError(f"samples={samples}", why="nothing would be compared", hint="at least 1")
+    divisors = (pictures.divisor, *pictures.std) if pictures else ()
+    numbers = (*divisors, *pictures.mean) if pictures else ()
+    if 0 in divisors or not all(map(math.isfinite, numbers)):
+        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
 
 
 def _option(output: str | None, value: float) -> ToleranceOption:
