@@ -131,13 +131,15 @@ def gate(
     )
     place = store_at(store)
     base = distinct(runs_of(baseline, place, say))
+    named: tuple[Run, ...] = ()
     if current is None:
         base, now = sides_in_turn(base) or (base, runs_since(base, place))
     else:
         ids = {one.id for one in base}
-        now = tuple(one for one in distinct(runs_of(current, place, say)) if one.id not in ids)
+        named = distinct(runs_of(current, place, say))
+        now = tuple(one for one in named if one.id not in ids)
     answers = [_suite_rows(one, place) for one in (baseline, current)]
-    if not now and not answers[1]:
+    if not now and (named or not answers[1]):
         raise UsageError("no current runs", why="all of them are the baseline's")
     name = str(baseline) if isinstance(baseline, str | PathLike) else "baseline"
     return with_cells(hold(base, now, terms, name=name, floors=floors_at(place)), *answers)

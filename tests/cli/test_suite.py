@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import enginescope as es
 from enginescope.cli.main import main
+from enginescope.core.errors import UsageError
 from enginescope.probe.affinity import usable_processors
 
 LIMIT_S = 280
@@ -276,6 +278,10 @@ def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
     assert status == 1
     assert shown.startswith("gate failed: 1 regression")
     assert "net.onnx · fake" in shown
+    assert main(["gate", "--baseline", "main", "main", "--store", str(tmp_path)]) == 2
+    assert "all of them are the baseline's" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="all of them are the baseline's"):
+        es.gate("main", baseline="main", store=tmp_path)
 
 
 def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:

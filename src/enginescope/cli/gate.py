@@ -171,11 +171,11 @@ def _sides(
     of_base = {one.id for one in base}
     named = distinct(run for name in current for run in runs_named(name, store, note))
     now = tuple(one for one in named if one.id not in of_base)
-    if not now and not rows_of_suites(current, store):
+    if not now and (named or not rows_of_suites(current, store)):
         raise UsageError(
             f"no current runs in {', '.join(current)}",
             why="all of them are the baseline's",
-            hint="measure again: enginescope bench MODEL… --tag NAME",
+            hint="measure again: enginescope bench MODEL… --tag NAME, or suite SUITE --name NAME",
         )
     return base, now
 
