@@ -93,6 +93,16 @@ def test_report_of_the_latest_run_by_default(store, capsys) -> None:
     assert "report/abcdef/report.html" in capsys.readouterr().out.replace("\n", "")
 
 
+def test_report_of_a_tag_says_that_it_is_of_the_newest(store, tmp_path, capsys) -> None:
+    for at in range(3):
+        store.save(a_run(at=at), tags=["night"])
+    assert main(["report", "night", "-o", str(tmp_path / "out")]) == 0
+    assert "tag night: 3 runs have it, and this is the newest" in capsys.readouterr().err
+    store.save(a_run(at=9), tags=["once"])
+    assert main(["report", "once", "latest", "-o", str(tmp_path / "out")]) == 0
+    assert "runs have it" not in capsys.readouterr().err
+
+
 def test_report_without_runs(store, capsys) -> None:
     assert main(["report"]) == 2
     assert "enginescope bench" in capsys.readouterr().err

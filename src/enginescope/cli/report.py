@@ -65,6 +65,8 @@ def command(
     given = [
         one for name in names or ("latest",) for one in sources(name, store_folder=store_folder)
     ]
+    for name in names:
+        _note_others(name, given, store_folder)
     folder = output or Path("report") / "+".join(map(_short, given))[:_MOST_LETTERS]
     compared = (
         *named_answers(answers),
@@ -84,6 +86,19 @@ def command(
         return
     for path in written.files:
         print(path)
+
+
+def _note_others(tag: str, given: Sequence[PlanSource], store_folder: StorePlace | None) -> None:
+    """Say that more runs have a tag than its newest, which stands for it."""
+    from enginescope.store.archive import Store
+    from enginescope.store.run_name import is_tag
+
+    newest = [one.where for one in given if one.kind == "run" and not one.where.startswith(tag)]
+    if not newest or not is_tag(tag):
+        return
+    count = len(Store(store_folder).rows(tag=tag))
+    if count > 1:
+        note(f"tag {tag}: {count:,} runs have it, and this is the newest; runs list --tag {tag}")
 
 
 def _subjects(given: Sequence[PlanSource], asked: dict[str, Any]) -> list[PageSubject]:
