@@ -5,7 +5,8 @@ import pytest
 from enginescope.backends.profile_bounds import check_bounds, is_in_order, read_shapes
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UsageError
-from enginescope.model.job import InputShape
+from enginescope.model.job import InputShape, Subject
+from enginescope.runner.demands import check_subject
 
 
 def test_shapes_of_several_profiles() -> None:
@@ -42,6 +43,18 @@ def test_bounds_in_order() -> None:
     check_bounds({"min_shapes": "x:1x4", "opt_shapes": "x:2x4,y:3", "max_shapes": "y:3,x:2x8"})
     assert is_in_order([(1, 2), (1, 2), (3, 2)])
     assert is_in_order([])
+
+
+@pytest.mark.parametrize("backend", ["trt", "trtexec"])
+def test_a_profile_that_the_engine_will_not_have(backend) -> None:
+    model, engine = Subject(name="m", kind="onnx"), Subject(name="e", kind="engine")
+    for text in ("profile_index=1", "opt_shapes=x:1;x:2&profile_index=2"):
+        spec = parse_backend(f"{backend}?{text}")
+        with pytest.raises(UsageError, match=r"profile_index=\d.*\n?.*from 0"):
+            check_subject(spec, model)
+    for text in ("profile_index=0", "opt_shapes=x:1;x:2&profile_index=1"):
+        check_subject(parse_backend(f"{backend}?{text}"), model)
+    check_subject(parse_backend(f"{backend}?profile_index=7"), engine)  # only the engine tells
 
 
 @pytest.mark.parametrize(

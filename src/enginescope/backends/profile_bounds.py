@@ -51,6 +51,24 @@ def check_bounds(options: Mapping[str, str]) -> None:
             _check_order(name, [one.get(name) for one in dims], tuple(given))
 
 
+def check_index(options: Mapping[str, str], index: int | None) -> None:
+    """Raise unless an engine that is built with these options has that profile.
+
+    Raises
+    ------
+    UsageError
+        It has fewer.
+    """
+    count = max((len(read_shapes(options[key])) for key in _KEYS if key in options), default=1)
+    if index is not None and index >= count:
+        has = "one optimisation profile" if count == 1 else f"{count} optimisation profiles"
+        raise UsageError(
+            f"profile_index={index}",
+            why=f"the engine is built with {has}, from 0",
+            hint="min_shapes, opt_shapes and max_shapes name more, with ; between them",
+        )
+
+
 def is_in_order(bounds: Sequence[tuple[int, ...]]) -> bool:
     """Whether shapes have the same axes, none of them shorter than in the shape before."""
     return all(

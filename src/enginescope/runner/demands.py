@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enginescope.backends.base import Deciding, Demanding
+from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
 from enginescope.model.job import BackendSpec, Mode, Subject
@@ -21,13 +22,16 @@ _OPTIONS = {
 
 
 def check_subject(spec: BackendSpec, subject: Subject) -> None:
-    """Raise if the backend is asked to decide what was decided when an engine was built.
+    """Raise if an engine is asked for what it was not built with, or will not be.
 
     Raises
     ------
     UsageError
-        A precision or an option of a build, for an engine.
+        A precision or an option of a build, for an engine; for a model an optimisation profile
+        that its engine will not have.
     """
+    if subject.kind == "onnx":
+        check_index(spec.options, spec.profile_index)
     backend = load_backend(spec.name)
     if subject.kind != "engine" or not isinstance(backend, Deciding):
         return
