@@ -356,6 +356,21 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
     assert not (tmp_path / "s.yaml").exists()
 
 
+def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys) -> None:
+    file = tmp_path / "suite.toml"
+    text = '[suite]\nmodels = ["samples"]\nmode = "validate"\n[validation]\n'
+    for held, typed, kept in (
+        ('tolerance = "fp16"', ("--rtol", "0.1"), {"rtol": 0.1, "tolerance": None}),
+        ("rtol = 0.1\natol = 0.2", ("--tolerance", "fp16"), {"rtol": None, "tolerance": "fp16"}),
+        ("atol = 0.2", ("--rtol", "0.1"), {"rtol": 0.1, "atol": 0.2}),
+    ):
+        file.write_text(text + held)
+        asked = ["suite", str(file), "--list", "--json", "--store", str(tmp_path), *typed]
+        assert main(asked) == 0
+        cell = json.loads(capsys.readouterr().out)[0]
+        assert cell["checking"].items() >= kept.items()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -367,6 +382,13 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
             "did you mean fp",
         ),
         ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n'
+            '[validation]\ntolerance = "fp16"\nrtol = 0.1',
+            "leaves nothing to it",
+        ),
+        ('[suite]\nmodels = ["samples"]\n[validation]\nrtol = nan', "validation.rtol"),
+        ('[suite]\nmodels = ["samples"]\n[timing]\nprecision = inf', "timing.precision"),
     ],
 )
 def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> None:

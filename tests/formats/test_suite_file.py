@@ -119,10 +119,11 @@ def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:
     lines = []
     for line in EXAMPLE.splitlines():
         text = line.removeprefix("# ")
-        is_setting = line.startswith("# ") and (text.startswith("[[") or " = " in text)
+        is_setting = line.startswith("# ") and (text.startswith("[") or " = " in text)
         lines.append(text if is_setting else line)
     once = "\n".join(one for one in lines if not one.startswith("duration"))
     file = read_suite_file(written(tmp_path, once))
     assert file.suite.retries == 0
     assert file.suite.timeout == "10min"
+    assert file.environments == {"trt86": "/opt/trt86/bin/python"}
     assert file.model[0].shapes[1] == {"ids": "1x512"}

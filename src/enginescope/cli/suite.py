@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import Parsed, json_option, note, store_option
+from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.suite_elsewhere import run_elsewhere, standing_elsewhere
 from enginescope.cli.suite_fleet import fleet_options, is_elsewhere
 from enginescope.core.errors import UsageError
@@ -73,9 +73,9 @@ def _environment(text: str) -> tuple[str, str]:
     "--samples", type=click.IntRange(1), help="Random ones to answer, without a data set."
 )
 @click.option("--tolerance", help="Limits of a precision: fp16.  [default: by both sides]")
-@click.option("--rtol", type=click.FloatRange(0), help="In place of those limits.")
-@click.option("--atol", type=click.FloatRange(0), help="In place of those limits.")
-@click.option("--percent-mismatch", type=click.FloatRange(0, 100), help="Elements beyond them.")
+@click.option("--rtol", type=Finite(0), help="In place of those limits.")
+@click.option("--atol", type=Finite(0), help="In place of those limits.")
+@click.option("--percent-mismatch", type=Finite(0, 100), help="Elements beyond them.")
 @click.option("--layers/--no-layers", default=None, help="Per-layer times, for the coverage.")
 @click.option("--timeout", help="Of one cell: 10min.")
 @click.option("--memory-limit", help="Of one cell: 4GiB.")
@@ -156,9 +156,17 @@ def _check_validation(suite: Suite) -> None:
     from enginescope.analysis.output_tolerance import tolerance_named
     from enginescope.backends.registry import parse_backend
 
-    if suite.checking.tolerance is not None:
-        tolerance_named(suite.checking.tolerance)
-    given = suite.checking.reference
+    checking = suite.checking
+    general = next((one for one in ("rtol", "atol") if getattr(checking, one) is not None), None)
+    if checking.tolerance is not None and general is not None:
+        raise UsageError(
+            f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}",
+            why=f"{general} for all outputs leaves nothing to it",
+            hint="one of them",
+        )
+    if checking.tolerance is not None:
+        tolerance_named(checking.tolerance)
+    given = checking.reference
     if given is not None and not Path(given).exists():
         parse_backend(given)
 
@@ -220,8 +228,15 @@ def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
         suite=general,
         model=models,
         timing=replace(file.timing, **timing),
-        validation=replace(file.validation, **validation),
+        validation=replace(file.validation, **_in_place(validation), **validation),
     )
+
+
+def _in_place(given: dict[str, Any]) -> dict[str, None]:
+    """Return what of the file's limits those that were typed stand in the place of."""
+    if "tolerance" in given:
+        return {one: None for one in ("rtol", "atol") if one not in given}
+    return {"tolerance": None} if {"rtol", "atol"} & set(given) else {}
 
 
 def _folder(suite: Suite, options: dict[str, Any], store: Store) -> SuiteFolder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -142,6 +143,7 @@ def suite_file(held: Any, *, source: str) -> SuiteFile:
                 raise FormatError(source, where=where, why="it is no table")
             for key in part:
                 _check_key(key, _TABLES[table].__struct_fields__, f"key of {table}", source, where)
+    _check_finite(held, source)
     try:
         return msgspec.convert(held, SuiteFile)
     except msgspec.ValidationError as error:
@@ -156,6 +158,15 @@ def _check_key(key: str, known: Any, kind: str, source: str, where: str | None =
     error = FormatError(source, where=where, why=f"there is no {kind} {key!r}")
     error.hint = did_you_mean(key, known)
     raise error
+
+
+def _check_finite(held: Any, source: str) -> None:
+    """Raise for NaN and infinities, which TOML and YAML have: no bound of a type leaves out NaN."""
+    for table in ("timing", "validation"):
+        for key, value in held.get(table, {}).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                why = f"{value} is not a finite number"
+                raise FormatError(source, where=f"{table}.{key}", why=why)
 
 
 def _parsed_toml(data: bytes, path: Path) -> Any:
