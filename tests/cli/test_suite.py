@@ -383,8 +383,7 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
         ),
         ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
         (
-            '[suite]\nmode = "both"\nmodels = ["samples"]\n'
-            '[validation]\ntolerance = "fp16"\nrtol = 0.1',
+            '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',
             "leaves nothing to it",
         ),
         ('[suite]\nmodels = ["samples"]\n[validation]\nrtol = nan', "validation.rtol"),
