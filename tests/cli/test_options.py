@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.cli.bench import warm_up_of
+from enginescope.cli.main import main
 from enginescope.cli.options import (
     parse_count_or_duration,
     parse_input,
@@ -12,6 +13,13 @@ from enginescope.cli.options import (
     parse_span_ms,
 )
 from enginescope.core.errors import UsageError
+
+
+@pytest.mark.parametrize("text", ["a b", "a/b", "-a", "latest", "latest~1", ""])
+@pytest.mark.parametrize("verb", ["bench", "depth", "import", "noise"])
+def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, text, capsys) -> None:
+    assert main([verb, "--tag", text]) == 2
+    assert "is no tag" in " ".join(capsys.readouterr().err.split())
 
 
 def test_shapes() -> None:

@@ -46,6 +46,10 @@ def test_the_neighbour_is_suggested(tmp_path) -> None:
     assert "resnet18.onnx" in (caught.value.hint or "")
     with pytest.raises(UsageError, match="a folder"):
         subject_of(tmp_path)
+    (tmp_path / "bert.onnx").touch()
+    with pytest.raises(UsageError) as caught:
+        subject_of(tmp_path / "vit.onnx")
+    assert (caught.value.hint or "").startswith("there: ")
 
 
 def test_data_sets(tmp_path) -> None:

@@ -30,6 +30,7 @@ from enginescope.cli.options import (
     Finite,
     json_option,
     store_option,
+    tags_option,
 )
 from enginescope.cli.telemetry_options import telemetry_options, with_telemetry
 from enginescope.core.errors import UsageError
@@ -112,7 +113,7 @@ class BenchCommand(click.Command):
 @machine_options
 @telemetry_options
 @click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
-@click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@tags_option
 @click.option(
     "--commit",
     type=NAME,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, Finite, json_option, store_option
+from enginescope.cli.options import DURATION_MS, Finite, json_option, store_option, tags_option
 from enginescope.cli.validate_options import FILTERS, MOST_PIXELS
 from enginescope.core.errors import UsageError
 
@@ -131,7 +131,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 )
 @click.option("--output-name", help="Output that is the map.  [default: the first that is one]")
 @click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
-@click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@tags_option
 @store_option
 @json_option
 def command(**options: Any) -> int:

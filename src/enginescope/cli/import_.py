@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import json_option, note, store_option, tags_option
 
 if TYPE_CHECKING:
     from enginescope.formats.importer import Imported
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@tags_option
 @store_option
 @json_option
 def command(

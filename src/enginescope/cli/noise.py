@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.compare_options import rounds_option
-from enginescope.cli.options import DURATION_MS, MOST_ITEMS, SHAPE, json_option, note, store_option
+from enginescope.cli.options import (
+    DURATION_MS,
+    MOST_ITEMS,
+    SHAPE,
+    json_option,
+    note,
+    store_option,
+    tags_option,
+)
 from enginescope.stats.deciding import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ EXIT_RUN_FAILED = 3
 )
 @rounds_option(FLOOR_ROUNDS)
 @click.option("--duration", type=DURATION_MS, help="Timing of a process.  [default: 1s]")
-@click.option("--tag", "tags", multiple=True, help="Name for the runs in the store.")
+@tags_option
 @store_option
 @json_option
 def command(

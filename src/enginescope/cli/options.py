@@ -56,6 +56,16 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
             return self.fail(f"{error}{hint}", param, ctx)
 
 
+def parse_tag(text: str) -> str:
+    """Return a tag, as the store takes it."""
+    from enginescope.store.run_name import is_tag
+
+    if not is_tag(text):
+        hint = "one has no blanks and no slashes, and begins neither with '-' nor with latest"
+        raise UsageError(f"{text!r} is no tag", hint=hint)
+    return text
+
+
 def parse_shape(text: str) -> InputShape:
     """Return ``NAME:1x3x224x224``; the last colon splits, so names may hold colons."""
     name, colon, dims = text.rpartition(":")
@@ -172,6 +182,17 @@ def store_option(function: F) -> F:
         "store_folder",
         type=PlaceOfStore(),
         help="Folder or database of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
+    )(function)
+
+
+def tags_option(function: F) -> F:
+    """Add ``--tag``, repeatable, for runs that are made."""
+    return click.option(
+        "--tag",
+        "tags",
+        multiple=True,
+        type=Parsed("TEXT", parse_tag),
+        help="Name for the runs in the store.",
     )(function)
 
 

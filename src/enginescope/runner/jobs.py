@@ -21,6 +21,8 @@ from enginescope.runner.input_names import check_input_names
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
+#: Models named where another was asked for.
+_SHOWN = 8
 
 
 def make_jobs(
@@ -163,11 +165,13 @@ def _neighbour(path: Path) -> str | None:
     folder = path if path.is_dir() else path.parent
     if not folder.is_dir():
         return None
-    names = sorted(one.name for one in folder.glob("*.onnx"))
-    near = closest(path.name, names)
-    if near or names:
-        return f"did you mean {folder / (near or names[0])}?"
-    return None
+    stems = {one.stem: one for one in sorted(folder.glob("*.onnx"))}
+    near = closest(path.stem, stems)  # the suffix is alike in all of them
+    if near or len(stems) == 1:
+        return f"did you mean {stems[near or next(iter(stems))]}?"
+    more = f" and {len(stems) - _SHOWN} more" if len(stems) > _SHOWN else ""
+    names = ", ".join(str(one) for one in list(stems.values())[:_SHOWN])
+    return f"there: {names}{more}" if stems else None
 
 
 def _data_set(model: Path, data: str, workload: Workload) -> str | None:
