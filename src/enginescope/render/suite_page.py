@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from enginescope.analysis.suite_perf_tables import printed_gains
 from enginescope.core.units import format_significant
@@ -79,27 +79,39 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
     )
 
 
-def _facts(result: SuiteResult) -> list[tuple[str, str]]:
-    def several(values: Sequence[str | None]) -> str:
-        return ", ".join(dict.fromkeys(one for one in values if one))
+def _several(values: Iterable[str | None]) -> str:
+    return ", ".join(dict.fromkeys(one for one in values if one))
 
+
+def _versions(result: SuiteResult) -> list[tuple[str, str]]:
+    """Return the versions of each Python that cells ran in, by what backends call it."""
+    environments = dict.fromkeys(one.cell.environment for one in result.rows)
+    shown = ("onnxruntime", "tensorrt", "enginescope", *(("python",) if any(environments) else ()))
+    return [
+        (
+            f"versions @{environment}" if environment else "versions",
+            _several(
+                f"{name} {row.versions[name]}"
+                for row in result.rows
+                if row.cell.environment == environment
+                for name in row.versions
+                if name.startswith(shown)
+            ),
+        )
+        for environment in environments
+    ]
+
+
+def _facts(result: SuiteResult) -> list[tuple[str, str]]:
     rows, count = result.rows, result.plan.suite.processes
     ended = max((one.ended for one in rows), default="")
-    versions = several(
-        [
-            f"{name} {one.versions[name]}"
-            for one in rows
-            for name in one.versions
-            if name.startswith(("onnxruntime", "tensorrt", "enginescope"))
-        ]
-    )
     facts = [
-        ("machine", several([one.host for one in rows])),
-        ("processor", several([one.cpu for one in rows])),
-        ("GPU", several([one.gpu for one in rows])),
-        ("versions", versions),
+        ("machine", _several(one.host for one in rows)),
+        ("processor", _several(one.cpu for one in rows)),
+        ("GPU", _several(one.gpu for one in rows)),
+        *_versions(result),
         ("mode", result.plan.suite.mode),
-        ("inputs", several([one.input for one in result.plan.cells])),
+        ("inputs", _several(one.input for one in result.plan.cells)),
         ("processes", f"{count:,} a cell" if count > 1 else ""),
         ("time", took_sentence(result) or ""),
         ("last cell", ended.replace("T", " ").removesuffix("+00:00") + " UTC" if ended else ""),
