@@ -58,6 +58,25 @@ def test_steps_of_a_clock_make_no_gaps(bins: int | None) -> None:
         assert min(middle) > 0
 
 
+@pytest.mark.parametrize("bins", [None, 40])
+def test_a_sum_of_two_clocks_makes_no_comb(bins: int | None) -> None:
+    rng = np.random.default_rng(6)
+    coarse = np.round(rng.normal(500, 8, 20_000) / 4) * 4
+    fine = rng.choice([-1.0, 0.0, 1.0], size=coarse.size, p=[0.15, 0.7, 0.15])
+    counts = np.array(histogram((coarse + fine) / 1e3, bins=bins).counts)
+    peak = int(counts.argmax())
+    assert (np.diff(counts[: peak + 1]) >= -10).all()  # up to the peak, and down from it
+    assert (np.diff(counts[peak:]) <= 10).all()
+
+
+def test_two_levels_of_a_clock_stay_two() -> None:
+    rng = np.random.default_rng(7)
+    level = np.where(rng.random(5_000) < 0.3, 40, 60)
+    counts = histogram((level + np.round(rng.normal(0, 2, 5_000))) / 1e3).counts
+    lowest = min(counts[len(counts) // 3 : 2 * len(counts) // 3])
+    assert lowest < max(counts) / 10
+
+
 def test_equal_values_fill_one_bin_of_some_width() -> None:
     for value in (0.0, 3.0):
         found = histogram([value] * 5)
