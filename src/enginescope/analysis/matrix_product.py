@@ -56,12 +56,10 @@ def convolution(
         m = N × output positions, n = K / groups, k = C / groups × kernel positions; ``None`` for
         shapes that are not known or do not go together.
     """
-    before, after = _static(source), _static(result)
-    rank = len(kernel) + 2
-    if before is None or after is None or not len(before) == len(after) == rank or groups < 1:
+    shapes = _fitting(source, result, kernel, groups)
+    if shapes is None:
         return None
-    if before[1] % groups or after[1] % groups:
-        return None
+    before, after = shapes
     return MatrixProduct(
         m=after[0] * math.prod(after[2:]),
         n=after[1] // groups,
@@ -78,12 +76,10 @@ def deconvolution(
     m = N × input positions, n = K / groups × kernel positions, k = C / groups. Products that
     padding cuts off at the border count.
     """
-    before, after = _static(source), _static(result)
-    rank = len(kernel) + 2
-    if before is None or after is None or not len(before) == len(after) == rank or groups < 1:
+    shapes = _fitting(source, result, kernel, groups)
+    if shapes is None:
         return None
-    if before[1] % groups or after[1] % groups:
-        return None
+    before, after = shapes
     return MatrixProduct(
         m=before[0] * math.prod(before[2:]),
         n=after[1] // groups * math.prod(kernel),
@@ -177,6 +173,19 @@ def _as_pairs(shape: Known) -> tuple[tuple[int, int], ...]:
     if len(shape) == 1:
         return ((shape[0], 1),)
     return (shape[-2], shape[-1]), (shape[-1], shape[-2])
+
+
+def _fitting(
+    source: Shape | None, result: Shape | None, kernel: Sequence[int], groups: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return both shapes where they are known and go together with kernel and groups."""
+    before, after = _static(source), _static(result)
+    rank = len(kernel) + 2
+    if before is None or after is None or not len(before) == len(after) == rank or groups < 1:
+        return None
+    if before[1] % groups or after[1] % groups:
+        return None
+    return before, after
 
 
 def _static(shape: Shape | None) -> Known | None:
