@@ -132,6 +132,14 @@ def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
     assert chart.spec["encoding"]["color"]["legend"]["title"] == "kind of work"
 
 
+def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> None:
+    run = measured_run()
+    bare = tuple(replace(one, kind=None) for one in run.profile.layers)
+    chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=bare))))
+    assert chart.title == "Layers by mean time"
+    assert chart.spec["encoding"]["color"]["legend"] is None
+
+
 def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
     run = measured_run()
     same = tuple(replace(one, name="same") for one in run.profile.layers[:4])

@@ -27,7 +27,7 @@ _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
 def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     """The `topk` layers with the longest mean time, coloured by precision, else by kind of work.
 
-    ``None`` without layer times.
+    Of a profile alone neither is known. ``None`` without layer times.
     """
     every = slowest_first(view.layers)
     timed = [row for row in every if row.mean_ms is not None and not row.is_container]
@@ -36,6 +36,7 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
         return None
     by_precision = any(row.precision for row in rows)
     name, color = _COLORED[by_precision]
+    has_groups = by_precision or any(row.type for row in rows)
     groups = [
         row.precision or "not known" if by_precision else type_family(row.type) for row in rows
     ]
@@ -47,13 +48,13 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
     return Chart(
         key="per_layer_time",
-        title=f"Layers by mean time, coloured by {name}",
+        title=f"Layers by mean time, coloured by {name}" if has_groups else "Layers by mean time",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
         spec=bars(
             data,
             _X_TITLE,
             {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"},
-            group_color(name, groups, color),
+            group_color(name, groups, color, legend=has_groups),
         ),
         height=ROW_HEIGHT * len(rows),
     )
