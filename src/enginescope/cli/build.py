@@ -16,6 +16,7 @@ from enginescope.core.errors import UsageError
 from enginescope.model.job import BackendSpec, Workload
 
 if TYPE_CHECKING:
+    from enginescope.model.job import Job
     from enginescope.model.run import Run
 
 EXIT_RUN_FAILED = 3
@@ -41,31 +42,17 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     Engines are cached by model, options, TensorRT, GPU and driver: the second call takes the kept
     one.
     """
-    from enginescope.cli.bench import command_line, writable
+    from enginescope.cli.bench import command_line
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.termination import ending_in_order
-    from enginescope.core.jsonio import encode
     from enginescope.formats.engine_file import ENGINE_SUFFIXES
-    from enginescope.runner.jobs import limits_for, make_jobs
     from enginescope.runner.session import build_engines
-    from enginescope.store.archive import Store
 
     if model.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{model} is an engine already", hint=f"enginescope bench {model}")
     target = _target(output or model.with_suffix(".engine"))
     check_outputs([target], [model])
-    store = writable(Store(options["store_folder"]))
-    workload = Workload(batch=options["batch"], shapes=options["shapes"])
-    timeout = options["timeout"] and options["timeout"] / 1e3
-    jobs = make_jobs(
-        [model],
-        [str(_spec(backend, options_of(options)))],
-        workload,
-        limits=limits_for(workload, timeout_s=timeout, memory_bytes=options["memory_limit"]),
-        data="none",
-        engine_cache=store.path / "engines",
-        rebuild=options["rebuild"],
-    )
+    jobs = _jobs(model, backend, options)
     written: list[Path] = []
     with ending_in_order(), JobProgress(jobs, quiet=options["as_json"]) as progress:
 
@@ -74,12 +61,27 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
                 written.extend(_write(run, target))
 
         (run,) = build_engines(jobs, keep, command=command_line(), watcher=progress.watcher)
-    if options["as_json"]:
-        told = {"outcome": run.outcome, "build": run.build, "notices": run.notices}
-        sys.stdout.buffer.write(encode({"files": [str(one) for one in written], **told}))
-    else:
-        _show(run, written)
+    _present(run, written, as_json=options["as_json"])
     return 0 if run.outcome.kind.value == "ok" else EXIT_RUN_FAILED
+
+
+def _jobs(model: Path, backend: str, options: dict[str, Any]) -> tuple[Job, ...]:
+    from enginescope.cli.bench import writable
+    from enginescope.runner.jobs import limits_for, make_jobs
+    from enginescope.store.archive import Store
+
+    store = writable(Store(options["store_folder"]))
+    workload = Workload(batch=options["batch"], shapes=options["shapes"])
+    timeout = options["timeout"] and options["timeout"] / 1e3
+    return make_jobs(
+        [model],
+        [str(_spec(backend, options_of(options)))],
+        workload,
+        limits=limits_for(workload, timeout_s=timeout, memory_bytes=options["memory_limit"]),
+        data="none",
+        engine_cache=store.path / "engines",
+        rebuild=options["rebuild"],
+    )
 
 
 def _spec(text: str, options: dict[str, str]) -> BackendSpec:
@@ -127,10 +129,15 @@ def _write(run: Run, target: Path) -> list[Path]:
     return found
 
 
-def _show(run: Run, written: list[Path]) -> None:
+def _present(run: Run, written: list[Path], *, as_json: bool) -> None:
+    from enginescope.core.jsonio import encode
     from enginescope.render.build_text import build_text
     from enginescope.render.text import show
 
+    if as_json:
+        told = {"outcome": run.outcome, "build": run.build, "notices": run.notices}
+        sys.stdout.buffer.write(encode({"files": [str(one) for one in written], **told}))
+        return
     show(build_text(run))
     for one in written:
         note(f"wrote {one}")
