@@ -26,6 +26,7 @@ class Served:
     def __init__(self, body: bytes, *, tag: str | None = '"v1"', ranges: bool = True) -> None:
         self.body, self.tag, self.ranges = body, tag, ranges
         self.cut_after: int | None = None
+        self.error: int | None = None
         self.asked: list[str | None] = []
         self.url = ""
 
@@ -37,6 +38,9 @@ def served(what: Served) -> Iterator[Served]:
             asked = self.headers.get("Range")
             what.asked.append(asked)
             start = 0
+            if what.error is not None:
+                self.send_error(what.error)
+                return
             if asked and what.ranges and self.headers.get("If-Range") == what.tag:
                 start = int(asked.removeprefix("bytes=").rstrip("-"))
             if start >= len(what.body):
@@ -98,6 +102,15 @@ def test_what_was_cut_off_goes_on(tmp_path) -> None:
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, "bytes=300000-"]
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize(("code", "hint"), [(404, "correct the link"), (503, "goes on")])
+def test_what_the_server_does_not_give(tmp_path, code, hint) -> None:
+    with served(Served(BODY)) as what:
+        what.error = code
+        with pytest.raises(UsageError, match=f"answers {code}") as caught:
+            fetch(link(what), tmp_path)
+    assert hint in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("other", ["changed", "no ranges", "no tag"])

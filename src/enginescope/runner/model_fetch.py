@@ -23,6 +23,8 @@ _TIMEOUT_S = 60.0
 #: Beside a file that is not whole yet: what the server said it is a part of.
 _TAG = ".etag"
 _PART = ".part"
+#: Answers that asking again does not change.
+_WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
 
 #: Told how many bytes of how many are there; ``None``: the server does not say.
 Told = Callable[[int, int | None], None]
@@ -117,7 +119,10 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
     except HTTPError as error:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             return  # it was whole: only the check was missing
-        raise _unreachable(link, f"the server answers {error.code} {error.reason}") from error
+        said = f"the server answers {error.code} {error.reason}"
+        if error.code in _WRONG_LINK:
+            raise UsageError(link.url, why=said, hint="correct the link in the list") from error
+        raise _unreachable(link, said) from error
     except (URLError, http.client.HTTPException, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise _unreachable(link, str(reason) or type(error).__name__) from error
