@@ -117,6 +117,7 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
                     have += len(block)
                     told(have, whole)
     except HTTPError as error:
+        error.close()  # it holds the connection
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             return  # it was whole: only the check was missing
         said = f"the server answers {error.code} {error.reason}"
