@@ -283,7 +283,7 @@ class DepthRun:
         try:
             with saying_what_stands(lambda: f"{len(made)} of {len(sides)} runs are stored"):
                 self._measure(sides, made)
-        except BaseException:
+        except BaseException:  # also on Ctrl-C: keep no input of a run that is not stored
             self._kept.drop_but(len(made))
             raise
         return tuple(self._store.load(run.id) for run in made)
