@@ -19,10 +19,13 @@ CRASH = Outcome(kind=OutcomeKind.CRASHED, message="segmentation fault", signal=1
 
 
 def job(model: str = "net.onnx", spec: str = "ort-cpu", *, sha: str | None = None, **mode) -> Job:
-    name, _, precision = spec.partition(":")
+    named, _, environment = spec.partition("@")
+    name, _, precision = named.partition(":")
     return Job(
         subject=Subject(name=model, kind="onnx", path=f"/models/{model}", sha256=sha),
-        backend=BackendSpec(name=name, precision=precision or None),
+        backend=BackendSpec(
+            name=name, precision=precision or None, environment=environment or None
+        ),
         workload=Workload(batch=1, mode=Mode(**mode)),
     )
 

@@ -105,6 +105,27 @@ def test_a_job_without_baseline_is_new_and_fails_if_it_fails() -> None:
     assert ("b", None, "new failure") in outcomes(report)
 
 
+def test_the_same_backend_of_two_pythons_is_two_jobs() -> None:
+    other = job(spec="trt:fp16@trt86")
+    here = job(spec="trt:fp16")
+    baseline = processes(1.0, of=here) + processes(2.0, of=other)
+    report = gate(baseline, processes(1.0, of=here) + processes(2.2, of=other), terms())
+    assert [(row.job, row.outcome.value) for row in report.rows] == [
+        ("net.onnx · trt:fp16@trt86 · batch 1", "regression"),
+        ("net.onnx · trt:fp16 · batch 1", "no regression"),
+    ]
+    assert sorted(one.label for one in histories(baseline)) == [
+        "net.onnx · trt:fp16 · batch 1",
+        "net.onnx · trt:fp16@trt86 · batch 1",
+    ]
+
+
+def test_another_python_in_the_place_of_one_is_said() -> None:
+    sides = processes(1.0), processes(1.0, of=job(spec="ort-cpu@ort116"))
+    said = [one.message for one in only(gate(*sides)).notices]
+    assert any("environment: none against ort116" in one for one in said)
+
+
 def test_what_failed_before_is_no_new_failure() -> None:
     still = gate([crashed()], [crashed(60)])
     assert (still.is_passed, only(still).outcome) == (True, GateOutcome.STILL_FAILING)

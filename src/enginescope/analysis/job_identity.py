@@ -13,7 +13,7 @@ from enginescope.model.run import OutcomeKind, Run
 
 #: Key of ``--across`` -> the fields of an identity that then may differ.
 _ACROSS = {
-    "backend": ("backend", "precision", "options"),
+    "backend": ("backend", "precision", "environment", "options"),
     "precision": ("precision", "options"),
     "shapes": ("inputs", "batch"),
     "mode": ("mode",),
@@ -43,6 +43,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     model: str
     backend: str
     precision: str | None = None
+    environment: str | None = None
     options: str = ""
     inputs: str | None = None
     batch: int | None = None
@@ -71,7 +72,9 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     def spec(self) -> str:
         """The backend as it is typed."""
         precision = f":{self.precision}" if self.precision else ""
-        return f"{self.backend}{precision}" + (f"?{self.options}" if self.options else "")
+        environment = f"@{self.environment}" if self.environment else ""
+        options = f"?{self.options}" if self.options else ""
+        return f"{self.backend}{precision}{environment}{options}"
 
     def text(self, field: str) -> str | None:
         """Return a field for people; ``None`` where it is not known."""
@@ -85,8 +88,9 @@ class JobIdentity(Record, frozen=True, kw_only=True):
 
 
 def _is_open(field: str, a: object, b: object) -> bool:
-    # a precision that was not asked for is the backend's default, not one that is not known
-    return field != "precision" and (a is None or b is None)
+    # a precision that was not asked for is the backend's default, not one that is not known; a run
+    # without an environment is of the Python that the suite itself ran in
+    return field not in ("precision", "environment") and (a is None or b is None)
 
 
 class JobRuns(Record, frozen=True, kw_only=True, eq=False):
@@ -123,6 +127,7 @@ def identity_of(run: Run) -> JobIdentity:
         model=job.subject.name,
         backend=job.backend.name,
         precision=job.backend.precision,
+        environment=job.backend.environment,
         options=_options(job.backend),
         inputs=_inputs(run),
         batch=job.workload.batch,
@@ -156,7 +161,7 @@ def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
 
 
 def _telling_apart(rivals: Sequence[JobIdentity]) -> tuple[str, ...]:
-    shown = {"model", "backend", "precision", "options", "batch"}
+    shown = {"model", "backend", "precision", "environment", "options", "batch"}
     return tuple(
         field
         for field in JobIdentity.__struct_fields__

@@ -17,6 +17,7 @@ _FIELDS = {
     "model": "model",
     "backend": "backend",
     "precision": "precision",
+    "environment": "environment",
     "options": "options",
     "inputs": "input shapes",
     "batch": "batch",
@@ -168,4 +169,5 @@ def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[s
 
 
 def _said(one: JobIdentity, field: str) -> str:
-    return one.text(field) or {"precision": "default", "options": "none"}.get(field, "not known")
+    unsaid = {"precision": "default", "environment": "none", "options": "none"}
+    return one.text(field) or unsaid.get(field, "not known")
