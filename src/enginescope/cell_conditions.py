@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 
-from enginescope.core.jsonio import encode
+import msgspec
+
 from enginescope.runner.suite_resume import conditions_here
 
 
 def main(arguments: list[str]) -> int:
-    """Print versions and hardware as JSON; see `conditions_here`."""
+    """Print versions and hardware as JSON, on a line of its own; see `conditions_here`."""
     cores = int(arguments[0]) if arguments else 0
-    sys.stdout.buffer.write(encode(conditions_here(cores or None)))
+    said = msgspec.json.encode(conditions_here(cores or None))
+    sys.stdout.flush()  # what start-up files have printed stays outside the line
+    sys.stdout.buffer.write(b"\n" + said + b"\n")
     return 0
 
 

@@ -129,6 +129,30 @@ def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> N
     assert there["versions"]["onnxruntime"] == "0.9.9"  # so that it is known to be bad there
 
 
+def test_a_python_that_is_gone_for_a_while(tmp_path, convnet, python) -> None:
+    gone = 'case "$2" in *conditions) mv "$0" "$0.gone";; esac'
+    mortal = script(tmp_path / "mortal", f'{gone}; exec "{python}" "$@"')
+    store, out = tmp_path / "store", tmp_path / "out"
+    asked = suite_file(tmp_path, convnet, mortal)
+    assert run(store, asked, "-o", out).returncode == 3
+    there = rows(out)[-1]
+    assert there["status"] == "unsupported"
+    assert "it cannot be started: No such file" in there["reason"]
+    script(mortal, f'exec "{python}" "$@"')
+    again = run(store, asked, "-o", out)
+    assert again.returncode == 0, again.stderr  # not known to be bad
+    assert "two: 2 cells, 1 done before\n" in again.stderr
+    assert rows(out)[-1]["status"] == "ok"
+
+
+def test_what_start_up_files_print_is_no_answer(tmp_path, convnet, python) -> None:
+    chatty = f'echo "CUDA 12 loaded"; "{python}" "$@"; status=$?; echo bye; exit $status'
+    asked = suite_file(tmp_path, convnet, script(tmp_path / "chatty", chatty))
+    (tmp_path / "site" / "sitecustomize.py").write_text("print('no line of its own', end='')\n")
+    ended = run(tmp_path / "store", asked, "-o", tmp_path / "out")
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_worker_that_dies_there_is_a_row_as_here(tmp_path, convnet, python) -> None:
     asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=segfault")
     out = tmp_path / "out"
@@ -153,6 +177,26 @@ def test_nothing_outlives_a_suite_that_is_killed(tmp_path, convnet, python) -> N
         process.wait()
     assert started
     assert until(lambda: not any(one.is_running() for one in started))
+
+
+def test_nothing_is_left_of_a_cell_that_is_ended(tmp_path, convnet, python) -> None:
+    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=hang")
+    (tmp_path / "tmp").mkdir()
+    process = subprocess.Popen(
+        command(tmp_path / "store", str(asked), "-o", str(tmp_path / "out")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )
+    try:
+        assert until(lambda: theirs(process.pid))
+        assert any((tmp_path / "tmp").iterdir())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+    assert not any((tmp_path / "tmp").iterdir())
 
 
 def theirs(parent: int) -> list[psutil.Process]:
@@ -180,7 +224,7 @@ def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:
         ("nowhere/bin/python", ("cannot be started", "bin/python")),
         ("without", ("No module named enginescope", "-m pip install enginescope==")),
         ("older", ("has enginescope 0.0.1", "-m pip install enginescope==")),
-        ("mute", ("gave no answer that can be read",)),
+        ("mute", ("gave no answer that can be read: it said hello", "bin/python")),
     ],
 )
 def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) -> None:

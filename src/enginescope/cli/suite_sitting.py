@@ -81,7 +81,9 @@ class Sitting:
         python = self._plan.suite.environments[name]
         found = Environment(name, python).do(cell, self._plan.command)
         if isinstance(found, Lost):
-            return replace(row_of(found, started), versions=dict(self._here[name]))
+            # what could not be started is not known to be bad under those versions
+            versions = dict(self._here[name]) if found.is_fault else {}
+            return replace(row_of(found, started), versions=versions)
         with self._lock:
             self._check_going()
             return kept(found, self._plan, self._store)

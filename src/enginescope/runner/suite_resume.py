@@ -63,7 +63,7 @@ def standing_of(
         if row is None:
             todo.append(cell)
         elif here is not None and row.versions != here[cell.environment]:
-            changed += 1
+            changed += bool(row.versions)  # without them it could not even be started
             todo.append(cell)
         elif row.status is CellStatus.OK:
             done.append(row)

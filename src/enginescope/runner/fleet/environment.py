@@ -24,6 +24,7 @@ _ANSWER_S = 120.0
 #: Of this Python: they would send the other one to modules that are not its own.
 _OURS = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
 _LOG_LINES = 12
+_A_PYTHON = "name its bin/python, or a script that becomes it"
 
 
 class Environment:
@@ -65,16 +66,16 @@ class Environment:
             )
         except OSError as error:
             why = error.strerror or str(error)
-            raise self._unfit(f"cannot be started: {why}", "name its bin/python") from error
+            raise self._unfit(f"cannot be started: {why}", _A_PYTHON) from error
         except subprocess.TimeoutExpired as error:
             raise self._unfit(f"did not answer within {_ANSWER_S:.0f} s") from error
         if asked.returncode:
             said = _tail(asked.stderr, 1) or f"it ended with status {asked.returncode}"
             raise self._unfit(f"has no enginescope that starts: {said}", self._install())
-        try:
-            found = msgspec.json.decode(asked.stdout, type=dict[str, str])
-        except msgspec.DecodeError as error:
-            raise self._unfit(f"gave no answer that can be read: {error}") from error
+        found = _answer(asked.stdout)
+        if found is None:
+            said = _tail(asked.stdout, 1) or "nothing"
+            raise self._unfit(f"gave no answer that can be read: it said {said}", _A_PYTHON)
         if found.get("enginescope") != __version__:
             other = found.get("enginescope", "of no version")
             raise self._unfit(f"has enginescope {other}, here is {__version__}", self._install())
@@ -94,7 +95,8 @@ class Environment:
             try:
                 ended = self._run(cell, work)
             except OSError as error:
-                return self._lost(cell, f"it cannot be started: {error.strerror or error}")
+                why = f"it cannot be started: {error.strerror or error}"
+                return replace(self._lost(cell, why), is_fault=False, hint=_A_PYTHON)
             try:
                 returned = unpacked_returned((work / "returned").read_bytes())
             except FileNotFoundError:
@@ -107,10 +109,12 @@ class Environment:
     def _run(self, cell: Cell, work: Path) -> int | None:
         """Return the exit status; ``None``: it had to be ended."""
         files = (str(work / "errand"), str(work / "returned"), "attended")
+        (work / "tmp").mkdir()
         with (work / "log").open("wb") as log:
             process = subprocess.Popen(
                 [self._python, "-m", "enginescope.cell_errand", *files],
-                env=_their_variables(),
+                # what it leaves when it is killed goes with the folder
+                env={**_their_variables(), "TMPDIR": str(work / "tmp")},
                 stdin=subprocess.PIPE,  # closed by the kernel if this process dies: the sign to end
                 stdout=log,
                 stderr=log,
@@ -151,6 +155,14 @@ def _their_variables() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _OURS}
     # else -m looks for modules in the working directory first; Python 3.10 does not know it
     return {**kept, "PYTHONSAFEPATH": "1"}
+
+
+def _answer(data: bytes) -> dict[str, str] | None:
+    """Return what a Python said of itself, among what a script or its start-up files say."""
+    for line in reversed(data.splitlines()):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(line, type=dict[str, str])
+    return None
 
 
 def _end(status: int | None, limit_s: float) -> str:
