@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -232,6 +233,27 @@ def with_answers(folder: Path, model: Path, *, wrong: bool) -> None:
         (data / f"{name}.pb").write_bytes(tensor.SerializeToString())
 
 
+def test_a_reference_of_a_file_lies_beside_it_and_one_that_is_typed_here(
+    tmp_path, convnet, monkeypatch, capsys
+) -> None:
+    file = tmp_path / "suites" / "one.toml"
+    file.parent.mkdir()
+    for folder, name in (("suites", "of_file.onnx"), ("here", "typed.onnx")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        shutil.copy(convnet, tmp_path / folder / name)
+    checks = '[validation]\nreference = "./of_file.onnx"\n'
+    file.write_text(f'[suite]\nmode = "validate"\nmodels = ["{convnet}"]\n{checks}')
+    monkeypatch.chdir(tmp_path / "here")
+    for typed, found in (
+        ((), "suites/of_file.onnx"),
+        (("--reference", "typed.onnx"), "here/typed.onnx"),
+    ):
+        listed = ["suite", str(file), *typed, "--list", "--json", "--store", str(tmp_path / "s")]
+        assert main(listed) == 0
+        (one,) = json.loads(capsys.readouterr().out)
+        assert one["checking"]["reference"] == str(tmp_path / found)
+
+
 def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     with_answers(tmp_path / "zoo" / "good", convnet, wrong=False)
@@ -382,6 +404,14 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
             "did you mean fp",
         ),
         ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "out/x"',
+            "start from the suite's file",
+        ),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "trt@x"',
+            "leave out the @",
+        ),
         (
             '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',
             "leaves nothing to it",

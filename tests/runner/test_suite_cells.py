@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -219,6 +221,26 @@ def test_checks_count_only_where_answers_are_compared(zoo) -> None:
     loose = ValidationPart(rtol=1.0)
     assert keys(zoo, checks=loose) == keys(zoo)
     assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")
+
+
+def test_a_reference_lies_beside_the_suite_and_counts_by_its_content(zoo, tmp_path_factory) -> None:
+    def keyed(folder, reference: str) -> str:
+        checks = ValidationPart(reference=reference)
+        one = cells(folder, mode="validate", checks=checks, include=("b",))[0]
+        assert Path(str(one.checking.reference)).is_absolute() == (reference != "ort-cpu")
+        return one.key
+
+    (zoo / "outputs").mkdir()
+    (zoo / "outputs" / "y.npy").write_bytes(b"1")
+    names = ("ort-cpu", "a/model.onnx", "outputs")
+    before = {name: keyed(zoo, name) for name in names}
+    assert len(set(before.values())) == 3
+    (zoo / "a" / "model.onnx").write_bytes(b"retrained")
+    (zoo / "outputs" / "y.npy").write_bytes(b"2")
+    after = {name: keyed(zoo, name) for name in names}
+    assert [after[name] == before[name] for name in names] == [True, False, False]
+    moved = zoo.rename(tmp_path_factory.mktemp("moved") / "zoo")
+    assert {name: keyed(moved, name) for name in names} == after
 
 
 def test_cells_travel_as_json(zoo) -> None:

@@ -154,7 +154,6 @@ def _check_validation(suite: Suite) -> None:
     if suite.mode == "benchmark":
         return
     from enginescope.analysis.output_tolerance import tolerance_named
-    from enginescope.backends.registry import parse_backend
 
     checking = suite.checking
     general = next((one for one in ("rtol", "atol") if getattr(checking, one) is not None), None)
@@ -167,8 +166,29 @@ def _check_validation(suite: Suite) -> None:
     if checking.tolerance is not None:
         tolerance_named(checking.tolerance)
     given = checking.reference
-    if given is not None and not Path(given).exists():
-        parse_backend(given)
+    if given is not None and not (Path(given).is_absolute() and Path(given).exists()):
+        _check_reference(given)
+
+
+def _check_reference(text: str) -> None:
+    """Raise for a reference that is neither there, as a file or folder, nor a backend."""
+    from enginescope.backends.registry import parse_backend, read_spec
+    from enginescope.formats.engine_file import ENGINE_SUFFIXES
+
+    path = Path(text.partition("?")[0])
+    if len(path.parts) > 1 or path.suffix.lower() in (".onnx", *ENGINE_SUFFIXES):
+        raise UsageError(
+            f"reference {text}",
+            why="there is no such file or folder",
+            hint="relative paths start from the suite's file; those that are typed, from here",
+        )
+    if read_spec(text).environment is not None:
+        raise UsageError(
+            f"reference {text}",
+            why="a cell's reference answers in the Python that the cell runs in",
+            hint="leave out the @",
+        )
+    parse_backend(text)
 
 
 def _file_of_folder(folder: Path) -> SuiteFile:
@@ -222,6 +242,8 @@ def _with_options(file: SuiteFile, options: dict[str, Any]) -> SuiteFile:
         {name: options[name] for name in names if options[name] is not None}
         for names in (_TIMING, _VALIDATION)
     )
+    if "reference" in validation and Path(str(validation["reference"])).exists():
+        validation["reference"] = str(Path(str(validation["reference"])).absolute())
     return replace(
         file,
         environments={**file.environments, **dict(options["environments"])},

@@ -15,7 +15,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.model.job import BackendSpec, Job, Subject, Workload
-from enginescope.model.suite import Cell, Suite, SuiteModel
+from enginescope.model.suite import Cell, Checking, Suite, SuiteModel
 from enginescope.runner.jobs import subject_of
 
 #: Files beside a model that may hold its weights.
@@ -40,6 +40,7 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
         backend of the suite.
     """
     cells = []
+    reference = _digest_of_reference(suite)
     for model in suite.models:
         subject = subject_of(Path(model.path))
         weights = _weights_beside(Path(model.path))
@@ -47,7 +48,7 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
         digests = [_digest_of_set(Path(one)) for one in sets]
         for spec, refusal in map(_spec, model.backends):
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
-                content = [subject.sha256, weights, digests]
+                content = [subject.sha256, weights, digests, *reference]
                 cells.append(
                     msgspec.structs.replace(cell, refusal=refusal, key=_key(cell, content))
                 )
@@ -125,6 +126,8 @@ def _key(cell: Cell, content: list[Any]) -> str:
     job = cell.job
     workload = msgspec.structs.replace(job.workload, data_set=None)
     checking = cell.checking if cell.mode != "benchmark" else None
+    if checking is not None and _reference_file(checking) is not None:  # its content counts
+        checking = msgspec.structs.replace(checking, reference=None)
     known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
     known += [job.layer_profile, checking, cell.needs]
     known += [cell.processes] if cell.processes > 1 else []  # of one as it was before
@@ -141,6 +144,23 @@ def _weights_beside(path: Path) -> list[tuple[str, int, int]]:
 
 def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
     return [(one.name, sha256_of(one)) for one in sorted(folder.glob("*.pb"))]
+
+
+def _digest_of_reference(suite: Suite) -> list[Any]:
+    """Return what is in the file or folder that answers are held against; nothing of a backend."""
+    path = _reference_file(suite.checking) if suite.mode != "benchmark" else None
+    if path is None:
+        return []
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file())
+        return [[(str(one.relative_to(path)), sha256_of(one)) for one in files]]
+    return [[sha256_of(path), _weights_beside(path)]]
+
+
+def _reference_file(checking: Checking) -> Path | None:
+    """Return the file or folder of a reference, which `suite_of` names by its whole path."""
+    path = Path(checking.reference or "")
+    return path if path.is_absolute() and path.exists() else None
 
 
 def _distinct(cells: list[Cell]) -> tuple[Cell, ...]:

@@ -82,7 +82,7 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         limits=_limits(general, workload),
         environments=environments,
         checking=Checking(
-            reference=checked.reference,
+            reference=_reference(checked.reference, base),
             samples=usual.samples if checked.samples is None else checked.samples,
             tolerance=checked.tolerance,
             rtol=checked.rtol,
@@ -206,6 +206,12 @@ def _python(name: str, text: str, base: Path) -> str:
         return shutil.which(text) or text
     given = os.path.expanduser(text)  # noqa: PTH111 - Path's raises where there is no such user
     return os.path.abspath(base / given)  # noqa: PTH100 - a link to a Python is the environment
+
+
+def _reference(text: str | None, base: Path) -> str | None:
+    """Return a file or folder by its whole path, a backend as it is typed."""
+    path = base / os.path.expanduser(text or "")  # noqa: PTH111 - Path's raises where there is no such user
+    return str(path.resolve()) if text and path.exists() else text
 
 
 def _check_environments(models: tuple[SuiteModel, ...], known: dict[str, str]) -> None:
