@@ -90,6 +90,12 @@ def test_a_row_for_each_cell_and_metric() -> None:
     assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
 
 
+def test_the_same_backend_of_two_pythons_is_told_apart() -> None:
+    columns = tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
+    told = zip(columns["backend"], columns["environment"], columns["spec"], strict=True)
+    assert list(told) == [("ort-cpu", None, "ort-cpu"), ("ort-cpu", "old", "ort-cpu@old")]
+
+
 def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
     several = timed(cell("net", processes=3), 2.0, runs=("r0", "r1", "r2"))
     columns = tidy_columns(result([several, timed(cell("alone"), 1.0)]))
@@ -121,6 +127,33 @@ def test_names_and_columns_are_the_scripts() -> None:
         "TRTFp16",
         "ort-cpu:fp16",  # which they had no name for
     )
+
+
+def test_a_name_of_the_scripts_is_of_one_python() -> None:
+    there = {"onnxruntime": "1.16.3"}
+    made = result(
+        [
+            timed(cell("a", "ort-cuda@old"), 4.0, versions=there),
+            timed(cell("a", "ort-cuda"), 2.0),
+            timed(cell("b", "ort-cuda@old"), 6.0, versions=there),
+            row(cell("b", "ort-trt@old"), CellStatus.FAILED, versions=there),
+        ]
+    )
+    tables = {one.name: one for one in perf_tables(made)}
+    latency = [
+        dict(zip(tables["latency"].headers, one, strict=True)) for one in tables["latency"].rows
+    ]
+    assert [one["ORT-CUDAFp32 \nmean (ms)"] for one in latency] == [2.0, None]
+    assert [one["ort-cuda@old \nmean (ms)"] for one in latency] == [4.0, 6.0]
+    assert [one[1:3] for one in tables["success"].rows] == [
+        ("1.16.3", "ort-cuda@old"),
+        ("1.31.1", "ORT-CUDAFp32"),
+        ("1.16.3", "ort-cuda@old"),
+    ]
+    # this Python has none of its own, so that the name is free
+    assert [one[1] for one in tables["fail"].rows] == ["ORT-TRTFp32"]
+    info = {one[1]: one[2] for one in tables["system_info"].rows}
+    assert info["ONNX Runtime"] == "1.16.3; 1.31.1"
 
 
 def test_status_is_each_models_own() -> None:

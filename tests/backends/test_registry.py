@@ -5,7 +5,7 @@ from importlib import metadata
 import pytest
 
 from enginescope.backends import registry
-from enginescope.backends.registry import backend_names, load_backend, parse_backend
+from enginescope.backends.registry import backend_names, load_backend, parse_backend, read_spec
 from enginescope.core.errors import BackendError, UsageError
 
 
@@ -74,3 +74,10 @@ def test_a_broken_package_is_named(monkeypatch) -> None:
     outside(monkeypatch, "no_such_package:Backend")
     with pytest.raises(BackendError, match="no_such_package:Backend"):
         load_backend("mine")
+
+
+@pytest.mark.parametrize("text", ["trt@", "trt@x:fp16", "trt@x@y", "trt@a b"])
+def test_a_name_of_an_environment_that_is_none_says_where_it_stands(text) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_spec(text)
+    assert "trt:fp16@trt86" in str(caught.value.hint)

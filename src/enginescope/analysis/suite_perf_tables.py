@@ -6,7 +6,7 @@ those columns mean, and where the figures are better founded here, is said in ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from enginescope.analysis.suite_gains import GAINS, case_of, gains_of
@@ -98,15 +98,34 @@ def case_name(row: CellRow) -> str:
     return f"{model} · {case}" if case else model
 
 
-def by_case(rows: Iterable[CellRow]) -> dict[str, dict[str, CellRow]]:
+def by_case(rows: Sequence[CellRow]) -> dict[str, dict[str, CellRow]]:
     """Return the rows by model (with batch and shape) and by provider, in order."""
     found: dict[str, dict[str, CellRow]] = {}
+    named = _names(rows)
     for row in rows:
         own = found.setdefault(case_name(row), {})
-        label = provider_label(row.cell)
+        label = named(row.cell)
         # two cells of one provider differ in options: both are kept apart by what is typed
         own[label if label not in own else row.cell.spec] = row
     return found
+
+
+def _names(rows: Iterable[CellRow]) -> Callable[[Cell], str]:
+    """Return what names the backend of each cell.
+
+    A name of those scripts is of one Python in all rows, of this one where it has the provider.
+    """
+    homes: dict[str, str | None] = {}
+    for one in rows:
+        label = provider_label(one.cell)
+        if one.cell.environment is None or label not in homes:
+            homes[label] = one.cell.environment
+
+    def named(cell: Cell) -> str:
+        label = provider_label(cell)
+        return label if homes.get(label) == cell.environment else cell.spec
+
+    return named
 
 
 def perf_tables(result: SuiteResult) -> tuple[PerfTable, ...]:
@@ -126,13 +145,12 @@ def perf_tables(result: SuiteResult) -> tuple[PerfTable, ...]:
 
 
 def _fail(rows: Sequence[CellRow]) -> PerfTable:
-    bad = [one for one in rows if one.status is not CellStatus.OK]
+    bad, named = [one for one in rows if one.status is not CellStatus.OK], _names(rows)
     return PerfTable(
         name="fail",
         headers=("model", "ep", "error type", "error message"),
         rows=tuple(
-            (case_name(one), provider_label(one.cell), _error_type(one), _error_message(one))
-            for one in bad
+            (case_name(one), named(one.cell), _error_type(one), _error_message(one)) for one in bad
         ),
     )
 
@@ -147,20 +165,20 @@ def _error_message(row: CellRow) -> str:
 
 
 def _success(rows: Sequence[CellRow]) -> PerfTable:
-    done = [one for one in rows if one.figure("mean") is not None]
-    return PerfTable(name="success", headers=_SUCCESS, rows=tuple(map(_success_row, done)))
+    done, named = [one for one in rows if one.figure("mean") is not None], _names(rows)
+    made = tuple(_success_row(one, named(one.cell)) for one in done)
+    return PerfTable(name="success", headers=_SUCCESS, rows=made)
 
 
-def _success_row(row: CellRow) -> tuple[Any, ...]:
+def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
     backend, mean, sd = row.cell.job.backend, row.figure("mean"), row.figure("sd")
     batch = row.cell.job.workload.batch or 1
     is_ours = backend.name.startswith("ort")
-    version = row.versions.get("onnxruntime-gpu") or row.versions.get("onnxruntime")
     trt = next((row.versions[one] for one in row.versions if one.startswith("tensorrt")), None)
     return (
         _ENGINES.get(backend.name, "onnxruntime" if is_ours else backend.name),
-        version if is_ours else trt if backend.name in _ENGINES else None,
-        provider_label(row.cell),
+        _onnxruntime(row) if is_ours else trt if backend.name in _ENGINES else None,
+        label,
         backend.precision == "fp16",
         backend.options.get("io_binding"),
         backend.options.get("graph_optimization_level"),
@@ -293,23 +311,29 @@ def _second_session(row: CellRow | None) -> float | None:
 
 
 def _system_info(rows: Sequence[CellRow]) -> PerfTable:
-    versions = {name: one for row in rows for name, one in row.versions.items()}
-    gpus = [one for name, one in versions.items() if name.startswith("gpu")]
-    trt = [f"{name} {one}" for name, one in versions.items() if name.startswith("tensorrt")]
+    versions = dict.fromkeys(one for row in rows for one in row.versions.items())
+    gpus = [one for name, one in versions if name.startswith("gpu")]
+    trt = [f"{name} {one}" for name, one in versions if name.startswith("tensorrt")]
     found = {
-        "CPU": versions.get("cpu"),
-        "GPU": "; ".join(gpus) or None,
-        "TensorRT": "; ".join(trt) or None,
-        "CUDA": versions.get("cuda-bindings"),
-        "CuDNN": None,
-        "ONNX Runtime": versions.get("onnxruntime-gpu") or versions.get("onnxruntime"),
-        "EPOptionOverrides": "; ".join(
-            dict.fromkeys(row.cell.spec for row in rows if row.cell.job.backend.options)
-        )
-        or None,
+        "CPU": [one for name, one in versions if name == "cpu"],
+        "GPU": gpus,
+        "TensorRT": trt,
+        "CUDA": [one for name, one in versions if name == "cuda-bindings"],
+        "CuDNN": [],
+        "ONNX Runtime": dict.fromkeys(filter(None, map(_onnxruntime, rows))),
+        "EPOptionOverrides": dict.fromkeys(
+            one.cell.spec for one in rows if one.cell.job.backend.options
+        ),
     }
-    made = tuple((number, *item) for number, item in enumerate(found.items()))
+    made = tuple(
+        (number, name, "; ".join(several) or None)
+        for number, (name, several) in enumerate(found.items())
+    )
     return PerfTable(name="system_info", headers=(".", "Spec", "Version"), rows=made)
+
+
+def _onnxruntime(row: CellRow) -> str | None:
+    return row.versions.get("onnxruntime-gpu") or row.versions.get("onnxruntime")
 
 
 def printed_gains(result: SuiteResult) -> tuple[tuple[str, str, float], ...]:

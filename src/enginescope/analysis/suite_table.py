@@ -16,6 +16,7 @@ COLUMNS = (
     "model_sha256",
     "backend",
     "precision",
+    "environment",
     "spec",
     "batch",
     "shapes",
@@ -69,6 +70,7 @@ def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
         "model_sha256": cell.job.subject.sha256,
         "backend": cell.job.backend.name,
         "precision": cell.job.backend.precision,
+        "environment": cell.environment,
         "spec": cell.spec,
         "batch": work.batch,
         "shapes": ",".join(f"{one.name}:{'x'.join(map(str, one.dims))}" for one in work.shapes)

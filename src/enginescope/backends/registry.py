@@ -119,7 +119,9 @@ def read_spec(text: str) -> BackendSpec:
         raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
     if at and not is_environment(environment):
         raise UsageError(
-            f"backend {text!r}", why=f"{environment!r} after the @ is no name of an environment"
+            f"backend {text!r}",
+            why=f"{environment!r} after the @ is no name of an environment",
+            hint="NAME[:PRECISION]@ENVIRONMENT[?KEY=VALUE], as trt:fp16@trt86",
         )
     return BackendSpec(
         name=name, precision=precision or None, options=options, environment=environment or None
