@@ -121,6 +121,15 @@ def test_show_writes_plain_text_to_a_stream_that_is_no_terminal() -> None:
     assert "squeezenet.onnx" in stream.getvalue()
 
 
+def test_a_narrow_screen_keeps_what_does_not_fit_under_its_label() -> None:
+    lines = summary_text(RunView(measured_run(notices=(), profile=None)), width=40).splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("  latency"))
+    last = next(at for at, line in enumerate(lines) if line.startswith("  start"))
+    assert max(map(len, lines[first : last + 2])) <= 40
+    for line in lines[first + 1 : last]:
+        assert line.startswith(("  throughput", " " * 13)) or not line
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -281,13 +281,14 @@ def _p99(view: RunView) -> Percentile | None:
 
 def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
     """Set `parts` beside each other, three blanks apart, on as many lines as they need."""
+    room = width - _lead(label).cell_len
     lines: list[Text] = []
     for part in parts:
-        if lines and lines[-1].cell_len + 3 + part.cell_len <= width:
+        if lines and lines[-1].cell_len + 3 + part.cell_len <= room:
             lines[-1].append("   ").append_text(part)
         else:
-            lines.append(_lead("" if lines else label).append_text(part))
-    return list(lines)
+            lines.append(Text().append_text(part))
+    return [_hanging(_lead("" if at else label), line) for at, line in enumerate(lines)]
 
 
 def label_row(label: str, text: str, style: str = "") -> RenderableType:
