@@ -236,6 +236,7 @@ def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) 
     text = " ".join(capsys.readouterr().err.split())
     for one in ("environment other", *said):
         assert one in text
+    assert not (tmp_path / "store" / "suites").exists()
 
 
 def test_an_environment_that_no_table_names(tmp_path, convnet, capsys) -> None:
@@ -253,6 +254,7 @@ def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python
     jobs = ("--emit-k8s", str(tmp_path / "jobs"), "--k8s-image", "me/es:1")
     assert main(["suite", str(asked), *jobs, "--store", str(tmp_path / "store")]) == 2
     assert "environments are of this machine" in capsys.readouterr().err
+    assert not (tmp_path / "store" / "suites").exists()
 
 
 def test_the_plan_says_which_python(tmp_path, convnet, capsys) -> None:

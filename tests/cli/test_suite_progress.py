@@ -47,3 +47,8 @@ def test_one_process_is_not_counted(progress) -> None:
     progress.watcher(0).started(0, one.job)
     progress.watcher(0).progressed(0, Progress(phase="load"))
     assert lines(progress) == ["  m · ort-cpu: loading the model"]
+
+
+def test_a_cell_in_another_python_says_where_it_runs(progress) -> None:
+    progress.started(cell("m", "ort-cpu@old"), 0)
+    assert lines(progress) == ["  m · ort-cpu@old: runs in environment old"]

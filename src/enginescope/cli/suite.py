@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
-from enginescope.cli.suite_elsewhere import run_elsewhere, standing_elsewhere
+from enginescope.cli.suite_elsewhere import check_elsewhere, run_elsewhere, standing_elsewhere
 from enginescope.cli.suite_fleet import fleet_options, is_elsewhere
 from enginescope.core.errors import UsageError
 
@@ -111,17 +111,20 @@ def command(source: Path | None, **options: Any) -> int:
 
     if options["init"]:
         return write_example(source or Path("suite.toml"))
-    is_elsewhere(options)  # what excludes each other is said before anything is written
+    elsewhere = is_elsewhere(options)  # what excludes each other is said before anything is written
     store = Store(options["store_folder"])
     source = source or Path("suite.toml")
     suite = _suite(source, options, store)
+    if elsewhere:
+        check_elsewhere(suite)
     if options["only_list"]:
         return _list(_cells(suite, store), as_json=options["as_json"])
     folder = _folder(suite, options, store)
+    here = None if elsewhere else _conditions(suite, options["jobs"])
     with folder.held():
         plan = _plan(suite, source, folder, store)
         try:
-            _run(plan, folder, store, options)
+            _run(plan, folder, store, options, here)
         finally:  # what is done has its tables, also where the sitting was ended
             result = folder.result()
             write_outputs(result, folder.path, quiet=options["as_json"])
@@ -303,44 +306,53 @@ def _plan(suite: Suite, source: Path, folder: SuiteFolder, store: Store) -> Suit
     return plan
 
 
-def _run(plan: SuitePlan, folder: SuiteFolder, store: Store, options: dict[str, Any]) -> None:
+def _run(
+    plan: SuitePlan,
+    folder: SuiteFolder,
+    store: Store,
+    options: dict[str, Any],
+    here: Here | None,
+) -> None:
+    """Do what is to be done; without conditions here it is done elsewhere."""
     from enginescope.cli.bench import writable
     from enginescope.cli.suite_sitting import Sitting
     from enginescope.runner.suite_resume import standing_of
     from enginescope.runner.suite_run import lanes_for
 
     writable(store)
-    if is_elsewhere(options):
+    if here is None:
         standing = standing_elsewhere(plan, folder, store, options)
         if not options["as_json"]:
             _say_standing(plan, standing)
         run_elsewhere(plan, standing, folder, store, options)
         return
-    lanes = lanes_for(options["jobs"])
-    here = _conditions(plan, len(lanes[0]) or None)
     standing = standing_of(plan.cells, folder.rows(), here, retry_failed=options["retry_failed"])
     if not options["as_json"]:
         _say_standing(plan, standing)
     sitting = Sitting(plan, folder, store, here)
-    sitting.run(standing.todo, lanes, quiet=options["as_json"])
+    sitting.run(standing.todo, lanes_for(options["jobs"]), quiet=options["as_json"])
 
 
-def _conditions(plan: SuitePlan, cores: int | None) -> Here:
+def _conditions(suite: Suite, jobs: int) -> Here:
     """Return what each Python that cells run in says of itself.
 
     Raises
     ------
     UsageError
-        One of them cannot do cells.
+        One of them cannot do cells, or there are too few cores for so many at a time.
     """
+    from enginescope.backends.registry import read_spec
     from enginescope.runner.fleet.environment import Environment
     from enginescope.runner.suite_resume import conditions_here
+    from enginescope.runner.suite_run import lanes_for
 
-    named = dict.fromkeys(one.environment for one in plan.cells if one.environment)
-    pythons = plan.suite.environments
+    cores = len(lanes_for(jobs)[0]) or None
+    named = dict.fromkeys(
+        read_spec(text).environment for one in suite.models for text in one.backends
+    )
     found: dict[str | None, dict[str, str]] = {None: conditions_here(cores)}
-    for name in named:
-        found[name] = Environment(name, pythons[name]).conditions(cores)
+    for name in filter(None, named):
+        found[name] = Environment(name, suite.environments[name]).conditions(cores)
     return found
 
 

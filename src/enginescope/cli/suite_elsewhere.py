@@ -9,7 +9,7 @@ from enginescope.cli.suite_fleet import fleet_of
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.model.suite import SuitePlan
+    from enginescope.model.suite import Suite, SuitePlan
     from enginescope.runner.suite_resume import Standing
     from enginescope.store.archive import Store
     from enginescope.store.suite_folder import SuiteFolder
@@ -21,16 +21,10 @@ def standing_elsewhere(
     """Take in what jobs have left, and return what is done and what is to be done.
 
     Machines of a fleet are not this one, so that any row counts, whatever it was made on.
-
-    Raises
-    ------
-    UsageError
-        A cell is for another Python of this machine.
     """
     from enginescope.cli.suite_collect import collect
     from enginescope.runner.suite_resume import standing_of
 
-    _check_environments(plan)
     count = collect(plan, folder, store)
     if count or options["collect"]:
         note(f"{count:,} cells came back")
@@ -58,11 +52,20 @@ def run_elsewhere(
     FleetSitting(plan, folder, store).run(standing.todo, fleet, quiet=options["as_json"])
 
 
-def _check_environments(plan: SuitePlan) -> None:
-    named = next((one.spec for one in plan.cells if one.environment), None)
-    if named is not None:
+def check_elsewhere(suite: Suite) -> None:
+    """Raise for what cannot be done elsewhere.
+
+    Raises
+    ------
+    UsageError
+        A cell is for another Python of this machine.
+    """
+    from enginescope.backends.registry import read_spec
+
+    named = [text for one in suite.models for text in one.backends if read_spec(text).environment]
+    if named:
         raise UsageError(
-            f"backend {named}",
+            f"backend {named[0]}",
             why="environments are of this machine, and cells are to be done elsewhere",
             hint="a fleet's machines or an image have the versions that they have: leave out the @",
         )

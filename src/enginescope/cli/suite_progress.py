@@ -53,7 +53,9 @@ class SuiteProgress(Shown[Live]):
         """Say that a cell is being done."""
         with self._lock:
             self._of[lane] = ""
-            self._running[lane] = (cell, "starting")
+            # of what another Python does nothing is told before its end
+            where = f"runs in environment {cell.environment}" if cell.environment else "starting"
+            self._running[lane] = (cell, where)
             self._show()
 
     def ended(self, row: CellRow, lane: int) -> None:
