@@ -247,6 +247,20 @@ def test_samples_outside_the_scale_are_counted() -> None:
     assert re.search(r"Samples outside the scale: \d+ of A", " ".join(chart.subtitle))
 
 
+def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
+    import numpy as np
+
+    from enginescope.model.samples import Samples, frozen
+
+    random = np.random.default_rng(1)
+    values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))
+    tailed = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    chart = side_distributions(compare_sides(named((tailed,), (process(1.01),))))
+    rows = [one for one in chart.spec["layer"][0]["data"]["values"] if one["side"] == "A"]
+    assert sum(one["share"] > 1 for one in rows) > 8
+    assert "20 of A" in " ".join(chart.subtitle)
+
+
 def test_processes_round_by_round() -> None:
     chart = process_medians(compare_sides(named(*in_turn(1.05))))
     rows = chart.spec["data"]["values"]

@@ -44,6 +44,17 @@ class Histogram(Record, frozen=True, kw_only=True):
     n_above: int
 
 
+def shown_range(series: Array) -> tuple[float, float]:
+    """Return the least and the greatest value to be shown: what is far out is left out.
+
+    All with a score within ±14.8 are shown, and at least the middle 95 %.
+    """
+    first, last = np.quantile(series, [_FOLDED, 1 - _FOLDED])
+    near = np.abs(outlier_scores(series)) <= LIMIT
+    inside = series[near | ((series >= first) & (series <= last))]
+    return float(inside.min()), float(inside.max())
+
+
 def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
     """Return the histogram of durations, far outliers folded away.
 
@@ -69,7 +80,7 @@ def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
     if bins is not None and bins < 1:
         raise UsageError(f"{bins} bins", why="a histogram needs at least one")
     series = as_series(values_ms)
-    low, high = _shown_range(series)
+    low, high = shown_range(series)
     width = (high - low) / bins if bins else _width(series, high - low)
     shown = series[(series >= low) & (series <= high)]
     edges = _edges(shown, bins or MAX_BINS, width, quantum(series))
@@ -80,14 +91,6 @@ def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
         n_below=int(np.count_nonzero(series < edges[0])),
         n_above=int(np.count_nonzero(series > edges[-1])),
     )
-
-
-def _shown_range(series: Array) -> tuple[float, float]:
-    """Return the least and the greatest value shown."""
-    first, last = np.quantile(series, [_FOLDED, 1 - _FOLDED])
-    near = np.abs(outlier_scores(series)) <= LIMIT
-    inside = series[near | ((series >= first) & (series <= last))]
-    return float(inside.min()), float(inside.max())
 
 
 def _width(series: Array, span: float) -> float:

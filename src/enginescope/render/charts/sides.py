@@ -10,25 +10,24 @@ from enginescope.model.samples import Array
 from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.phrases import in_text
+from enginescope.stats.histogram import shown_range
 
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
 _BINS = 60
-#: Percent of the samples of a side left out at either end of the scale.
-_CUT_PCT = 0.5
 
 
 def side_distributions(found: MeasuredComparison) -> Chart | None:
     """Share of each side's samples by time, on one scale; ``None`` without samples of one metric.
 
-    The slowest and fastest half percent of each side may lie outside; the subtitle counts them.
+    What lies far from the rest of its side is left out, and counted in the subtitle.
     """
     metric = found.pairs[0].headline.metric
     series = [_pooled(side, metric) for side in found.sides]
     if any(one.size == 0 for one in series):
         return None
-    ends = [np.percentile(one, (_CUT_PCT, 100 - _CUT_PCT)) for one in series]
+    ends = [shown_range(one) for one in series]
     low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     margin = 0.02 * (high - low) or 0.01 * high
     edges = np.linspace(low - margin, high + margin, _BINS + 1)
