@@ -11,7 +11,7 @@ from enginescope.formats.suite_file import SUITE_SUFFIXES
 EXAMPLE = """\
 # A suite: models × backends × batches × shapes. Run it with:  enginescope suite FILE
 # Each combination is a cell, each cell a process of its own, or several. What is commented out is
-# the default or an example. Relative paths start from this file.
+# the default or an example. Relative paths start from this file, but those in options of backends.
 
 [suite]
 # name = "nightly"              # its folder and the tag of its runs; by default this file's name
