@@ -134,6 +134,7 @@ def suite_file(held: Any, *, source: str) -> SuiteFile:
         raise FormatError(source, why="it is no table", expected="[suite] and [[model]]")
     for table, value in held.items():
         if table == _OF_NAMES:
+            _check_names(value, source)
             continue
         _check_key(table, (*_TABLES, _OF_NAMES), "table", source)
         parts = value if isinstance(value, list) else [value]
@@ -150,6 +151,15 @@ def suite_file(held: Any, *, source: str) -> SuiteFile:
         message, _, where = str(error).partition(" - at ")
         place = where.strip("`").removeprefix("$.") or None
         raise FormatError(source, where=place, why=message) from None
+
+
+def _check_names(held: Any, source: str) -> None:
+    """Raise for an environment that names no Python: msgspec does not say which one it is."""
+    for name, python in held.items() if isinstance(held, dict) else ():
+        if not isinstance(python, str) or not python.strip():
+            error = FormatError(source, where=f"{_OF_NAMES}.{name}", why="it names no Python")
+            error.hint = f'{name} = "FOLDER/bin/python"'
+            raise error
 
 
 def _check_key(key: str, known: Any, kind: str, source: str, where: str | None = None) -> None:
