@@ -14,12 +14,11 @@ def cell(key: str = "k0", backend: str = "ort-cpu", **more: Any) -> Cell:
     options = more.pop("options", {})
     job = Job(
         subject=more.pop("subject", Subject(name="net.onnx", kind="onnx")),
-        backend=BackendSpec(name=backend, options=options),
+        backend=BackendSpec(name=backend, precision=more.pop("precision", None), options=options),
         **more.pop("job", {}),
     )
-    return Cell(
-        key=key, model="net", mode="benchmark", input="random", job=job, needs=needs, **more
-    )
+    known = {"mode": "benchmark", "input": "random", **more}
+    return Cell(key=key, model="net", job=job, needs=needs, **known)
 
 
 def row(one: Cell, status: CellStatus = CellStatus.OK) -> CellRow:

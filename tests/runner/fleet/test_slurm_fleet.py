@@ -80,6 +80,11 @@ def test_the_time_of_a_job_covers_what_a_cell_may_take() -> None:
     assert longest_s(cell(retries=1)) == 1_320
     assert longest_s(cell(processes=3)) == 120 + 3 * 600
     assert longest_s(cell(backend="trt")) == 720 + 7_200
+    # both sides say what they take, and answer; only then is it measured
+    assert longest_s(cell(mode="validate")) == 120 + 4 * 600
+    assert longest_s(cell(mode="both", retries=1)) == 120 + (4 + 2) * 600
+    assert longest_s(cell(backend="trt", mode="validate")) == 120 + 4 * 600 + 2 * 7_200
+    assert longest_s(cell(precision="fp16")) == 720 + 7_200  # of a model that is made first
 
 
 def test_the_script_that_slurm_gets(fleet, tmp_path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.model.job import Job
 from enginescope.model.suite import Cell
 from enginescope.runner.fleet.errand import (
     Doing,
@@ -33,6 +34,8 @@ _LOOK_S = 2.0
 _BESIDE_S = 120.0
 #: Backends without a process that makes something ready before the one that measures.
 _BUILD_NOTHING = ("ort-cpu", "fake", "trtexec")
+#: Where answers are compared, a cell and its reference each say what they take, and answer.
+_SIDES, _ANSWERING = 2, 4
 
 
 class _Job(Record, frozen=True, kw_only=True, eq=False):
@@ -138,12 +141,20 @@ class SlurmFleet:
 
 
 def longest_s(cell: Cell) -> float:
-    """Return how long a cell may take at most, all its attempts together."""
-    limits = cell.job.limits
-    builds_nothing = cell.job.subject.kind == "engine" or cell.job.backend.name in _BUILD_NOTHING
-    each_s = limits.timeout_s + (0.0 if builds_nothing else limits.build_timeout_s)
-    processes = cell.processes + (cell.mode == "both")
-    return (1 + cell.retries) * each_s * processes + _BESIDE_S
+    """Return how long a cell may take at most: all its processes, each up to its limits."""
+    each_s, build_s = cell.job.limits.timeout_s, _build_s(cell.job)
+    attempts = cell.processes * (1 + cell.retries) if cell.mode != "validate" else 0
+    answering_s = _ANSWERING * each_s + _SIDES * build_s if cell.mode != "benchmark" else 0.0
+    return attempts * (each_s + build_s) + answering_s + _BESIDE_S
+
+
+def _build_s(job: Job) -> float:
+    backend = job.backend
+    # for which ort-cpu has the model converted
+    makes_another = backend.precision is not None or "infer_shapes" in backend.options
+    makes_another = makes_another and backend.name == "ort-cpu"
+    builds = job.subject.kind != "engine" and backend.name not in _BUILD_NOTHING
+    return job.limits.build_timeout_s if builds or makes_another else 0.0
 
 
 def _why(error: BaseException, state: str) -> str:
