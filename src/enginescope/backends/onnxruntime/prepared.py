@@ -138,15 +138,23 @@ def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
 
 @contextmanager
 def being_made(job: Job, key: str) -> Iterator[Path]:
-    """Yield a new folder, which becomes the entry of `key` if nothing is raised."""
+    """Yield a new folder, which becomes the entry of `key` if nothing is raised.
+
+    An entry that another process has made meanwhile stays: it has the same key, and may be in use.
+    """
     entry = Path(job.engine_cache or ".") / _FOLDER / key
+    is_made_anew = entry.exists()  # it was not whole
     part = entry.with_name(f".{key}.{secrets.token_hex(4)}")
     (part / _CACHES).mkdir(parents=True)
     try:
         yield part
-        if entry.exists():  # not whole, or to be made anew
-            shutil.rmtree(entry)
-        part.rename(entry)
+        if is_made_anew:
+            shutil.rmtree(entry, ignore_errors=True)
+        try:
+            part.rename(entry)
+        except OSError:
+            if not (entry / RECORD).is_file():
+                raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
