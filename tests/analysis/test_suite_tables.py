@@ -260,3 +260,18 @@ def test_parquet_holds_the_same_table() -> None:
     assert found.to_pydict() == columns
     assert str(found.schema.field("value").type) == "double"
     assert str(found.schema.field("precision").type) == "string"
+
+
+def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
+    made = result(
+        [
+            timed(cell("a", "ort-cuda:fp16"), 2.0),
+            timed(cell("a", "ort-trt:fp16@old"), 1.0),
+            row(cell("a", "ort-trt:fp16"), CellStatus.UNSUPPORTED),
+        ]
+    )
+    (latency,) = (one for one in perf_tables(made) if one.name == "latency")
+    (line,) = (dict(zip(latency.headers, one, strict=True)) for one in latency.rows)
+    assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
+    assert line["ort-trt:fp16 \nmean (ms)"] is None
+    assert printed_gains(made) == (("a", "TRT_CUDA_fp16_gain(%)", 50.0),)

@@ -113,13 +113,18 @@ def by_case(rows: Sequence[CellRow]) -> dict[str, dict[str, CellRow]]:
 def _names(rows: Iterable[CellRow]) -> Callable[[Cell], str]:
     """Return what names the backend of each cell.
 
-    A name of those scripts is of one Python in all rows, of this one where it has the provider.
+    A name of those scripts is of one Python in all rows: of one that can run the provider, and of
+    this one where it is among them.
     """
-    homes: dict[str, str | None] = {}
+    pythons: dict[str, dict[str | None, bool]] = {}
     for one in rows:
-        label = provider_label(one.cell)
-        if one.cell.environment is None or label not in homes:
-            homes[label] = one.cell.environment
+        able = pythons.setdefault(provider_label(one.cell), {})
+        can = one.status is not CellStatus.UNSUPPORTED
+        able[one.cell.environment] = able.get(one.cell.environment, False) or can
+    homes = {
+        label: min(able, key=lambda name: (not able[name], name is not None))
+        for label, able in pythons.items()
+    }
 
     def named(cell: Cell) -> str:
         label = provider_label(cell)
