@@ -24,7 +24,7 @@ from enginescope.model.preparation import Preparation
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
 _LIBRARY_WORDS = ("please install", "failed to load", "shared object", "failed to create")
 #: … when a file cannot be parsed.
-_NO_MODEL_WORDS = ("Protobuf parsing failed", "No graph was found in the protobuf")
+_NO_MODEL_WORDS = ("Protobuf parsing failed", "No graph was found", "does not have a graph")
 #: … when a model cannot be captured.
 _GRAPH_WORDS = ("graph capture", "cuda graph")
 
