@@ -6,23 +6,37 @@ BIN := $(VENV)/bin
 # TensorRT is often in an environment of its own: GPU_PYTHON=python3 make test-gpu
 GPU_PYTHON ?= $(BIN)/python
 DEMO := .cache/demo
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Exact versions of everything that is installed here; CONSTRAINTS= takes the newest instead.
+CONSTRAINTS ?= requirements.lock
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+
+DEV_EXTRAS := plots,frames,xlsx,gpu,postgres,storage,serve,convert
+# All of pyproject.toml but cu12, which contradicts cu13.
+LOCKED_EXTRAS := plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint format bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
+.PHONY: help demo test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.run: pyproject.toml
+$(VENV)/.run: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade 'pip>=25.1'
-	$(PIP) --editable '.[plots]'
+	$(PIP) --upgrade pip
+	$(PIP) --group build # pinned too, so the package is built without an environment of its own
+	$(PIP) --no-build-isolation --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) --editable '.[plots,frames,xlsx,gpu,postgres,storage,serve,convert]' --group dev
+	$(PIP) --no-build-isolation --editable '.[$(DEV_EXTRAS)]' --group dev
 	@touch $@
+
+lock: pyproject.toml ## Write the newest versions that fit together into requirements.lock
+	$(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
+	  --custom-compile-command 'make lock' --group build --group dev --group mutation \
+	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file requirements.lock
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@$(BIN)/enginescope bench --store $(DEMO)
@@ -35,6 +49,24 @@ test: lint $(VENV)/.dev ## Lint, type-check and run every test
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
+
+mutate: $(VENV)/.dev ## Show how many mutants of the code that judges outputs the tests kill (an hour)
+	$(PIP) --group mutation
+	$(BIN)/mutmut run --max-children 2
+	$(BIN)/mutmut results
+
+test-newest: ## Run the quick tests with the newest versions that pyproject.toml allows
+	$(MAKE) test-quick CONSTRAINTS= VENV=.cache/venv-newest
+
+test-oldest: ## Run the quick tests with the oldest versions that pyproject.toml allows
+	$(MAKE) test-quick CONSTRAINTS=.cache/oldest.txt VENV=.cache/venv-oldest
+
+.cache/oldest.txt: pyproject.toml
+	$(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.cache/lock/bin/uv pip compile --quiet --resolution lowest-direct \
+	  --python $(PYTHON) --group build --group dev \
+	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file $@
 
 lint: $(VENV)/.dev ## Check style, formatting and types
 	$(BIN)/ruff check .
