@@ -18,12 +18,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.registry import load_backend
-from enginescope.model.job import Mode, StopRule, WarmUp, Workload
-from enginescope.model.run import OutcomeKind
+from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind
+from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.runner.jobs import ENGINE_SUFFIXES, make_jobs
-from enginescope.runner.sample_models import sample_models
 from enginescope.runner.session import build_engines, run_jobs
 
 BARE = Path(__file__).with_name("bare_gpu_loop.py")

@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 import enginescope as es
-from enginescope.model.job import StopRule, WarmUp, Workload
-from enginescope.runner.sample_models import sample_models
+from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.runner.inputs.sample_models import sample_models
 
 HAND = Path(__file__).with_name("hand_written_loop.py")
 WARMUP = 200

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Run
-from enginescope.model.samples import Samples, frozen
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Samples, frozen
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import RunRow
@@ -81,8 +81,8 @@ def make(store: Path, count: int) -> None:
 
 def fill(url: DatabaseUrl, runs: Store) -> None:
     """Write to a database what a listing shows of a folder's runs."""
-    from enginescope.store.database import Database
-    from enginescope.store.row_tables import put_rows
+    from enginescope.store.sql.database import Database
+    from enginescope.store.sql.row_tables import put_rows
 
     rows: tuple[RunRow, ...] = runs.rows()
     Store(url).save(runs.load_id(rows[0].id))  # makes the tables

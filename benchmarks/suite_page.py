@@ -16,8 +16,8 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.suite import (
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.suite.suite import (
     Cell,
     CellFigure,
     CellRow,

@@ -30,10 +30,10 @@ import psutil
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from enginescope.analysis.output_comparison import SideComparison
-from enginescope.analysis.output_tolerance import tolerance_named
-from enginescope.model.tensor import DataType
-from enginescope.model.tensor_values import TensorValues
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import DataType
 
 LIMIT_MIB = 1024
 SIDE = "ort-cpu?graph_optimization_level=disable&intra_op_num_threads=1"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
-from enginescope.runner.sample_models import sample_models
+import enginescope
+from enginescope.runner.inputs.sample_models import sample_models
 
 # What was started in the background, or under nohup, ignores these, and so would every process that
 # the tests interrupt.
@@ -31,6 +34,23 @@ def missing(reason: str) -> None:
     if STRICT:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def all_imported() -> None:
+    """Import what tests may patch: `from module import name` would keep a patched name forever.
+
+    `serve` needs optional packages, and migrations run only inside Alembic.
+    """
+    for module in walk_packages(enginescope.__path__, "enginescope."):
+        if not {"__main__", "serve", "migrations"} & {*module.name.split(".")}:
+            import_module(module.name)
+
+
+@pytest.fixture
+def monkeypatch(all_imported: None, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Patch after all imports, so that no test sees what an earlier one patched."""
+    return monkeypatch
 
 
 @pytest.fixture

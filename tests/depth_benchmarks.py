@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope.analysis.depth_benchmark import DepthBenchmark, DepthSide
-from enginescope.analysis.run_view import RunView
-from enginescope.analysis.task_scoring import TaskScoring
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth import DepthTask
-from enginescope.formats.answer_files import tensor_of
-from enginescope.model.job import BackendSpec, Subject
-from enginescope.model.run import Run
-from enginescope.model.samples import Samples, frozen
+from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
+from enginescope.analysis.tasks.task_scoring import TaskScoring
+from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.records.run.job import BackendSpec, Subject
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Samples, frozen
 from tests.depth_models import smooth
 from tests.render.gpu_runs import gpu_telemetry
 from tests.render.runs import measured_run

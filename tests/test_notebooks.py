@@ -14,7 +14,7 @@ import pytest
 
 from enginescope.cli.main import cli
 from tests.conftest import missing
-from tests.render.notebook.pages import ACTIVE, Fragment
+from tests.notebook.html.pages import ACTIVE, Fragment
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"

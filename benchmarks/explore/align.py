@@ -19,10 +19,10 @@ import tracemalloc
 
 from synthetic_plans import FP16, Raw, chain
 
-from enginescope.analysis.alignment import align
-from enginescope.formats.plan_json import parse_plan
-from enginescope.model.layer_pair import Alignment
-from enginescope.model.plan import Plan
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.plan.layer_pair import Alignment
+from enginescope.records.plan.plan import Plan
 
 ACTIVE_OF_COPY, LAYERS_OF_COPY, FUSED_OF_COPY = 72, 103, 11
 

@@ -15,9 +15,13 @@ import sys
 import time
 from pathlib import Path
 
-from enginescope.analysis.build_choices import choices
-from enginescope.analysis.build_story import fusion_groups, reformat_costs, tuning_costs
-from enginescope.formats.build_log import build_story_of
+from enginescope.analysis.build_log.build_choices import choices
+from enginescope.analysis.build_log.build_log_summary import (
+    fusion_groups,
+    reformat_costs,
+    tuning_costs,
+)
+from enginescope.formats.build_log.build_log import build_story_of
 
 RECORDED = (
     Path(__file__).resolve().parents[2]

@@ -25,13 +25,13 @@ from typing import TypeVar
 
 import synthetic_plans
 
-from enginescope.analysis.attribution import attribute
-from enginescope.analysis.plan_graph import plan_graph
-from enginescope.formats.exported_profile import parse_profile
-from enginescope.formats.plan_json import parse_plan
-from enginescope.model.timing import Attribution
-from enginescope.render.graph.drawing import draw
-from enginescope.render.graph.svg import svg
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.layers.attribution import attribute
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.plan.timing import Attribution
+from enginescope.render.graph.write.drawing import draw
+from enginescope.render.graph.write.svg import svg
 
 SIZES = (100, 5_047, 50_058)
 T = TypeVar("T")

@@ -16,17 +16,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from enginescope.analysis.alignment import align
-from enginescope.analysis.attribution import attribute
-from enginescope.analysis.plan_graph import plan_graph
-from enginescope.core.paused_collection import paused_collection
-from enginescope.formats.exported_profile import parse_profile
-from enginescope.formats.plan_json import parse_plan
-from enginescope.model.environment import Device
-from enginescope.model.plan import Plan
-from enginescope.model.timing import Profile
-from enginescope.render.graph.drawing import draw
-from enginescope.render.graph.svg import svg
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.core.gc_paused import gc_paused
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
+from enginescope.render.graph.write.drawing import draw
+from enginescope.render.graph.write.svg import svg
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 
@@ -75,7 +75,7 @@ def main() -> None:
     name, *files = sys.argv[1:]
     work = WORKS[name](*map(Path, files))
     start, cpu = time.perf_counter(), time.process_time()
-    with paused_collection():
+    with gc_paused():
         made = work()
     figures = {
         "wall_s": time.perf_counter() - start,

@@ -1,30 +1,35 @@
-"""Print what leaving disturbed rounds out does to verdicts, for several ways of disturbing.
+"""Print what skipping disturbed rounds does to verdicts, for several kinds of disturbance.
 
 ``python benchmarks/statistics/disturbed.py [--comparisons 200]``. Processes of the same work
-scatter by 1 %; a quarter of them, of either side alike, is disturbed while it is timed. Comparisons
-end as ``bench --compare`` ends them, once by the rule and once with every round counting.
+scatter by 1 %; a share of each side's processes is disturbed while it is timed. Comparisons end as
+``bench --compare`` ends them: by the rule, by the rule before (a round with any disturbed process
+never counts), and with every round counting. "B unstable": the exact test says so at the end.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from in_rounds import DIFFERENT
+from printed import print_table, share
 
-from enginescope.model.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.ratio import ratio_of_rounds
-from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
+from enginescope.stats.comparison.ratio import ratio_of_rounds
+from enginescope.stats.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 
 Array = np.ndarray
-#: Verdict, rounds measured, last estimate.
-Ended = tuple[VerdictKind, int, RatioEstimate]
+#: Verdict, rounds measured, last estimate, whether B is called unstable.
+Ended = tuple[VerdictKind, int, RatioEstimate, bool]
 SAMPLES = 300
 SCATTER = 0.01
 WITHIN = 0.005
-SHARE = 0.25
+#: Shares of the processes of A and of B that are disturbed.
+ALIKE = (0.25, 0.25)
+ONE_SIDED = (0.0, 0.5)
+RULES = ("by the rule", "before", "all")
 PLANTED_PCT = (0.0, 2.0, 3.0)
 
 
@@ -65,10 +70,12 @@ KINDS: tuple[tuple[str, Callable[[np.random.Generator, int], Array]], ...] = (
 )
 
 
-def _rounds(rng: np.random.Generator, disturb: Callable[..., Array]) -> tuple[Array, Array]:
+def _rounds(
+    rng: np.random.Generator, disturb: Callable[..., Array], shares: tuple[float, float]
+) -> tuple[Array, Array]:
     """Return medians and uncertainties of the processes of one comparison, (rounds, 2) each."""
     count = 2 * 2 * LOOKS[-1]
-    disturbed = rng.random((count, 1)) < SHARE
+    disturbed = rng.random((count, 1)) < np.tile(shares, count // 2)[:, None]
     level = SCATTER * rng.standard_normal((count, 1))
     noise = WITHIN * rng.standard_normal((count, SAMPLES))
     values = np.exp(level + noise + disturbed * disturb(rng, count))
@@ -77,13 +84,13 @@ def _rounds(rng: np.random.Generator, disturb: Callable[..., Array]) -> tuple[Ar
     return medians.reshape(-1, 2), np.array(known, object).reshape(-1, 2)
 
 
-def _compare(
-    medians: Array, known: Array, *, by_rule: bool
-) -> tuple[VerdictKind, int, RatioEstimate]:
-    """Return the verdict, the rounds measured and the last estimate."""
+def _compare(medians: Array, known: Array, rule: str) -> Ended:
     asked = 0
     for after in range(LOOKS[0], len(medians) + 1):
-        counts = np.array(steady_rounds(known[:after].T.tolist())) | (not by_rule)
+        found = disturbances(known[:after].T.tolist())
+        counts = np.array(found.counts) | (rule == "all")
+        if rule == "before":
+            counts = np.array(steady_rounds(known[:after].T.tolist()))
         counting = int(counts.sum())
         is_last = counting >= LOOKS[-1] or after >= LOOKS[-1] + min(after - counting, LOOKS[-1])
         due = sum(one <= counting for one in LOOKS)
@@ -95,27 +102,37 @@ def _compare(
         kind = decide(estimate, 1.0)[0]
         if is_last or kind is not VerdictKind.UNDECIDED:
             break
-    return kind, after, estimate
+    return kind, after, estimate, found.unstable == 1
 
 
-def row(name: str, disturb: Callable[..., Array], comparisons: int, *, by_rule: bool) -> str:
-    """Return a line of the table, in Markdown."""
+def rows(
+    name: str, disturb: Callable[..., Array], shares: tuple[float, float], comparisons: int
+) -> list[str]:
+    """Return a line of the table for each rule, in Markdown."""
     rng = np.random.default_rng(41)
-    ended: dict[float, list[Ended]] = {}
+    ended: dict[tuple[str, float], list[Ended]] = {}
     for _ in range(comparisons):
-        medians, known = _rounds(rng, disturb)
+        medians, known = _rounds(rng, disturb, shares)
         for pct in PLANTED_PCT:
             planted = medians * (1, 1 + pct / 100)
-            ended.setdefault(pct, []).append(_compare(planted, known, by_rule=by_rule))
-    same = ended[0.0]
-    cells = [
-        _share([kind in DIFFERENT for kind, _, _ in same]),
-        *(_share([kind is VerdictKind.SLOWER for kind, _, _ in ended[pct]]) for pct in (2.0, 3.0)),
-        f"{np.mean([after for _, after, _ in ended[3.0]]):.0f}",
-        _share([_covers(estimate) for _, _, estimate in same]),
+            for rule in RULES:
+                ended.setdefault((rule, pct), []).append(_compare(planted, known, rule))
+    return [f"| {name} | {rule} | {' | '.join(_cells(rule, ended))} |" for rule in RULES]
+
+
+def _cells(rule: str, ended: dict[tuple[str, float], list[Ended]]) -> list[str]:
+    alike = ended[rule, 0.0]
+    return [
+        share([kind in DIFFERENT for kind, *_ in alike]),
+        share([kind is VerdictKind.SAME for kind, *_ in alike]),
+        *(
+            share([kind is VerdictKind.SLOWER for kind, *_ in ended[rule, pct]])
+            for pct in (2.0, 3.0)
+        ),
+        f"{np.mean([after for _, after, _, _ in ended[rule, 3.0]]):.0f}",
+        share([_covers(estimate) for _, _, estimate, _ in alike]),
+        share([is_unstable for *_, is_unstable in alike]) if rule == RULES[0] else "—",
     ]
-    rule = "by the rule" if by_rule else "all"
-    return f"| {name} | {rule} | {' | '.join(cells)} |"
 
 
 def _covers(estimate: RatioEstimate) -> bool:
@@ -123,21 +140,18 @@ def _covers(estimate: RatioEstimate) -> bool:
     return interval is not None and interval.low <= 1 <= interval.high
 
 
-def _share(found: Sequence[bool]) -> str:
-    return f"{100 * np.mean(found):.1f}"
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=200, help="in each row")
     comparisons = parser.parse_args().comparisons
-    heads = ("disturbed by", "rounds that count", "A/A false, %", "2 % found", "3 % found")
-    print(f"| {' | '.join((*heads, 'rounds, 3 %', 'covers'))} |")
-    print("|---" * 7 + "|")
-    for name, disturb in KINDS:
-        for by_rule in (True, False):
-            print(row(name, disturb, comparisons, by_rule=by_rule), flush=True)
+    for title, shares in (("A quarter of either side", ALIKE), ("Half of B alone", ONE_SIDED)):
+        heads = ("different, %", "same, %", "2 % found", "3 % found", "rounds, 3 %", "holds 1")
+        print_table(
+            f"{title}; {comparisons} comparisons a row",
+            ("disturbed by", "rounds that count", *heads, "B unstable, %"),
+            (line for name, disturb in KINDS for line in rows(name, disturb, shares, comparisons)),
+        )
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
-from enginescope.analysis.terms import ASSUMED_SCATTER_PCT
-from enginescope.model.verdict import RatioEstimate
-from enginescope.stats.few_processes import level_of_processes
-from enginescope.stats.limit import AgainstLimit, against_limit
-from enginescope.stats.ratio import ratio_by_scatter, ratio_of_few_processes
+from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT
+from enginescope.records.verdict.verdict import RatioEstimate
+from enginescope.stats.comparison.few_processes import level_of_processes
+from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
+from enginescope.stats.comparison.ratio import ratio_by_scatter, ratio_of_few_processes
 
 LIMIT_PCT = 2.0
 #: Processes of the baseline and of the current side.
@@ -68,21 +69,21 @@ def estimate(a: Array, b: Array) -> RatioEstimate:
 
 def gated(row: Row) -> str:
     """Return a row of the first table, in Markdown."""
-    places: dict[float, list[AgainstLimit]] = {pct: [] for pct in (0.0, *PLANTED_PCT)}
+    places: dict[float, list[NonInferiority]] = {pct: [] for pct in (0.0, *PLANTED_PCT)}
     covers = []
     for a, b in row.draws():
         for pct, found in places.items():
             made = estimate(a, (1 + pct / 100) * b)
-            found.append(against_limit(made, LIMIT_PCT))
+            found.append(non_inferiority(made, LIMIT_PCT))
             if pct == 0.0 and made.interval is not None:
                 covers.append(made.interval.low <= 1 <= made.interval.high)
-    same, worse = places[0.0], AgainstLimit.WORSE
+    same, worse = places[0.0], NonInferiority.WORSE
     cells = [
-        _share(one is worse for one in same),
-        _share(one in (worse, AgainstLimit.BETTER) for one in same),
-        _share(one is AgainstLimit.WITHIN for one in same),
-        *(_share(one is worse for one in places[pct]) for pct in PLANTED_PCT),
-        _share(covers),
+        share(one is worse for one in same),
+        share(one in (worse, NonInferiority.BETTER) for one in same),
+        share(one is NonInferiority.WITHIN for one in same),
+        *(share(one is worse for one in places[pct]) for pct in PLANTED_PCT),
+        share(covers),
     ]
     return f"| {_counts(row.counts)} | {row.kind.name} | {row.scatter_pct:g} % | {_joined(cells)} |"
 
@@ -96,7 +97,7 @@ def levels(kind: ProcessKind, counts: Sequence[int], comparisons: int) -> str:
         drawn = 1.0 + 0.02 * kind.levels(rng, comparisons, count)[:, :, 0]
         held = (level_of_processes(list(one)) for one in drawn)
         level = 1.0 + 0.02 * truth
-        cells.append(_share(one is not None and one.low <= level <= one.high for one in held))
+        cells.append(share(one is not None and one.low <= level <= one.high for one in held))
     return f"| {kind.name} | {_joined(cells)} |"
 
 
@@ -109,26 +110,13 @@ def _joined(cells: Iterable[str]) -> str:
     return " | ".join(cells)
 
 
-def _share(found: Iterable[bool]) -> str:
-    values = list(found)
-    return f"{100 * np.mean(values):.1f}" if values else "none"
-
-
-def _table(title: str, heads: Sequence[str], rows: Iterable[str]) -> None:
-    print(f"\n{title}\n")
-    print(f"| {' | '.join(heads)} |")
-    print("|---" * len(heads) + "|")
-    for one in rows:
-        print(one, flush=True)
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=2000, help="in each row")
     count = parser.parse_args().comparisons
     planted = [f"{pct:g} % found" for pct in PLANTED_PCT]
-    _table(
+    print_table(
         f"A limit of {LIMIT_PCT:g} %; {count:,} comparisons a row",
         (
             *("processes a side", "processes", "scatter", "A/A regression, %", "A/A either, %"),
@@ -142,7 +130,7 @@ def main() -> None:
         ),
     )
     sizes = (2, 3, 5, 6, 10)
-    _table(
+    print_table(
         "The interval of a cell's latency holds the level, %",
         ("processes", *map(str, sizes)),
         (levels(kind, sizes, count) for kind in KINDS),

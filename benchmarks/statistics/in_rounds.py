@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginescope.model.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.ratio import ratio_of_rounds
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
+from enginescope.stats.comparison.ratio import ratio_of_rounds
 
 DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)
 
@@ -18,7 +18,7 @@ DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)
 class Ended(NamedTuple):
     """The last look of a comparison.
 
-    Attributes
+    Attributes:
     ----------
     kind : VerdictKind
     rounds : int

@@ -24,13 +24,14 @@ import numpy as np
 from in_rounds import DIFFERENT
 from live_pool import SAME, SIDES, Plan, Process, Round, measure, rounds_of
 from numpy.typing import NDArray
+from printed import share
 
-from enginescope.model.verdict import RatioEstimate, VerdictKind
 from enginescope.probe.environment import probe_environment
-from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.ratio import ratio_of_rounds
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
+from enginescope.stats.comparison.ratio import ratio_of_rounds
+from enginescope.stats.comparison.steady_rounds import disturbances
 from enginescope.stats.stability import WIDE_PCT
-from enginescope.stats.steady_rounds import steady_rounds
 
 FILE = Path(__file__).resolve().parents[2] / ".cache/statistics/live.jsonl"
 WINDOWS = 200
@@ -39,7 +40,7 @@ WINDOWS = 200
 class Ended(NamedTuple):
     """A comparison of consecutive rounds.
 
-    Attributes
+    Attributes:
     ----------
     kind : VerdictKind
     after : int
@@ -67,7 +68,7 @@ def compare(rounds: Sequence[Round], side: str, factor: float) -> Ended | None:
     known = [(_uncertainty_pct(a), _uncertainty_pct(b)) for a, b in pairs]
     asked = 0
     for after in range(LOOKS[0], len(rounds) + 1):
-        steady = np.array(steady_rounds(list(zip(*known[:after], strict=True))))
+        steady = np.array(disturbances(list(zip(*known[:after], strict=True))).counts)
         counting = int(steady.sum())
         due = sum(one <= counting for one in LOOKS)
         is_last = counting >= LOOKS[-1] or after >= LOOKS[-1] + min(after - counting, LOOKS[-1])
@@ -110,11 +111,11 @@ def row(title: str, found: Sequence[Ended], truth: float, wanted: Sequence[Verdi
     calm = [one for one in found if not one.is_unstable]
     cells = [
         f"{len(found)} ({len(calm)})",
-        *(_share([one.kind in wanted for one in some]) for some in (found, calm)),
-        _share([one.kind is VerdictKind.SAME for one in found]),
-        _share([one.kind is VerdictKind.UNDECIDED for one in found]),
+        *(share([one.kind in wanted for one in some]) for some in (found, calm)),
+        share([one.kind is VerdictKind.SAME for one in found]),
+        share([one.kind is VerdictKind.UNDECIDED for one in found]),
         f"{np.mean([one.after for one in found]):.0f}",
-        _share([one.covers(truth) for one in found]),
+        share([one.covers(truth) for one in found]),
     ]
     return f"| {title} | {' | '.join(cells)} |"
 
@@ -129,10 +130,6 @@ def _uncertainty_pct(one: Process) -> float | None:
     if one.low_ms is None or one.high_ms is None:
         return None
     return 100 * (one.high_ms - one.low_ms) / (one.high_ms + one.low_ms)
-
-
-def _share(found: Sequence[bool]) -> str:
-    return f"{100 * np.mean(found):.1f}" if found else "none"
 
 
 class Row(NamedTuple):
@@ -165,7 +162,7 @@ def steady_of(rounds: Sequence[Round]) -> NDArray[np.bool_]:
     """Return which rounds of a pool count."""
     sides = [side for side in SIDES if all(side in one.by_side for one in rounds)]
     known = [[_uncertainty_pct(one.by_side[side]) for one in rounds] for side in sides]
-    return np.array(steady_rounds(known), dtype=bool)
+    return np.array(disturbances(known).counts, dtype=bool)
 
 
 def slower_of(pools: Sequence[Sequence[Round]]) -> float | None:

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 from planted_model import planted_models
 
-from enginescope.analysis.run_view import RunView
-from enginescope.model.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
-from enginescope.model.run import Run
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
+from enginescope.records.run.run import Run
 from enginescope.runner.session import run_jobs
 
 SAME = ("A", "A'")
@@ -25,7 +25,7 @@ SIDES = (*SAME, "B")
 class Process(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of one process.
 
-    Attributes
+    Attributes:
     ----------
     part : int
         Of the measuring: each start of it begins a new one.

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 
 from planted_model import planted_models
 
-from enginescope.analysis.measured_notices import measured_notices
-from enginescope.analysis.measured_sides import MeasuredSide, compare_sides
-from enginescope.model.job import BackendSpec, Job, Subject, Workload
-from enginescope.render.verdict_phrases import headline_sentence, why_text
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
+from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
+from enginescope.render.verdicts.verdict_phrases import headline_sentence, why_text
 from enginescope.runner.interleaved import PROCESS_STOP, Pacing, run_interleaved
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
-from enginescope.model.verdict import VerdictKind
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.runner.interleaved import looks_up_to
 
 SCHEDULES = (

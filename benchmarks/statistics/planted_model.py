@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from enginescope.runner.sample_models import sample_models
+from enginescope.runner.inputs.sample_models import sample_models
 
 MODEL = "small_transformer.onnx"
 _TOKENS, _WIDTH = 64, 128

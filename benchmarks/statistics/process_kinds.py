@@ -31,7 +31,7 @@ WITHIN_KINDS = (
 class ProcessKind:
     """A way in which processes of the same work differ.
 
-    Attributes
+    Attributes:
     ----------
     name : str
     levels : callable
@@ -88,7 +88,7 @@ def processes(
     scatter : float
         Of processes; 0.01 is 1 %.
 
-    Returns
+    Returns:
     -------
     tuple of numpy.ndarray, shape (comparisons, rounds, SAMPLES)
         A and B; in each round it is drawn which of them comes first.
@@ -98,7 +98,7 @@ def processes(
     levels = np.where(a_first, levels, levels[:, :, ::-1])
     series = np.concatenate(
         [
-            _series(rng, name, part * rounds * 2).reshape(part, rounds, 2, SAMPLES)
+            series_about_0(rng, name, part * rounds * 2).reshape(part, rounds, 2, SAMPLES)
             for name, part in zip(WITHIN_KINDS, _parts(comparisons), strict=True)
         ]
     )
@@ -111,10 +111,12 @@ def _parts(comparisons: int) -> list[int]:
     return [int(one) for one in np.diff(edges)]
 
 
-def _series(rng: np.random.Generator, name: str, count: int) -> Array:
-    """Return series about 0, as logarithms."""
+def series_about_0(
+    rng: np.random.Generator, name: str, count: int, samples: int = SAMPLES
+) -> Array:
+    """Return the logarithms of series with a median of 1."""
     kind = next(one for one in KINDS if one.name == name)
-    drawn = kind.draw(rng, count, SAMPLES) if count else np.empty((0, SAMPLES))
+    drawn = kind.draw(rng, count, samples) if count else np.empty((0, samples))
     middle = kind.quantile(0.5)
     # the two levels are 5 % apart already
     return np.log(drawn / middle) / 2 if name.startswith("two levels") else WITHIN * drawn

@@ -24,14 +24,14 @@ from in_rounds import DIFFERENT, compare_in_rounds
 from msgspec.structs import replace
 from scipy import stats
 
-from enginescope.analysis.terms import ASSUMED_SCATTER_PCT, Terms
-from enginescope.analysis.verdicts import verdicts
-from enginescope.formats.importer import import_artifacts
-from enginescope.model.run import Run
-from enginescope.model.samples import frozen
-from enginescope.model.verdict import VerdictKind
+from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT, CompareConfig
+from enginescope.analysis.verdicts.verdicts import verdicts
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.records.run.run import Run
+from enginescope.records.samples import frozen
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.stats.autocorrelation import effective_samples, levels_of
-from enginescope.stats.deciding import LOOKS
+from enginescope.stats.comparison.deciding import LOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED_PCT = (0.0, 2.0, 3.0)
@@ -50,7 +50,7 @@ def traces() -> list[Path]:
 
 def differ(scatter_pct: float | None) -> Rule:
     """Return our rule for one process a side."""
-    terms = Terms(scatter_pct=scatter_pct)
+    terms = CompareConfig(scatter_pct=scatter_pct)
     return lambda a, b: verdicts([a], [b], terms)[0].kind in DIFFERENT
 
 

@@ -16,7 +16,7 @@ _NORMAL = NormalDist()
 class Kind:
     """A way to draw series, and what their quantiles truly are.
 
-    Attributes
+    Attributes:
     ----------
     name : str
     draw : callable

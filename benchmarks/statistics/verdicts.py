@@ -10,23 +10,25 @@ processes that were not measured in turn, and for one process a side.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from in_rounds import DIFFERENT, Ended, compare_in_rounds
+from msgspec.structs import replace
+from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
-from enginescope.analysis.terms import ASSUMED_SCATTER_PCT, Terms
-from enginescope.analysis.verdicts import verdicts
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Run
-from enginescope.model.samples import Samples, frozen
-from enginescope.model.turn import Turn
-from enginescope.model.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.ratio import ratio_of_processes, ratio_of_samples
+from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT, CompareConfig
+from enginescope.analysis.verdicts.verdicts import verdicts
+from enginescope.records.round_position import RoundPosition
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
+from enginescope.stats.comparison.ratio import ratio_of_processes, ratio_of_samples
 
 SCATTERS_PCT = (0.3, 1.0, 2.0)
 PLANTED_PCT = (2.0, 3.0)
@@ -68,13 +70,13 @@ def in_rounds(row: Row) -> str:
         if number < WHOLE_WAY:
             _check_whole_way(a, b, same[-1])
     cells = [
-        _share(one.kind in DIFFERENT for one in same),
-        _share(one.kind is VerdictKind.SAME for one in same),
-        *(_share(one.kind is VerdictKind.SLOWER for one in ended) for ended in slower.values()),
+        share(one.kind in DIFFERENT for one in same),
+        share(one.kind is VerdictKind.SAME for one in same),
+        *(share(one.kind is VerdictKind.SLOWER for one in ended) for ended in slower.values()),
         f"{np.mean([one.rounds for one in same]):.0f}",
         f"{np.mean([one.rounds for one in slower[3.0]]):.0f}",
-        _share(one.covers(1.0) for one in same),
-        _share(one.always_covered(1.0) for one in same),
+        share(one.covers(1.0) for one in same),
+        share(one.always_covered(1.0) for one in same),
     ]
     return f"| {row.kind.name} | {row.scatter_pct:g} % | {' | '.join(cells)} |"
 
@@ -85,8 +87,10 @@ def _check_whole_way(a: np.ndarray, b: np.ndarray, ended: Ended) -> None:
         [_run(values, side, number) for number, values in enumerate(one[: ended.rounds])]
         for side, one in (("A", a), ("B", b))
     ]
-    found = verdicts(runs[0], runs[1], Terms(confidence=LOOK_CONFIDENCE))[0]
-    if found.kind is not ended.kind or found.estimate != ended.looks[-1]:
+    found = verdicts(runs[0], runs[1], CompareConfig(confidence=LOOK_CONFIDENCE))[0]
+    assert found.estimate is not None
+    estimate = replace(found.estimate, disturbed=None)
+    if found.kind is not ended.kind or estimate != ended.looks[-1]:
         raise SystemExit(f"runs: {found}\nmedians: {ended}")
 
 
@@ -97,7 +101,7 @@ def _run(values: np.ndarray, side: str, number: int) -> Run:
         origin="measured",
         job=JOB,
         samples=(Samples(metric="latency", values_ms=frozen(values)),),
-        turn=Turn(comparison="c", side=side, round=number, place=0),
+        turn=RoundPosition(comparison="c", side=side, round=number, place=0),
     )
 
 
@@ -134,25 +138,12 @@ def _decided_once(
             if pct == 0.0 and made.interval is not None:
                 covers.append(made.interval.low <= 1 <= made.interval.high)
     texts = [
-        _share(one in DIFFERENT for one in found[0.0]),
-        _share(one is VerdictKind.SAME for one in found[0.0]),
-        *(_share(one is VerdictKind.SLOWER for one in found[pct]) for pct in PLANTED_PCT),
-        _share(covers),
+        share(one in DIFFERENT for one in found[0.0]),
+        share(one is VerdictKind.SAME for one in found[0.0]),
+        *(share(one is VerdictKind.SLOWER for one in found[pct]) for pct in PLANTED_PCT),
+        share(covers),
     ]
     return f"| {row.kind.name} | {row.scatter_pct:g} % | {' | '.join(texts)} |"
-
-
-def _share(found: Iterator[bool] | Sequence[bool]) -> str:
-    values = list(found)
-    return f"{100 * np.mean(values):.1f}" if values else "none"
-
-
-def _table(title: str, heads: Sequence[str], rows: Iterator[str]) -> None:
-    print(f"\n{title}\n")
-    print(f"| {' | '.join(heads)} |")
-    print("|---" * len(heads) + "|")
-    for one in rows:
-        print(one, flush=True)
 
 
 def main() -> None:
@@ -162,17 +153,17 @@ def main() -> None:
     count = parser.parse_args().comparisons
     rows = [Row(kind, pct, count) for kind in PROCESS_KINDS for pct in SCATTERS_PCT]
     first = ("processes", "scatter", "A/A false, %", "A/A same, %", "2 % found", "3 % found")
-    _table(
+    print_table(
         f"In rounds, looks after {', '.join(map(str, LOOKS))}; {count:,} comparisons a row",
         (*first, "rounds, A/A", "rounds, 3 %", "covers", "covers at every look"),
         (in_rounds(row) for row in rows),
     )
-    _table(
+    print_table(
         "Ten processes a side, all of A before all of B",
         (*first, "covers"),
         (not_in_turn(row, 10) for row in rows),
     )
-    _table(
+    print_table(
         f"One process a side; processes are taken to scatter by ±{ASSUMED_SCATTER_PCT:g} %",
         (*first, "covers"),
         (one_process(row) for row in rows),

@@ -5,7 +5,8 @@
 >>> run.latency.median_ms                 # doctest: +SKIP
 4.218
 
-Everything below is imported when it is first used: ``import enginescope`` itself is cheap.
+`__all__` is the public API. Its names are imported when they are first used, so that
+``import enginescope`` itself is cheap.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,71 +14,241 @@ from typing import TYPE_CHECKING, Any
 from enginescope._version import __version__
 
 if TYPE_CHECKING:
-    from enginescope.analysis.run_view import RunView
-    from enginescope.core.errors import EnginescopeError
-    from enginescope.facade import (
-        bench,
-        build,
-        compare_plans,
-        import_artifacts,
-        load_run,
-        write_report,
+    from enginescope.analysis.plan_comparison.comparison import Comparison
+    from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.analysis.roofline.gpu_limits import GpuLimits
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.analysis.suites.suite_view import SuiteView
+    from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
+    from enginescope.analysis.validation.validation import Validation
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.core.errors import (
+        BackendError,
+        DiskFullError,
+        EnginescopeError,
+        FormatError,
+        MissingDependencyError,
+        StoreError,
+        UnsupportedError,
+        UsageError,
     )
-    from enginescope.linted_plan import lint
-    from enginescope.measured_in_turn import bench_in_turn, noise_floor
-    from enginescope.measured_runs import compare, gate, history
-    from enginescope.opened_plan import plan
-    from enginescope.opened_suite import suite
-    from enginescope.validated_answers import validate
+    from enginescope.notebook.bench import bench, bench_interleaved, open_run
+    from enginescope.notebook.compare import compare, compare_plans
+    from enginescope.notebook.depth import depth
+    from enginescope.notebook.explore import explore
+    from enginescope.notebook.files import archive, process, write_report
+    from enginescope.notebook.gate import gate
+    from enginescope.notebook.history import history
+    from enginescope.notebook.import_artifacts import import_artifacts
+    from enginescope.notebook.lint import lint
+    from enginescope.notebook.measure import build, doctor, noise_floor
+    from enginescope.notebook.plan import OpenedPlan, open_plan
+    from enginescope.notebook.suite import open_suite, run_suite
+    from enginescope.notebook.validate import validate
+    from enginescope.records.plan.build import BuildReport
+    from enginescope.records.run.conditions import Conditions, Cooldown
+    from enginescope.records.run.job import (
+        DimSize,
+        InputFile,
+        InputRange,
+        InputShape,
+        Limits,
+        Mode,
+        OpenDims,
+        StopRule,
+        WarmUp,
+        Workload,
+    )
+    from enginescope.records.run.sample_set import Preprocessing
+    from enginescope.records.run.telemetry_rule import TelemetryRule
+    from enginescope.records.verdict.gate import GateReport
+    from enginescope.records.verdict.history import JobHistory
+    from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.render.page.report import WrittenReport
+    from enginescope.rules.engine import LintReport
+    from enginescope.services.measurement.doctor import Diagnosis
+    from enginescope.services.plans.archive import CreatedArchive
+    from enginescope.services.plans.explore_request import Explored
+    from enginescope.services.plans.process import ProcessResult
+    from enginescope.services.suites.observer import SuiteObserver
+    from enginescope.services.suites.request import (
+        DockerImage,
+        FinishedJobs,
+        KubernetesJobs,
+        RayCluster,
+        SlurmCluster,
+        SuiteRequest,
+        ThisMachine,
+    )
 
+#: Public name -> the module that has it.
+_HOMES = {
+    "BackendError": "core.errors",
+    "BuildReport": "records.plan.build",
+    "Comparison": "analysis.plan_comparison.comparison",
+    "Conditions": "records.run.conditions",
+    "Cooldown": "records.run.conditions",
+    "CreatedArchive": "services.plans.archive",
+    "DepthBenchmark": "analysis.tasks.depth_benchmark",
+    "Diagnosis": "services.measurement.doctor",
+    "DimSize": "records.run.job",
+    "DiskFullError": "core.errors",
+    "DockerImage": "services.suites.request",
+    "EnginescopeError": "core.errors",
+    "Explored": "services.plans.explore_request",
+    "FinishedJobs": "services.suites.request",
+    "FormatError": "core.errors",
+    "GateReport": "records.verdict.gate",
+    "GpuLimits": "analysis.roofline.gpu_limits",
+    "InputFile": "records.run.job",
+    "InputRange": "records.run.job",
+    "InputShape": "records.run.job",
+    "JobHistory": "records.verdict.history",
+    "KubernetesJobs": "services.suites.request",
+    "Limits": "records.run.job",
+    "LintReport": "rules.engine",
+    "MeasuredComparison": "analysis.verdicts.measured_sides",
+    "MissingDependencyError": "core.errors",
+    "Mode": "records.run.job",
+    "NoiseFloor": "records.verdict.noise_floor",
+    "OpenDims": "records.run.job",
+    "OpenedPlan": "notebook.plan",
+    "PlanView": "analysis.plans.plan_view",
+    "Preprocessing": "records.run.sample_set",
+    "ProcessResult": "services.plans.process",
+    "RayCluster": "services.suites.request",
+    "RunView": "analysis.runs.run_view",
+    "SlurmCluster": "services.suites.request",
+    "StopRule": "records.run.job",
+    "StoreError": "core.errors",
+    "SuiteObserver": "services.suites.observer",
+    "SuiteRequest": "services.suites.request",
+    "SuiteView": "analysis.suites.suite_view",
+    "TelemetryRule": "records.run.telemetry_rule",
+    "ThisMachine": "services.suites.request",
+    "UnsupportedError": "core.errors",
+    "UsageError": "core.errors",
+    "Validation": "analysis.validation.validation",
+    "WarmUp": "records.run.job",
+    "Workload": "records.run.job",
+    "WrittenReport": "render.page.report",
+    "archive": "notebook.files",
+    "bench": "notebook.bench",
+    "bench_interleaved": "notebook.bench",
+    "build": "notebook.measure",
+    "compare": "notebook.compare",
+    "compare_plans": "notebook.compare",
+    "depth": "notebook.depth",
+    "doctor": "notebook.measure",
+    "explore": "notebook.explore",
+    "gate": "notebook.gate",
+    "history": "notebook.history",
+    "import_artifacts": "notebook.import_artifacts",
+    "lint": "notebook.lint",
+    "noise_floor": "notebook.measure",
+    "open_plan": "notebook.plan",
+    "open_run": "notebook.bench",
+    "open_suite": "notebook.suite",
+    "process": "notebook.files",
+    "run_suite": "notebook.suite",
+    "validate": "notebook.validate",
+    "write_report": "notebook.files",
+}
+#: Name of version 0.1 -> its name today; they go with version 0.3.
+_RENAMED = {
+    "bench_in_turn": "bench_interleaved",
+    "load_run": "open_run",
+    "plan": "open_plan",
+    "suite": "open_suite",
+}
 __all__ = [
+    "BackendError",
+    "BuildReport",
+    "Comparison",
+    "Conditions",
+    "Cooldown",
+    "CreatedArchive",
+    "DepthBenchmark",
+    "Diagnosis",
+    "DimSize",
+    "DiskFullError",
+    "DockerImage",
     "EnginescopeError",
+    "Explored",
+    "FinishedJobs",
+    "FormatError",
+    "GateReport",
+    "GpuLimits",
+    "InputFile",
+    "InputRange",
+    "InputShape",
+    "JobHistory",
+    "KubernetesJobs",
+    "Limits",
+    "LintReport",
+    "MeasuredComparison",
+    "MissingDependencyError",
+    "Mode",
+    "NoiseFloor",
+    "OpenDims",
+    "OpenedPlan",
+    "PlanView",
+    "Preprocessing",
+    "ProcessResult",
+    "RayCluster",
     "RunView",
+    "SlurmCluster",
+    "StopRule",
+    "StoreError",
+    "SuiteObserver",
+    "SuiteRequest",
+    "SuiteView",
+    "TelemetryRule",
+    "ThisMachine",
+    "UnsupportedError",
+    "UsageError",
+    "Validation",
+    "WarmUp",
+    "Workload",
+    "WrittenReport",
     "__version__",
+    "archive",
     "bench",
-    "bench_in_turn",
+    "bench_interleaved",
     "build",
     "compare",
     "compare_plans",
+    "depth",
+    "doctor",
+    "explore",
     "gate",
     "history",
     "import_artifacts",
     "lint",
-    "load_run",
     "noise_floor",
-    "plan",
-    "suite",
+    "open_plan",
+    "open_run",
+    "open_suite",
+    "process",
+    "run_suite",
     "validate",
     "write_report",
 ]
 
-_HOMES = {
-    "EnginescopeError": "enginescope.core.errors",
-    "RunView": "enginescope.analysis.run_view",
-    "bench": "enginescope.facade",
-    "bench_in_turn": "enginescope.measured_in_turn",
-    "build": "enginescope.facade",
-    "compare": "enginescope.measured_runs",
-    "compare_plans": "enginescope.facade",
-    "gate": "enginescope.measured_runs",
-    "history": "enginescope.measured_runs",
-    "import_artifacts": "enginescope.facade",
-    "lint": "enginescope.linted_plan",
-    "load_run": "enginescope.facade",
-    "noise_floor": "enginescope.measured_in_turn",
-    "plan": "enginescope.opened_plan",
-    "suite": "enginescope.opened_suite",
-    "validate": "enginescope.validated_answers",
-    "write_report": "enginescope.facade",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'enginescope' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _RENAMED:
+        import warnings
+
+        new = _RENAMED[name]
+        text = f"enginescope.{name} is now enginescope.{new}; the old name goes with version 0.3"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return __getattr__(new)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'enginescope' has no attribute {name!r}")
+    return getattr(import_module(f"enginescope.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.output_comparison import SideComparison
-from enginescope.analysis.output_diff import SideDiff
-from enginescope.analysis.output_tolerance import Tolerance, tolerance_named
-from enginescope.model.tensor import DataType
-from enginescope.model.tensor_values import TensorValues
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
+from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.errors.output_tolerance import Tolerance, tolerance_named
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import DataType
 
 _TYPES = {
     "float64": DataType.FP64,
@@ -41,3 +42,20 @@ def side(reference: list[Any], candidate: list[Any], tolerance: str | Tolerance)
 
 def codes(found: SideDiff) -> set[str]:
     return {reason.code for one in found.outputs for reason in one.reasons}
+
+
+def reason(found: SideDiff, code: str) -> OutputReason:
+    """Return the one reason with this code of the one output."""
+    (output,) = found.outputs
+    (match,) = (each for each in output.reasons if each.code == code)
+    return match
+
+
+def wave(*shape: int) -> Any:
+    """Return 1 and −1 in turn: mean 0 and spread 1 for an even count."""
+    return np.where(np.arange(int(np.prod(shape))) % 2, 1.0, -1.0).reshape(shape)
+
+
+def cross_wave(count: int) -> Any:
+    """Return 1 and −1 in pairs: of mean 0 and not correlated with `wave` for a multiple of 4."""
+    return np.where(np.arange(count) // 2 % 2, 1.0, -1.0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.formats.engine_run import EngineFacts, run_of_engine
-from enginescope.formats.tensor_format import parse_layout
-from enginescope.model.environment import Device
-from enginescope.model.plan import IOTensor, Layer, Plan
-from enginescope.model.run import Run
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.timing import LayerTiming, Profile
-from enginescope.model.tool_report import ToolReport
+from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.plan.tensor_format import parse_layout
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import IOTensor, Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.run import Run
+from enginescope.records.tensor import DataType, Tensor
 
 FP32, FP16, INT8 = DataType.FP32, DataType.FP16, DataType.INT8
 EVIL = "</script><script>alert(1)</script>"

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec.structs import replace
 
-from enginescope.model.environment import Environment, Host
-from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
-from enginescope.model.run import Outcome, OutcomeKind, Run
-from enginescope.model.samples import Samples, frozen
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.records.environment import Environment, Host
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.tensor import DataType, Tensor
 
 HOST = Environment(host=Host(name="bench-1", cpu_model="Xeon", cores_usable=2))
 CRASH = Outcome(kind=OutcomeKind.CRASHED, message="segmentation fault", signal=11)
@@ -41,7 +41,7 @@ def process(
     values = median_ms * (1 + 0.002 * draw.standard_normal(n))
     fields = {
         "id": digest.hexdigest()[:12],
-        "created": f"2026-01-{1 + number // 60 % 28:02}T00:{number % 60:02}:00.000000+00:00",
+        "created": f"2026-01-01T{number // 60 % 24:02}:{number % 60:02}:00.000000+00:00",
         "origin": "measured",
         "job": of,
         "environment": HOST,

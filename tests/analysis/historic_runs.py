@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.model.commit import Commit
-from enginescope.model.environment import Device, Environment, Host
-from enginescope.model.job import Job
-from enginescope.model.run import Run
+from enginescope.records.commit import Commit
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Run
 from tests.analysis.gated_runs import job, process
 
 H200 = Device(name="NVIDIA H200", driver="570.10")

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.measured_sides import MeasuredSide
-from enginescope.model.environment import Environment, Host
-from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
-from enginescope.model.run import Outcome, OutcomeKind, Phase, Run
-from enginescope.model.samples import Samples, frozen
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.turn import Turn
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide
+from enginescope.records.environment import Environment, Host
+from enginescope.records.round_position import RoundPosition
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.tensor import DataType, Tensor
 
 COMPARISON = "0a1b2c3d"
 HOST = Host(cpu_model="Xeon", cores_usable=2)
@@ -28,7 +28,7 @@ def job(backend: str = "ort-cpu", precision: str | None = None, **options: str) 
 
 
 def process(
-    median_ms: float, *, n: int = 200, seed: int = 0, turn: Turn | None = None, **more: Any
+    median_ms: float, *, n: int = 200, seed: int = 0, turn: RoundPosition | None = None, **more: Any
 ) -> Run:
     """A run whose samples lie within 0.2 % of a median."""
     draw = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def in_turn(
     for number in range(rounds):
         shared = np.exp(10 * noise * draw.standard_normal())
         for label, runs, factor, one in zip("AB", sides, (1.0, ratio), (a_job, b_job), strict=True):
-            turn = Turn(comparison=COMPARISON, side=label, round=number, place=0)
+            turn = RoundPosition(comparison=COMPARISON, side=label, round=number, place=0)
             own = np.exp(noise * draw.standard_normal())
             median = 2.0 * factor * shared * own
             runs.append(process(median, seed=2 * number + (label == "B"), turn=turn, job=one))

@@ -12,8 +12,8 @@ import click
 import pytest
 
 from enginescope.cli import main as main_module
+from enginescope.cli.ascii_fallback import with_ascii_fallback
 from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main
-from enginescope.cli.plain_signs import with_plain_signs
 from enginescope.core.errors import UsageError
 
 
@@ -117,7 +117,7 @@ def test_a_terminal_without_our_signs_still_gets_the_rest() -> None:
 
 def test_signs_that_a_stream_lacks_are_written_as_those_most_like_them() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
-    with_plain_signs(stream)
+    with_ascii_fallback(stream)
     print("1×3 · 0.02 … 0.03 ms ±1 % → ▁▂█ ───", "ü\n", end="", file=stream)
     stream.flush()
     assert stream.buffer.getvalue() == b"1x3 - 0.02 ~ 0.03 ms ~1 % > .:# --- ?\n"
@@ -125,7 +125,7 @@ def test_signs_that_a_stream_lacks_are_written_as_those_most_like_them() -> None
 
 def test_signs_that_a_stream_has_stay_as_they_are() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", newline="")
-    with_plain_signs(stream)
+    with_ascii_fallback(stream)
     print("1×3 · ±1 … 2", end="", file=stream)
     stream.flush()
     assert stream.buffer.getvalue() == "1×3 · ±1 ~ 2".encode("latin-1")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.cli.bench import warm_up_of
 from enginescope.cli.main import main
+from enginescope.cli.measure.bench import warm_up_of
 from enginescope.cli.options import (
     parse_count_or_duration,
     parse_input,

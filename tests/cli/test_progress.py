@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from enginescope.backends.base import Progress
 from enginescope.cli.progress import JobProgress, describe
-from enginescope.model.run import Outcome, OutcomeKind
+from enginescope.records.progress import Progress
+from enginescope.records.run.run import Outcome, OutcomeKind
 from tests.render.runs import failed_run
 from tests.runner.test_session import job
 

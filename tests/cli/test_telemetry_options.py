@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.cli.telemetry_options import telemetry_of, with_telemetry
+from enginescope.cli.main import main
+from enginescope.cli.telemetry_options import telemetry_of
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.runner.jobs import watched
+from enginescope.services.measurement.jobs import check_telemetry
 
 NONE = {"telemetry": None, "telemetry_time": None, "gpu_sample_interval": None, "timeout": None}
 
@@ -29,15 +32,18 @@ def test_a_part_of_a_pass_that_there_is_not(option, wanted) -> None:
     assert caught.value.hint == "--telemetry"
 
 
-def test_an_interval_that_no_gpu_can_be_asked_in() -> None:
+def test_an_interval_that_no_gpu_can_be_asked_in(capsys) -> None:
+    asked = ["--telemetry", "--gpu-sample-interval", "1ms"]
+    assert main(["bench", __file__, "--on", "fake", *asked]) == 2
+    assert "at least 5ms" in capsys.readouterr().err
     with pytest.raises(UsageError, match="at least 5ms"):
-        telemetry_of(NONE | {"telemetry": True, "gpu_sample_interval": 1.0})
+        check_telemetry(telemetry_of(NONE | {"telemetry": True, "gpu_sample_interval": 1.0}))
 
 
 def test_the_pass_has_time_of_its_own_unless_that_is_bounded() -> None:
     job = Job(subject=Subject(name="a"), backend=BackendSpec(name="fake"))
-    asked = NONE | {"telemetry": True, "telemetry_time": 3_600_000.0}
-    (more,) = with_telemetry((job,), asked)
+    rule = telemetry_of(NONE | {"telemetry": True, "telemetry_time": 3_600_000.0})
+    (more,) = watched((job,), rule)
     assert more.limits.timeout_s > job.limits.timeout_s + 3_600
-    (bounded,) = with_telemetry((job,), asked | {"timeout": 60_000.0})
+    (bounded,) = watched((job,), rule, is_bounded=True)
     assert bounded.limits.timeout_s == job.limits.timeout_s

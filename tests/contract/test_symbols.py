@@ -6,13 +6,18 @@ import re
 
 import pytest
 
+from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
 from tests.contract.table import CUDA_SYMBOLS, GUARDS, OURS, SYMBOLS
 from tests.contract.uses import SOURCE, Use, overrides_in, uses_in
 from tests.fakes.site import recorded_symbols as recorded
 
 VERSIONS = tuple(recorded.VERSIONS)
-FILES = sorted(SOURCE.glob("*.py"))
-USES = [use for path in FILES for use in uses_in(path)]
+FILES = sorted(SOURCE.rglob("*.py"))
+#: Names that come from the table of options, not from a literal in the source.
+OPTION_USES = [
+    Use(name, "trtexec_flags.tsv", guarded=True) for name in (*FLAGS.values(), *ATTRIBUTES)
+]
+USES = [*(use for path in FILES for use in uses_in(path)), *OPTION_USES]
 OVERRIDES = [one for path in FILES for one in overrides_in(path)]
 TABLE = {*SYMBOLS, *CUDA_SYMBOLS}
 

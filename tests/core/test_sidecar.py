@@ -8,7 +8,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record, save_record
-from enginescope.model.samples import Samples, frozen
+from enginescope.records.samples import Samples, frozen
 
 
 def saved(tmp_path):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.model.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
-from enginescope.model.run import Run
-from enginescope.model.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
+from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry_rule import TelemetryRule
 from enginescope.runner.session import run_jobs
 
 FOLDER = Path(__file__).resolve().parent / "nvml"

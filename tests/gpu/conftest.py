@@ -13,8 +13,8 @@ import pytest
 
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import EnginescopeError
-from enginescope.model.job import BackendSpec
-from enginescope.runner.sample_models import sample_models
+from enginescope.records.run.job import BackendSpec
+from enginescope.runner.inputs.sample_models import sample_models
 
 MODELS = os.environ.get("ENGINESCOPE_GPU_MODELS")
 OPTIONS = os.environ.get("ENGINESCOPE_GPU_OPTIONS", "")

@@ -10,11 +10,11 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.base import InputSpec
-from enginescope.model.job import InputShape, Mode, StopRule, WarmUp, Workload
-from enginescope.model.run import OutcomeKind, Run
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
 from tests.gpu.conftest import model_files, spec
@@ -50,7 +50,7 @@ def reference(model: Path, workload: Workload) -> list[np.ndarray]:
     """What ONNX Runtime's CPU provider answers to the same feeds."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": "FP32", "tensor(int64)": "INT64"}
-    from enginescope.model.tensor import DataType
+    from enginescope.records.tensor import DataType
 
     specs = tuple(
         InputSpec(

@@ -17,10 +17,10 @@ import pytest
 from msgspec.structs import replace
 from onnx import TensorProto, helper
 
-from enginescope.analysis.run_view import RunView
-from enginescope.backends.onnxruntime.providers import NAMED
-from enginescope.model.job import InputShape, Mode, StopRule, WarmUp, Workload
-from enginescope.model.run import OutcomeKind, Run
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.backends.onnxruntime.providers.providers import NAMED
+from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
-from enginescope.formats.importer import import_artifacts
+from enginescope.formats.importing.importer import import_artifacts
 from tests.gpu.conftest import OPTIONS
 
 

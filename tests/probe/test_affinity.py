@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_ranges
 from enginescope.probe import affinity
 from enginescope.probe.affinity import (
     check_pinning,
     children_pinned_to,
-    parse_ranges,
     ranges_text,
     shared_cores,
     siblings,

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.model.cpu_loss import CpuLoss
 from enginescope.probe import cpu_loss
 from enginescope.probe.cpu_loss import (
     CpuLossMeter,
@@ -11,6 +10,7 @@ from enginescope.probe.cpu_loss import (
     read_quota,
     steal_pct_since_boot,
 )
+from enginescope.records.run.cpu_loss import CpuLoss
 
 V2 = "usage_usec 9\nnr_periods {}\nnr_throttled {}\nthrottled_usec {}\n"
 V1 = "nr_periods {}\nnr_throttled {}\nthrottled_time {}\n"

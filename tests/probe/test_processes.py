@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from enginescope.model.gpu_telemetry import GpuProcess
 from enginescope.probe.processes import others_among
+from enginescope.records.run.gpu_telemetry import GpuProcess
 
 
 def process(pid: int) -> GpuProcess:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.model import gpu_telemetry as channel
-from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, SampledGpu, Span
-from enginescope.model.run import Run
-from enginescope.model.samples import frozen
-from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.records.run import gpu_telemetry as channel
+from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, SampledGpu, Span
+from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
 from tests.render.runs import measured_run
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.model.environment import Device, Environment, Host
-from enginescope.model.job import BackendSpec, Job, Mode, Subject, Workload
-from enginescope.model.notice import Notice
-from enginescope.model.plan import Layer, Plan
-from enginescope.model.run import (
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.records.run.run import (
     Outcome,
     OutcomeKind,
     Phase,
@@ -19,11 +21,9 @@ from enginescope.model.run import (
     StopReport,
     WarmUpReport,
 )
-from enginescope.model.samples import ReportedSummary, Samples, frozen
-from enginescope.model.telemetry import Channel, Telemetry
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.timing import LayerTiming, Profile
-from enginescope.model.tool_report import LogMessage, ToolReport
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.tensor import DataType, Tensor
 
 #: A layer name that would leave a script element or a table cell, if anything let it.
 EVIL = "</script><script>alert(1)</script>"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.formats.tensor_format import parse_dtype
-from enginescope.model.environment import Device
-from enginescope.model.plan import IOTensor, Layer, Plan
-from enginescope.model.tensor import Layout, Tensor
-from enginescope.model.timing import LayerTiming, Profile
+from enginescope.formats.plan.tensor_format import parse_dtype
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import IOTensor, Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.tensor import Layout, Tensor
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.config import LintConfig
 from enginescope.rules.engine import lint

@@ -9,7 +9,7 @@ import pytest
 from enginescope.rules import checks
 from enginescope.rules.base import Rule
 from enginescope.rules.catalogue import HEADINGS, catalogue, paragraphs
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "rules.md"
 

@@ -7,7 +7,7 @@ import pytest
 from enginescope.core.errors import UsageError
 from enginescope.rules.base import Finding, Severity
 from enginescope.rules.config import LayerIgnore, LintConfig, checked, config_of
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 
 
 def finding(severity: Severity = Severity.WARNING) -> Finding:

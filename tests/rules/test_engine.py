@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.formats.plan_json import parse_plan
-from enginescope.model.environment import Device
-from enginescope.model.plan import Layer, Plan
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import Layer, Plan
 from enginescope.rules.base import LintInput
 from enginescope.rules.config import LayerIgnore, LintConfig
 from enginescope.rules.engine import lint
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 from tests.formats import plans
 from tests.rules.made import layer, plan, timed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.formats.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint
 from tests.trex.corrections import LINTERS, NOT_FOUND

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.model.environment import Device
-from enginescope.model.tensor import DataType
+from enginescope.records.environment import Device
+from enginescope.records.tensor import DataType
 from enginescope.rules.tensor_cores import (
     alignment_of,
     is_matrix_vector,

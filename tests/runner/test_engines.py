@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from enginescope.backends.base import Measured
-from enginescope.model.build import BuildReport
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Outcome, OutcomeKind
-from enginescope.model.samples import frozen
-from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
 from enginescope.runner import engines
 from enginescope.runner.engines import engine_of
 from enginescope.runner.isolate import Ended

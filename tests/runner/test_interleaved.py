@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner import interleaved
-from enginescope.runner.interleaved import Pacing, TurnWatcher, looks_up_to, run_interleaved
-from enginescope.stats.deciding import LOOKS
+from enginescope.runner.interleaved import Pacing, RoundWatcher, looks_up_to, run_interleaved
+from enginescope.stats.comparison.deciding import LOOKS
 from tests.runner.test_isolate import QUICK
 
 replace = msgspec.structs.replace
@@ -135,11 +137,12 @@ def test_rounds_that_fail_now_and_then_do_not_go_on_for_ever(played) -> None:
 
 @pytest.fixture
 def disturbed(played, monkeypatch):
-    """Rounds in which a process is disturbed."""
+    """Rounds in which a process is disturbed: of A in one, of B in the next."""
     rounds: set[int] = set()
 
     def uncertainty_pct(run: Run) -> float:
-        return 40.0 if run.turn.round in rounds and run.turn.side == "B" else 0.5
+        side = "AB"[sorted(rounds).index(run.turn.round) % 2] if run.turn.round in rounds else ""
+        return 40.0 if run.turn.side == side else 0.5
 
     monkeypatch.setattr(interleaved, "_uncertainty_pct", uncertainty_pct)
     return rounds
@@ -158,8 +161,14 @@ def test_mostly_disturbed_it_ends_with_about_twice_the_rounds(disturbed) -> None
     assert len(sides[0]) == LOOKS[-1] + LOOKS[-1] // 4 + LOOKS[-1]
 
 
-def test_what_is_always_uncertain_takes_no_more_rounds(disturbed) -> None:
-    disturbed |= set(range(1_000))
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(
+    played, monkeypatch, every: int
+) -> None:
+    def uncertainty_pct(run: Run) -> float:
+        return 40.0 if run.turn.round % every == 0 and run.turn.side == "B" else 0.5
+
+    monkeypatch.setattr(interleaved, "_uncertainty_pct", uncertainty_pct)
     sides, _ = compare(job(seed="0"), job(seed="1"))
     assert len(sides[0]) == LOOKS[-1]
 
@@ -192,7 +201,7 @@ def test_looks_are_four_at_most_and_none_before_there_can_be_an_interval(rounds)
 
 def test_real_processes() -> None:
     told = []
-    watcher = TurnWatcher(started=lambda turn, one: told.append((turn.side, one.backend.name)))
+    watcher = RoundWatcher(started=lambda turn, one: told.append((turn.side, one.backend.name)))
     kept: list[Run] = []
     pacing = Pacing(looks=(2,), seed=1)
     jobs = (job(latency_us="100"), job(latency_us="300"))
@@ -204,3 +213,19 @@ def test_real_processes() -> None:
     assert all(one.headline is not None for one in (*a, *b))
     assert a[0].profile is not None
     assert a[1].profile is None
+
+
+@pytest.mark.parametrize("sides", [2, 3, 5])
+def test_every_side_has_every_place_equally_often(played, sides) -> None:
+    _, kept = compare(*(job(seed=str(one)) for one in range(sides)), seed=3, looks=(30,))
+    places = Counter((run.turn.side, run.turn.place) for run in kept)
+    assert len(places) == sides**2
+    assert set(places.values()) == {30 // sides}
+
+
+def test_the_first_side_of_a_block_is_random(played) -> None:
+    _, kept = compare(job(seed="0"), job(seed="1"), seed=3)
+    first = [run.turn.side for run in kept[::4]]  # of blocks of two rounds
+    assert set(first) == {"A", "B"}
+    rounds = [tuple(run.turn.side for run in kept[at : at + 4]) for at in range(0, len(kept), 4)]
+    assert set(rounds) == {("A", "B", "B", "A"), ("B", "A", "A", "B")}

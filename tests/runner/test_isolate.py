@@ -10,9 +10,17 @@ import time
 import psutil
 import pytest
 
-from enginescope.backends.base import Progress
-from enginescope.model.job import BackendSpec, Job, Limits, StopRule, Subject, WarmUp, Workload
-from enginescope.model.run import OutcomeKind
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import (
+    BackendSpec,
+    Job,
+    Limits,
+    StopRule,
+    Subject,
+    WarmUp,
+    Workload,
+)
+from enginescope.records.run.run import OutcomeKind
 from enginescope.runner import isolate
 from enginescope.runner.isolate import run_isolated
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.model.job import Limits, StopRule, WarmUp, Workload
+from enginescope.records.run.job import Limits, StopRule, WarmUp, Workload
 from enginescope.runner import jobs
 from enginescope.runner.jobs import limits_for, make_jobs, subject_of
 

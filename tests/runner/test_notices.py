@@ -3,14 +3,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from enginescope.model.conditions import Conditions
-from enginescope.model.cpu_loss import CpuLoss
-from enginescope.model.environment import Environment, Host
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.notice import Notice
-from enginescope.model.run import Outcome, OutcomeKind, Run, StopReport, WarmUpReport
-from enginescope.runner import notices
-from enginescope.runner.notices import notices_of_run
+from enginescope.records.environment import Environment, Host
+from enginescope.records.notice import Notice
+from enginescope.records.run.conditions import Conditions
+from enginescope.records.run.cpu_loss import CpuLoss
+from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, Workload
+from enginescope.records.run.run import Outcome, OutcomeKind, Run, StopReport, WarmUpReport
+from enginescope.runner import assemble as notices
+from enginescope.runner.assemble import notices_of_run
 
 CALM = Run(
     id="a1",
@@ -42,6 +42,14 @@ def test_unknown_is_not_suspicious() -> None:
         ("W-GOVERNOR", {"environment": Environment(host=Host(governor="powersave"))}),
         ("W-LOAD", {"other_load_cores": 0.8}),
         ("W-WARMUP", {"warmup": WarmUpReport(iterations=9, duration_ms=2e3, ended_by="limit")}),
+        (
+            "I-SHORT-OF-GOAL",
+            {
+                "stop": StopReport(
+                    rule="max_time", iterations=300, duration_ms=1e4, half_width_pct=1.25
+                )
+            },
+        ),
         ("W-STOPPED-SHORT", {"stop": StopReport(rule="hard_limit", iterations=9, duration_ms=6e4)}),
     ],
 )
@@ -104,3 +112,16 @@ def test_pinned_to_two_threads_of_a_core(monkeypatch) -> None:
     assert "0 and 4" in notice.message
     apart = msgspec.structs.replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))
     assert codes(job=apart) == []
+
+
+def test_a_measurement_short_of_its_goal_says_both_figures() -> None:
+    stop = StopReport(rule="max_time", iterations=300, duration_ms=1e4, half_width_pct=1.25)
+    (notice,) = notices_of_run(msgspec.structs.replace(CALM, stop=stop))
+    for part in ("--max-time after 10 s", "±1.2 %", "goal is ±0.5 %"):
+        assert part in notice.message
+    fixed = Job(
+        subject=Subject(name="m"),
+        backend=BackendSpec(name="fake"),
+        workload=Workload(stop=StopRule(precision_pct=None)),
+    )
+    assert codes(stop=stop, job=fixed) == []

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.model.job import BackendSpec, Job, Limits, Subject
-from enginescope.model.run import OutcomeKind, Run
+from enginescope.records.run.job import BackendSpec, Job, Limits, Subject
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.watcher import Watcher
 from enginescope.runner import session
-from enginescope.runner.session import Watcher, run_jobs
+from enginescope.runner.session import run_jobs
 from tests.runner.test_isolate import QUICK
 
 

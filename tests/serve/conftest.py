@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.model.run import Artifact, Outcome, OutcomeKind
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
 from enginescope.store.archive import Store

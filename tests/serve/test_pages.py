@@ -7,7 +7,7 @@ import zipfile
 from html.parser import HTMLParser
 from io import BytesIO
 
-from enginescope.model.run import Artifact
+from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from tests.serve.conftest import client_of
@@ -106,7 +106,7 @@ def test_what_cannot_be_asked(client) -> None:
 
 
 def test_pages_of_many_runs(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("enginescope.serve.browsing.PAGE_ROWS", 3)
+    monkeypatch.setattr("enginescope.serve.list_views.PAGE_ROWS", 3)
     store = Store(tmp_path / "store")
     for number in range(7):
         store.save(a_run(f"m{number}.onnx", id=f"run{number}", at=number), tags=["t"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.model.suite import CellStatus
+from enginescope.records.suite.suite import CellStatus
 from enginescope.store.suite_folder import ROWS, SUITES, SuiteFolder
 from tests.serve.conftest import client_of
 from tests.suites.made import cell, result, row, timed

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.model.gpu_telemetry import SM_CLOCK, THROTTLE
-from enginescope.model.samples import frozen
-from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.records.run.gpu_telemetry import SM_CLOCK, THROTTLE
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
 from enginescope.stats.clock_around import clock_around, held_by
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.model.samples import Samples, frozen
+from enginescope.records.samples import Samples, frozen
 from enginescope.stats.describe import describe, describe_values
 from enginescope.stats.percentile import percentile
 from tests.stats.draws import ar1
@@ -54,7 +54,7 @@ def test_a_metric_that_is_nothing_has_no_rate_and_no_relative_spread() -> None:
     found = describe(Samples(metric="h2d", values_ms=frozen(np.zeros(200))))
     assert found.throughput_per_s is None
     assert found.cv_pct is None
-    assert (found.median_interval.low, found.median_interval.high) == (0.0, 0.0)
+    assert found.median_interval is None
 
 
 def test_independent_samples_count_whole_and_dependent_ones_do_not() -> None:
@@ -109,3 +109,25 @@ def test_a_sample_that_is_not_finite_is_an_error() -> None:
 def test_a_percentile_without_an_answer_is_an_error() -> None:
     with pytest.raises(UsageError, match="percentile 100"):
         describe_values([1.0, 2.0], percentiles=(100,))
+
+
+def bursty_tail(n: int = 4000) -> np.ndarray:
+    """Values whose upper tenth comes in two long bursts and whose largest values come evenly."""
+    draw = np.random.default_rng(5)
+    values = draw.normal(1.0, 0.01, n)
+    for start in (0, n // 2):
+        values[start : start + n // 20] += 1.0
+    values[::80] += 5.0
+    return values
+
+
+def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
+    """p90 and p95 lacked samples and p99 did not, so p99 was stated as sound."""
+    found = {each.p: each for each in describe_values(bursty_tail()).percentiles}
+    assert found[95.0].effective_n < found[95.0].needed_n
+    assert found[99.0].effective_n >= found[99.0].needed_n
+    assert not found[99.0].is_supported
+    (alone,) = describe_values(bursty_tail(), percentiles=(99.0,)).percentiles
+    assert not alone.is_supported
+    assert alone.n == 4000
+    assert alone.weak_below == found[99.0].weak_below

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.model.notice import Notice
-from enginescope.model.samples import Samples, frozen
+from enginescope.records.notice import Notice
+from enginescope.records.samples import Samples, frozen
 from enginescope.stats.outliers import LIMIT, outlier_scores
 from enginescope.stats.stability import notices_of
 from tests.stats.draws import ar1, two_levels
 
 
-def notices(values, resolution_ms: float | None = None) -> dict[str, Notice]:
+def notices(values) -> dict[str, Notice]:
     samples = Samples(metric="latency", values_ms=frozen(values))
-    found = notices_of(samples, timer_resolution_ms=resolution_ms)
+    found = notices_of(samples)
     by_code = {one.code: one for one in found}
     assert len(by_code) == len(found)
     return by_code
@@ -101,6 +101,30 @@ def test_slow_first_runs() -> None:
     assert "W-FIRST-RUNS" not in notices(values)
 
 
+@pytest.mark.parametrize(
+    ("warmup", "advice"),
+    [
+        (None, "a longer warm-up may help"),
+        (np.empty(0), "the run had no warm-up; add one"),
+        (np.full(50, 10.0), "the warm-up ended at 10.00 ms; make it longer"),
+        (
+            np.r_[np.full(50, 10.0), np.full(50, 5.0)],
+            (
+                "the warm-up had reached 5.000 ms, so a longer one does not help; "
+                "look for other load at that moment"
+            ),
+        ),
+    ],
+    ids=["imported", "none", "too short", "enough"],
+)
+def test_slow_first_runs_name_their_cause(warmup: np.ndarray | None, advice: str) -> None:
+    values = quiet(7)
+    values[:3] = 10.0
+    samples = Samples(metric="latency", values_ms=values, warmup_ms=warmup)
+    (notice,) = (one for one in notices_of(samples) if one.code == "W-FIRST-RUNS")
+    assert notice.message.endswith(f"× the median; {advice}")
+
+
 def test_a_first_run_that_no_figure_shows() -> None:
     values = quiet(7)
     values[0] = 1.15 * np.median(values)
@@ -108,11 +132,10 @@ def test_a_first_run_that_no_figure_shows() -> None:
     assert "W-FIRST-RUNS" not in notices(values)
 
 
-def test_timer_by_what_is_known_of_it() -> None:
-    found = notices(quiet(8), resolution_ms=0.1)["W-TIMER"]
-    assert found.evidence == {"step_ms": 0.1, "share_pct": pytest.approx(2.0, rel=0.01)}
-    assert found.message == "times come in steps of 0.100 ms, 2.0 % of the median"
-    assert "W-TIMER" not in notices(quiet(8), resolution_ms=0.001)
+def test_timer_names_the_step_of_the_samples() -> None:
+    found = notices(np.round(quiet(8), 1))["W-TIMER"]
+    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
+    assert found.message == "times come in steps of 0.1000 ms, 2.0 % of the median"
 
 
 def test_timer_by_what_the_values_show() -> None:

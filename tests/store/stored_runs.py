@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Run
-from enginescope.model.samples import Samples, frozen
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Samples, frozen
 
 
 def a_run(name: str = "m.onnx", *, at: int = 0, **more: Any) -> Run:

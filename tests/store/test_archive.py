@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run
 from enginescope.store import run_folder
 from enginescope.store.archive import Store, load_path
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
@@ -332,10 +332,10 @@ def test_a_writer_that_is_killed_leaves_no_run(store) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from enginescope.store import archive, folder_shelf\n"
+        "from enginescope.store import archive, folder_store\n"
         "from tests.store.stored_runs import a_run\n"
         "def die(*_, **__): os._exit(9)\n"
-        "folder_shelf.FolderShelf.place = die\n"
+        "folder_store.FolderStore.place = die\n"
         "archive.Store(Path(sys.argv[1])).save(a_run(id='def'))\n"
     )
     killed = subprocess.run(

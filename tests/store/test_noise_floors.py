@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.noise_floor import Decidable, NoiseFloor
+from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.store.noise_floors import FILE, read_floors, record_floor
 
 FLOOR = NoiseFloor(

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import StoreError
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.run import Artifact, Outcome, OutcomeKind
-from enginescope.model.suite import CellStatus
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
+from enginescope.records.suite.suite import CellStatus
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter

@@ -8,11 +8,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.model.environment import Device, Environment, Host
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.samples import Samples, frozen
-from enginescope.store.index import Index
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.samples import Samples, frozen
 from enginescope.store.row import Filter, RunRow, row_of, select
+from enginescope.store.sql.index import Index
 from tests.store.stored_runs import a_run
 
 

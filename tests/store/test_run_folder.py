@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.environment import Device, Environment, Host
-from enginescope.model.job import BackendSpec, InputShape, Job, Subject, Workload
-from enginescope.model.notice import Notice
-from enginescope.model.plan import Layer, Plan
-from enginescope.model.run import Artifact, Outcome, OutcomeKind, Phase, Run
-from enginescope.model.samples import Samples, frozen
-from enginescope.model.telemetry import Channel, Telemetry
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.timing import LayerTiming, Profile
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.job import BackendSpec, InputShape, Job, Subject, Workload
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Phase, Run
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.tensor import DataType, Tensor
 from enginescope.store import run_folder
 from enginescope.store.run_folder import read_run, rewrite, size_of, write_run
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.suite import CellStatus
+from enginescope.records.suite.suite import CellStatus
 from enginescope.store.suite_folder import ROWS, SuiteFolder, suite_folders, suite_named
 from tests.suites.made import cell, result, row, timed
 

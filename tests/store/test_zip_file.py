@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.run import Artifact
+from enginescope.records.run.run import Artifact
 from enginescope.store import zip_file
 from enginescope.store.archive import Store, load_path
 from tests.store.stored_runs import DAMAGE, a_run, plain

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from enginescope.backends.registry import read_spec
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.suite import (
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.suite.suite import (
     Cell,
     CellFigure,
     CellProvider,

@@ -16,8 +16,8 @@ ITS_TESTS: dict[str, tuple[str, ...]] = {
     ),
     # an engine with what explains it, kept in one file: ours is a folder, and a run as a ZIP file
     "test_archive": (
-        "cli/test_build.py::test_an_engine_with_all_that_explains_it",
-        "cli/test_runs.py::test_export",
+        "cli/measure/test_build.py::test_an_engine_with_all_that_explains_it",
+        "cli/store/test_runs.py::test_export",
     ),
     "test_clocks::test_get_max_clocks": (
         "probe/test_nvml.py::test_the_highest_clocks",
@@ -26,7 +26,7 @@ ITS_TESTS: dict[str, tuple[str, ...]] = {
     "test_compare::test_get_plans_names": ("trex/test_its_own_tests.py::test_names_of_plans",),
     "test_compare::test_match_layers": (
         "trex/test_its_own_tests.py::test_every_layer_is_paired_or_left_over",
-        "analysis/test_alignment.py::test_pairs_of_the_goldens",
+        "analysis/plan_comparison/test_alignment.py::test_pairs_of_the_goldens",
     ),
     "test_df_preprocessing::test_change_col_order": (
         "trex/test_its_own_tests.py::test_the_first_columns",
@@ -57,21 +57,21 @@ FAULTS: dict[str, tuple[str, ...]] = {
     # input handling
     "no Bindings: ValueError": (
         "trex/test_defects_reading.py::test_no_bindings",
-        "formats/test_plan_json.py::test_tensorrt_8_2_has_its_inputs_and_outputs_deduced",
+        "formats/plan/test_plan_json.py::test_tensorrt_8_2_has_its_inputs_and_outputs_deduced",
     ),
     "Layers: []: IndexError": ("trex/test_defects_reading.py::test_no_layers",),
     "a list as the root: rejected": ("trex/test_defects_reading.py::test_a_list_as_the_root",),
     "a raw control character: ValueError": (
         "trex/test_defects_reading.py::test_raw_control_characters",
-        "formats/test_plan_json.py::test_tensorrt_8_6_writes_raw_separators",
+        "formats/plan/test_plan_json.py::test_tensorrt_8_6_writes_raw_separators",
     ),
     "no Format/Datatype or Dimensions: KeyError": (
         "trex/test_defects_reading.py::test_a_tensor_without_a_field",
-        "formats/test_plan_json.py::test_missing_fields_are_not_known",
+        "formats/plan/test_plan_json.py::test_missing_fields_are_not_known",
     ),
     "[profile 10] leaks into profile 0": (
         "trex/test_defects_reading.py::test_profile_numbers_of_several_digits",
-        "analysis/test_plan_profile.py::test_a_profile_has_its_own_layers_and_tensors",
+        "analysis/layers/test_plan_profile.py::test_a_profile_has_its_own_layers_and_tensors",
     ),
     "signal and wait in a row stay": (
         "trex/test_defects_reading.py::test_signals_and_waits_in_a_row",
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "TensorRT 11: ValueError, KeyError": (
         "trex/test_defects_reading.py::test_the_schema_of_tensorrt_11",
-        "formats/test_plan_json.py::test_tensorrt_11",
+        "formats/plan/test_plan_json.py::test_tensorrt_11",
     ),
     "names only: no word on how to build": (
         "trex/test_defects_reading.py::test_names_alone_say_how_to_build",
@@ -108,12 +108,12 @@ FAULTS: dict[str, tuple[str, ...]] = {
     # sizes
     "weights of a gemm are activations": (
         "trex/test_defects_sizes.py::test_weights_of_a_gemm_are_no_activations",
-        "analysis/test_plan_totals.py::test_weights_of_gemm_layers_are_no_activations",
+        "analysis/plans/test_plan_totals.py::test_weights_of_gemm_layers_are_no_activations",
     ),
     "Constants are ignored": ("trex/test_defects_sizes.py::test_constants_of_a_layer",),
     "weights of ConvActPool: 0 bytes": (
         "trex/test_defects_sizes.py::test_weights_of_conv_act_pool",
-        "analysis/test_layer_work.py::test_conv_act_pool",
+        "analysis/roofline/test_layer_work.py::test_conv_act_pool",
     ),
     "BF16, Bool, unknown: 0 bytes": (
         "trex/test_defects_sizes.py::test_types",
@@ -147,7 +147,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     # pictures
     "< or & in a name: dot fails": (
         "trex/test_defects_graph.py::test_names_that_are_markup",
-        "render/graph/test_svg.py::test_nothing_in_a_name_is_markup",
+        "render/graph/write/test_svg.py::test_nothing_in_a_name_is_markup",
     ),
     "metadata of 16,384 characters: dot fails": (
         "trex/test_defects_graph.py::test_metadata_of_any_length",
@@ -183,22 +183,22 @@ FURTHER_FAULTS: dict[str, tuple[str, ...]] = {
         "trex/test_defects_graph.py::test_inputs_and_outputs_in_the_files_order",
     ),
     "swapped inputs match whatever the outputs": (
-        "analysis/test_alignment_swaps.py::test_what_a_layer_reads_tells_it_from_its_equal",
+        "analysis/plan_comparison/test_alignment_swaps.py::test_what_a_layer_reads_tells_it_from_its_equal",
     ),
     "looking changes the plan": ("trex/test_defects_tools.py::test_looking_changes_nothing",),
     "tactics ungrouped: means for sums": (
-        "analysis/test_tactics.py::test_names_that_differ_in_their_hash_are_one",
+        "analysis/layers/test_tactics.py::test_names_that_differ_in_their_hash_are_one",
         "trex/test_goldens.py::test_tactics",
     ),
     "which statistic is which": ("trex/test_defects_tools.py::test_statistics_are_named",),
     "values cut at a colon": ("trex/test_defects_tools.py::test_values_with_colons_are_whole",),
     "times of profile 0 alone": (
         "trex/test_defects_joining.py::test_times_of_another_optimisation_profile",
-        "analysis/test_plan_profile.py::test_times_go_with_their_profile",
+        "analysis/layers/test_plan_profile.py::test_times_go_with_their_profile",
     ),
     "reuse is drawn as a cycle": (
         "trex/test_defects_graph.py::test_a_region_that_is_used_again_makes_no_cycle",
-        "analysis/test_plan_graph.py::test_a_region_written_again_has_a_node_per_use",
+        "analysis/graph/test_plan_graph.py::test_a_region_written_again_has_a_node_per_use",
     ),
     "If and Loop": (
         "trex/test_defects_graph.py::test_the_branches_of_an_if",

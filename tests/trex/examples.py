@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from enginescope.analysis.exploration import Exploration, explore
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.plan_files import PlanFiles, ReadPlan, read_plan_files
+from enginescope.analysis.plans.exploration import Exploration, explore
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.importing.plan_files import PlanFiles, ReadPlan, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint
 

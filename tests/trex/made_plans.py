@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from enginescope.analysis.exploration import Exploration, explore
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.exported_profile import parse_profile
-from enginescope.formats.plan_json import parse_plan
-from enginescope.model.plan import Plan
-from enginescope.model.timing import Profile
+from enginescope.analysis.plans.exploration import Exploration, explore
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
 from tests.formats.plans import tensor
 
 LINEAR = "Row major linear FP32"

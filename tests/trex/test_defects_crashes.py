@@ -7,20 +7,20 @@ import io
 
 import pytest
 
-from enginescope.analysis.alignment import align
-from enginescope.analysis.alignment_times import paired_times
-from enginescope.analysis.comparison import compare
-from enginescope.analysis.plan_graph import plan_graph
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.engine_run import EngineFacts, run_of_engine
-from enginescope.formats.onnx_graph import annotated_onnx, read_onnx_graph
-from enginescope.model.plan import Plan
-from enginescope.opened_plan import OpenedPlan
-from enginescope.render.explore_data import explore_csv
-from enginescope.render.explore_text import explore_text
-from enginescope.render.graph.drawing import draw
-from enginescope.render.graph.svg import SvgLook, svg
-from enginescope.render.text import as_text
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.analysis.plan_comparison.layer_comparison import paired_times
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph
+from enginescope.notebook.plan import OpenedPlan
+from enginescope.records.plan.plan import Plan
+from enginescope.render.base.text import as_text
+from enginescope.render.graph.write.drawing import draw
+from enginescope.render.graph.write.svg import SvgLook, svg
+from enginescope.render.plans.explore_data import explore_csv
+from enginescope.render.plans.explore_text import explore_text
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 from tests.formats.plans import tensor

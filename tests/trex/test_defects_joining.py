@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.exploration import explore
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.plan_files import PlanFiles, read_plan_files
+from enginescope.analysis.plans.exploration import explore
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 from tests.formats.plans import tensor

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from enginescope.analysis.plan_profile import of_plan_profile, plan_profiles
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.plan_files import PlanFiles, read_plan_files
-from enginescope.formats.plan_json import parse_plan
+from enginescope.analysis.layers.plan_profile import of_plan_profile, plan_profiles
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 from tests.formats import plans
 from tests.formats.plans import tensor
-from tests.formats.test_trex_metadata import SEVEN
+from tests.formats.trex.test_trex_metadata import SEVEN
 from tests.trex.made_plans import chain, explored, layer, plan_of
 
 IO = ("x", "y")

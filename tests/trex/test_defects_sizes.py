@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.plan_view import PlanView
-from enginescope.model.tensor import DataType
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.records.tensor import DataType
 from tests.formats import plans
 from tests.formats.plans import tensor
 from tests.trex.made_plans import LINEAR, chain, convolution, layer, plan_of

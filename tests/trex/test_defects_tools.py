@@ -12,11 +12,11 @@ import pytest
 import enginescope
 from enginescope.backends.tensorrt.libraries import version_numbers
 from enginescope.cli.main import main
-from enginescope.formats.importer import import_artifacts
-from enginescope.formats.trtexec_log import parse_trtexec_log
-from enginescope.trtexec.version import parse_version
+from enginescope.compat.trtexec.version import parse_version
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from tests.compat.trtexec.runs import settings
 from tests.formats import plans
-from tests.trtexec.runs import settings
 
 PACKAGE = Path(enginescope.__file__).parent
 NAME = "small_convnet.onnx.engine"
@@ -69,7 +69,7 @@ def test_values_with_colons_are_whole(data) -> None:
 
 def test_statistics_are_named() -> None:
     """trex keeps lists; that index 4 is p99 up to 8.4 and p90 since is left to the reader."""
-    from tests.formats.test_trex_metadata import SEVEN, read
+    from tests.formats.trex.test_trex_metadata import SEVEN, read
 
     new = read({"performance_summary": {"Latency": SEVEN}})[0].summaries[0]
     old = read({"performance_summary": {"Latency": SEVEN[:5]}})[0].summaries[0]
@@ -97,11 +97,11 @@ def test_modules_find_each_other_by_name_alone() -> None:
 
 def test_looking_changes_nothing() -> None:
     """trex overwrites the plan's column of tactics, and renames the plan at each comparison."""
-    from enginescope.analysis.alignment import align
-    from enginescope.analysis.layer_table import layer_rows
-    from enginescope.analysis.plan_view import PlanView
-    from enginescope.analysis.tactics import tactic_shares
-    from enginescope.formats.plan_json import parse_plan
+    from enginescope.analysis.layers.layer_table import layer_rows
+    from enginescope.analysis.layers.tactics import tactic_shares
+    from enginescope.analysis.plan_comparison.alignment import align
+    from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.formats.plan.plan_json import parse_plan
 
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "net")
     before = PlanView(plan).columns()

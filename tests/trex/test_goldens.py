@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.alignment import align
-from enginescope.analysis.alignment_times import paired_times
-from enginescope.analysis.layer_sum import LayerSum
-from enginescope.analysis.plan_graph import plan_graph
-from enginescope.analysis.plan_view import PlanView
-from enginescope.formats.exported_times import parse_times
-from enginescope.formats.plan_files import PlanFiles, read_plan_files
-from enginescope.formats.trex_metadata import parse_trex_metadata
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.layers.layer_sum import LayerSum
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.analysis.plan_comparison.layer_comparison import paired_times
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from enginescope.formats.trtexec.exported_times import parse_times
 from tests.trex import corrections
 from tests.trex.examples import (
     EXAMPLES,
@@ -312,8 +312,8 @@ def test_every_golden_is_looked_at(shared: Path) -> None:
         (Path(__file__).parents[1] / path).read_text()
         for path in (
             "trex/test_goldens.py",
-            "analysis/test_plan_columns.py",
-            "analysis/test_layer_work.py",
+            "analysis/plans/test_plan_columns.py",
+            "analysis/roofline/test_layer_work.py",
             "rules/test_recorded_plans.py",
         )
     )

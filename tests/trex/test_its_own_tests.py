@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.alignment import align
-from enginescope.analysis.time_shares import time_by
+from enginescope.analysis.layers.time_shares import time_by
+from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.core.units import format_bytes
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.records.tensor import DataType, Tensor
 from tests.trex.examples import MOBILENET, RESIDUALS, Example, example, goldens
 
 

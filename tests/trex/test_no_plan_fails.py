@@ -10,20 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.comparison import compare
-from enginescope.analysis.exploration import explore
-from enginescope.formats.engine_run import EngineFacts, run_of_engine
-from enginescope.model.plan import Layer, Plan
-from enginescope.model.run import Run
-from enginescope.model.timing import LayerTiming, Profile
-from enginescope.opened_plan import OpenedPlan
-from enginescope.render.explore_data import explore_csv
-from enginescope.render.notebook.comparison import comparison_html
-from enginescope.render.notebook.findings import findings_html
-from enginescope.render.notebook.plan import plan_html
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.analysis.plans.exploration import explore
+from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.notebook.html.comparison import comparison_html
+from enginescope.notebook.html.findings import findings_html
+from enginescope.notebook.html.plan import plan_html
+from enginescope.notebook.plan import OpenedPlan
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.run import Run
+from enginescope.render.plans.explore_data import explore_csv
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
-from tests.render.notebook.pages import checked
+from tests.notebook.html.pages import checked
 from tests.rules.made import plan
 from tests.rules.test_engine import LAYERS
 

@@ -17,10 +17,8 @@ _EXTRA = "enginescope[frames]"
 def to_pandas(columns: Columns) -> Any:
     """Return `columns` as a ``pandas.DataFrame``.
 
-    Raises
-    ------
-    MissingDependencyError
-        pandas is not installed.
+    Raises:
+        MissingDependencyError: pandas is not installed.
     """
     pandas = require("pandas", purpose="a pandas data frame", install=_EXTRA)
     return pandas.DataFrame(dict(columns))
@@ -29,10 +27,8 @@ def to_pandas(columns: Columns) -> Any:
 def to_polars(columns: Columns) -> Any:
     """Return `columns` as a ``polars.DataFrame``.
 
-    Raises
-    ------
-    MissingDependencyError
-        polars is not installed.
+    Raises:
+        MissingDependencyError: polars is not installed.
     """
     polars = require("polars", purpose="a polars data frame", install=_EXTRA)
     return polars.DataFrame(dict(columns), infer_schema_length=None)
@@ -41,10 +37,8 @@ def to_polars(columns: Columns) -> Any:
 def to_arrow(columns: Columns) -> Any:
     """Return `columns` as a ``pyarrow.Table``.
 
-    Raises
-    ------
-    MissingDependencyError
-        pyarrow is not installed.
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
     """
     pyarrow = require("pyarrow", purpose="an Arrow table", install=_EXTRA)
     return pyarrow.table(dict(columns))
@@ -53,10 +47,8 @@ def to_arrow(columns: Columns) -> Any:
 def to_parquet(columns: Columns, *, numbers: Collection[str]) -> bytes:
     """Return `columns` as a Parquet file; those in `numbers` are float64, the others text.
 
-    Raises
-    ------
-    MissingDependencyError
-        Neither pyarrow nor polars is installed.
+    Raises:
+        MissingDependencyError: Neither pyarrow nor polars is installed.
     """
     stream = BytesIO()
     if not is_installed("pyarrow") and is_installed("polars"):

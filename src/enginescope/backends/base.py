@@ -8,21 +8,22 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.build import BuildReport, DeviceMemory
-from enginescope.model.cpu_loss import CpuLoss
-from enginescope.model.environment import Device
-from enginescope.model.gpu_telemetry import GpuTelemetry
-from enginescope.model.job import BackendSpec, Job, Mode
-from enginescope.model.notice import Notice
-from enginescope.model.plan import Plan
-from enginescope.model.preparation import Preparation
-from enginescope.model.query_trace import QueryTrace
-from enginescope.model.run import ArenaUse, Phase, ProviderShare, StopReport, WarmUpReport
-from enginescope.model.samples import Samples
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.tensor_values import TensorValues
-from enginescope.model.timing import Profile
-from enginescope.model.tool_report import ToolReport
+from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.query_trace import QueryTrace
+from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.progress import Progress
+from enginescope.records.run.cpu_loss import CpuLoss
+from enginescope.records.run.gpu_telemetry import GpuTelemetry
+from enginescope.records.run.job import BackendSpec, Job, Mode
+from enginescope.records.run.run import ArenaUse, Phase, ProviderShare, StopReport, WarmUpReport
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.samples import Samples
+from enginescope.records.tensor import DataType, Tensor
 
 Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]
 
@@ -30,19 +31,13 @@ Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]
 class InputSpec(Record, frozen=True, kw_only=True):
     """What a model asks for.
 
-    Attributes
-    ----------
-    name : str
-    dtype : DataType or None
-        ``None``: a type that has no array form here.
-    shape : tuple of (int, str or None)
-        A name or ``None`` for a dynamic dimension.
-    type_text : str
-        The runtime's own word for the type.
-    default_shape : tuple of int or None
-        What a dynamic shape is unless somebody fixes it: the optimum of an optimisation profile.
-    default_values : tuple of int or None
-        What it is fed unless somebody says otherwise: its values are dimensions.
+    Attributes:
+        dtype: ``None``: a type that has no array form here.
+        shape: A name or ``None`` for a dynamic dimension.
+        type_text: The runtime's own word for the type.
+        default_shape: What a dynamic shape is unless somebody fixes it: the optimum of an
+            optimisation profile.
+        default_values: What it is fed unless somebody says otherwise: its values are dimensions.
     """
 
     name: str
@@ -56,18 +51,13 @@ class InputSpec(Record, frozen=True, kw_only=True):
 class Feeds(Record, frozen=True, kw_only=True, eq=False):
     """Values for the inputs of a model.
 
-    Attributes
-    ----------
-    arrays : dict of str to numpy.ndarray
-        Types that NumPy lacks are raw: BF16 as uint16 and FP8 as uint8 in their own shape, types of
-        four bits as uint8, packed, of shape (nbytes,).
-    shapes : dict of str to tuple of int
-        Of the tensors, whatever the shape of a raw array.
-    batch : int
-        Items in one request.
-    random_integers : tuple of str
-        Inputs filled with random integers that no range bounded: the first to suspect when a
-        model rejects its input.
+    Attributes:
+        arrays: Types that NumPy lacks are raw: BF16 as uint16 and FP8 as uint8 in their own shape,
+            types of four bits as uint8, packed, of shape (nbytes,).
+        shapes: Of the tensors, whatever the shape of a raw array.
+        batch: Items in one request.
+        random_integers: Inputs filled with random integers that no range bounded: the first to
+            suspect when a model rejects its input.
     """
 
     arrays: dict[str, Any]
@@ -77,34 +67,6 @@ class Feeds(Record, frozen=True, kw_only=True, eq=False):
     random_integers: tuple[str, ...] = ()
 
 
-class Progress(Record, frozen=True, kw_only=True):
-    """Where a job stands; written for the parent to show.
-
-    Attributes
-    ----------
-    phase : str
-        Name of a `Phase`.
-    samples : int
-    median_ms, half_width_pct : float or None
-        Of what is measured so far.
-    elapsed_ms, limit_ms : float or None
-        Of the phase, and the most it can take.
-    detail : str or None
-        What the phase is at: a step of a build.
-    fraction : float or None
-        How much of it is done, 0…1.
-    """
-
-    phase: str
-    samples: int = 0
-    median_ms: float | None = None
-    half_width_pct: float | None = None
-    elapsed_ms: float | None = None
-    limit_ms: float | None = None
-    detail: str | None = None
-    fraction: float | None = None
-
-
 FeedSource: TypeAlias = Callable[[tuple[InputSpec, ...]], Feeds]
 ProgressSink: TypeAlias = Callable[[Progress], None]
 
@@ -112,22 +74,16 @@ ProgressSink: TypeAlias = Callable[[Progress], None]
 class Measured(Record, frozen=True, kw_only=True, eq=False):
     """What a backend hands back: raw samples and what qualifies them.
 
-    Attributes
-    ----------
-    peak_memory_bytes : int or None
-        Of the process when the timed loop had ended; later passes need memory of their own.
-    mode : Mode or None
-        How requests were issued, where it can differ from what was asked for.
-    cpu_loss, wall_ms, trace, build, preparation, arenas, device_memory, tool, plan
-        As in `Run`.
-    answers : tuple of TensorValues
-        Outputs of the last request, if the job asks for them.
-    devices : tuple of Device
-        The GPUs used, for a machine without NVML.
-    gpu : GpuTelemetry or None
-        What the GPU reported, times on the host's monotonic clock.
-    files : dict of str to str
-        Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
+    Attributes:
+        peak_memory_bytes: Of the process when the timed loop had ended; later passes need memory of
+            their own.
+        mode: How requests were issued, where it can differ from what was asked for.
+        cpu_loss, wall_ms, trace, build, preparation, arenas, device_memory, tool, plan: As in
+            `Run`.
+        answers: Outputs of the last request, if the job asks for them.
+        devices: The GPUs used, for a machine without NVML.
+        gpu: What the GPU reported, times on the host's monotonic clock.
+        files: Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
     """
 
     phases: tuple[Phase, ...] = ()
@@ -162,13 +118,9 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
 class Availability(Record, frozen=True, kw_only=True):
     """Whether a backend can work on this machine.
 
-    Attributes
-    ----------
-    usable : bool
-    detail : str
-        Version when usable, the cause when not.
-    hint : str or None
-        What to install or change.
+    Attributes:
+        detail: Version when usable, the cause when not.
+        hint: What to install or change.
     """
 
     usable: bool
@@ -193,21 +145,16 @@ class Backend(Protocol):
     def prepare(self) -> None:
         """Import the runtime, so that its import time is not counted as the model's load.
 
-        Raises
-        ------
-        MissingDependencyError
-            It is not installed.
+        Raises:
+            MissingDependencyError: It is not installed.
         """
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Measure `job` in this process.
 
-        Raises
-        ------
-        UnsupportedError
-            This machine, build or model cannot be measured with it.
-        BackendError
-            It failed.
+        Raises:
+            UnsupportedError: This machine, build or model cannot be measured with it.
+            BackendError: It failed.
         """
 
 
@@ -222,10 +169,9 @@ class Demanding(Protocol):
     def require(self, spec: BackendSpec) -> None:
         """Say what is missing here, without starting anything.
 
-        Raises
-        ------
-        MissingDependencyError
-            A library, a tool or a GPU is not there; the hint says how to get it.
+        Raises:
+            MissingDependencyError: A library, a tool or a GPU is not there; the hint says how to
+                get it.
         """
 
 
@@ -244,10 +190,8 @@ class Inspecting(Protocol):
     def inspect(self, job: Job, progress: ProgressSink) -> Measured:
         """Load the engine in this process and return its plan, tensors and devices.
 
-        Raises
-        ------
-        UnsupportedError
-            This machine or build cannot load it.
+        Raises:
+            UnsupportedError: This machine or build cannot load it.
         """
 
 
@@ -268,10 +212,8 @@ class AnsweringSession(Protocol):
     def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
         """Return the outputs for these inputs; a sequence's or map's parts as tensors each.
 
-        Raises
-        ------
-        BackendError
-            The model rejects them.
+        Raises:
+            BackendError: The model rejects them.
         """
 
     def notices(self) -> tuple[Notice, ...]:
@@ -288,12 +230,9 @@ class Answering(Protocol):
     def open_for_answers(self, job: Job) -> AnsweringSession:
         """Load the model in this process.
 
-        Raises
-        ------
-        UnsupportedError
-            This machine or build cannot load it.
-        BackendError
-            Loading failed.
+        Raises:
+            UnsupportedError: This machine or build cannot load it.
+            BackendError: Loading failed.
         """
 
 
@@ -314,12 +253,9 @@ class Builder(Protocol):
     def build(self, job: Job, progress: ProgressSink) -> Measured:
         """Build the engine in this process; `Measured.build` says where it lies.
 
-        Raises
-        ------
-        UnsupportedError
-            This TensorRT, GPU or model cannot be built as asked.
-        BackendError
-            It failed.
+        Raises:
+            UnsupportedError: This TensorRT, GPU or model cannot be built as asked.
+            BackendError: It failed.
         """
 
 
@@ -340,10 +276,7 @@ class Preparing(Protocol):
     def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Make `job` ready in this process; `Measured.preparation` says what it is.
 
-        Raises
-        ------
-        UnsupportedError
-            This machine, build or model cannot do it.
-        BackendError
-            It failed.
+        Raises:
+            UnsupportedError: This machine, build or model cannot do it.
+            BackendError: It failed.
         """

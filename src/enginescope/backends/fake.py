@@ -29,12 +29,12 @@ from enginescope.backends.recorder import StepRecorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.model.job import BackendSpec, Job
-from enginescope.model.notice import Notice
-from enginescope.model.run import ProviderShare
-from enginescope.model.samples import Array
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.timing import LayerTiming, Profile
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.job import BackendSpec, Job
+from enginescope.records.run.run import ProviderShare
+from enginescope.records.samples import Array
+from enginescope.records.tensor import DataType, Tensor
 
 OPTIONS = ("latency_us", "jitter_pct", "seed", "fault", "gpu")
 

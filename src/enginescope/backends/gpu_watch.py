@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from enginescope.backends.base import Progress, ProgressSink
+from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import CHUNK_MS
 from enginescope.backends.recorder import Recorder
 from enginescope.core.errors import EnginescopeError
-from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span
-from enginescope.model.notice import Notice
-from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
-from enginescope.probe.telemetry.sampler import Sample, Sampler, open_sampler
+from enginescope.probe.telemetry.sampler import Sample, Sampler
+from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
+from enginescope.records.notice import Notice
+from enginescope.records.progress import Progress
+from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, Span
+from enginescope.records.run.telemetry_rule import TelemetryRule
 
 #: Between two looks at the clock in the timed loop.
 _LOOK_MS = 100.0
@@ -34,14 +36,8 @@ class OnGpu(Protocol):
 class GpuWatch:
     """What is seen of one session's GPU. Made before the session is opened.
 
-    Parameters
-    ----------
-    rule : TelemetryRule
-
-    Attributes
-    ----------
-    notices : list of Notice
-        Why something that was asked for is not there.
+    Attributes:
+        notices: Why something that was asked for is not there.
     """
 
     def __init__(self, rule: TelemetryRule) -> None:
@@ -102,9 +98,7 @@ class GpuWatch:
 
         What fails here is said; what is measured stands.
 
-        Returns
-        -------
-        bool
+        Returns:
             Whether there was such a pass.
         """
         rule, address = self._rule, self._address

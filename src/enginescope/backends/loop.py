@@ -1,57 +1,56 @@
 """The measurement loop: warm-up, timed loop, stop rule.
 
 A recorder takes the samples, a chunk at a time. Statistics, progress and the stop rule run between
-chunks of the loop, never inside one.
+chunks, never inside one; calls that nobody times follow each such pause.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
 from time import perf_counter_ns
 from typing import Literal
 
 import numpy as np
 
-from enginescope.backends.base import Progress, ProgressSink
+from enginescope.backends.base import ProgressSink
 from enginescope.backends.recorder import Recorder
-from enginescope.core.paused_collection import paused_collection
-from enginescope.model.job import StopRule, WarmUp
-from enginescope.model.run import StopReport, WarmUpReport
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.core.gc_paused import gc_paused
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import StopRule, WarmUp
+from enginescope.records.run.run import StopReport, WarmUpReport
+from enginescope.stats.batch_means import quantile_interval
 from enginescope.stats.warmup import is_steady
 
 _RuleName = Literal["iterations", "duration", "precision", "max_time", "hard_limit"]
 
-#: A chunk of the loop lasts about this long: short enough for a live display and for a time limit,
-#: long enough that what happens between chunks is rare.
+#: Duration of a chunk: short enough for a live display and a time limit.
 CHUNK_MS = 100.0
+#: Duration of the untimed calls before a chunk. The first call after a pause takes up to 0.3 ms
+#: longer, and calls of some microseconds are slow for 20 calls (docs/measurement.md).
+UNTIMED_MS = 2.0
+#: Longer requests get no untimed calls: one would cost a tenth of a chunk, or more.
+LONGEST_UNTIMED_MS = 10.0
 #: The precision rule looks again only when the samples have grown by this factor: fewer looks
 #: bias it less, and the cost of looking stays small beside the cost of measuring.
 LOOK_AGAIN = 1.25
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep the interpreter's collector from running inside a timed iteration, or soon after."""
-    gc.collect()
-    with paused_collection():
-        yield
-
-
 def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpReport:
     """Run until `rule`'s time and count are reached and the times are steady.
 
-    What `series` takes meanwhile is kept, and never mixed with the samples.
+    The garbage collector runs before the first request, so that nothing slow lies between the last
+    request of the warm-up and the first timed one. The samples of `series` stay apart from the
+    timed ones.
     """
+    gc.collect()
     if rule.time_ms == 0 and rule.iterations == 0:
         return WarmUpReport(iterations=0, duration_ms=0.0, ended_by="fixed")
     begin = perf_counter_ns()
     ended_by: Literal["steady", "limit"] = "steady"
-    with _no_garbage_collection():
+    with gc_paused():
         while True:
-            series.run(_chunk(series, remaining=None))
+            series.run(*_chunk(series))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             limit_ms = max(rule.limit_ms, rule.time_ms)
             progress(_state("warm_up", series, elapsed_ms, limit_ms))
@@ -65,14 +64,21 @@ def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpRep
     return WarmUpReport(iterations=len(series), duration_ms=elapsed_ms, ended_by=ended_by)
 
 
-def timed_loop(series: Recorder, rule: StopRule, progress: ProgressSink) -> StopReport:
-    """Take samples until `rule` says enough."""
+def timed_loop(
+    series: Recorder, rule: StopRule, progress: ProgressSink, warming: Recorder | None = None
+) -> StopReport:
+    """Take samples until `rule` ends the loop.
+
+    Args:
+        warming: The recorder of the warm-up: its times set the size of the first chunk.
+    """
     watch = _StopWatch(rule)
     begin = perf_counter_ns()
-    with _no_garbage_collection():
+    with gc_paused():
         stopped_by: _RuleName | None = None
         while stopped_by is None:
-            series.run(_chunk(series, remaining=watch.remaining(len(series))))
+            before = series if len(series) else warming or series
+            series.run(*_chunk(before, watch.remaining(len(series))))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             stopped_by = watch.verdict(series, elapsed_ms)
             limits = (watch.limit_ms, watch.half_width_pct)
@@ -126,15 +132,20 @@ class _StopWatch:
         return self.half_width_pct is not None and self.half_width_pct <= self.rule.precision_pct
 
 
-def _chunk(series: Recorder, remaining: int | None) -> int:
-    """Return how many iterations to run before looking up again."""
-    if len(series) == 0:
-        count = 1
-    else:
-        typical_ms = float(np.median(series.times_ms(200)))
-        count = int(CHUNK_MS / max(typical_ms, 1e-4))
-        count = max(1, min(count, 4 * len(series)))
-    return count if remaining is None else max(0, min(count, remaining))
+def _chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int]:
+    """Return how many calls of the next chunk to time, and how many to run untimed before them.
+
+    Args:
+        series: Times so far; without any, the chunk is one timed call.
+        remaining: Calls that may still be timed.
+    """
+    count = 1
+    untimed = 0
+    if len(series):
+        typical_ms = max(float(np.median(series.times_ms(200))), 1e-4)
+        count = max(1, min(int(CHUNK_MS / typical_ms), 4 * len(series)))
+        untimed = math.ceil(UNTIMED_MS / typical_ms) if typical_ms <= LONGEST_UNTIMED_MS else 0
+    return count if remaining is None else max(0, min(count, remaining)), untimed
 
 
 def _state(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec
+from enginescope.records.run.job import BackendSpec
 
 
 def check_named_files(
@@ -14,18 +14,12 @@ def check_named_files(
 ) -> None:
     """Raise unless every file that is named is there.
 
-    Parameters
-    ----------
-    spec : BackendSpec
-    one : iterable of str
-        Options that name a file.
-    several : iterable of str
-        Options that name files, separated by commas.
+    Args:
+        one: Options that name a file.
+        several: Options that name files, separated by commas.
 
-    Raises
-    ------
-    UsageError
-        Names the option and the file.
+    Raises:
+        UsageError: Names the option and the file.
     """
     named = [(key, spec.options[key]) for key in one if key in spec.options]
     lists = [(key, spec.options[key].split(",")) for key in several if key in spec.options]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from enginescope.core.errors import UsageError
-from enginescope.model.job import InputShape
+from enginescope.records.run.job import InputShape
 
 #: For each optimisation profile the shapes of its inputs.
 Profiles = tuple[tuple[InputShape, ...], ...]
@@ -18,10 +18,8 @@ _KEYS = ("min_shapes", "opt_shapes", "max_shapes")
 def read_shapes(text: str) -> Profiles:
     """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimisation profile.
 
-    Raises
-    ------
-    ValueError
-        With what is wanted.
+    Raises:
+        ValueError: With what is wanted.
     """
     return tuple(_shapes_of_profile(part) for part in text.split(";"))
 
@@ -29,15 +27,11 @@ def read_shapes(text: str) -> Profiles:
 def check_bounds(options: Mapping[str, str]) -> None:
     """Raise where least, best and largest shapes contradict each other, whatever the model.
 
-    Parameters
-    ----------
-    options : mapping
-        Each of ``min_shapes``, ``opt_shapes`` and ``max_shapes`` readable, or missing.
+    Args:
+        options: Each of ``min_shapes``, ``opt_shapes`` and ``max_shapes`` readable, or missing.
 
-    Raises
-    ------
-    UsageError
-        They name unequal numbers of profiles, or an input's are not in order.
+    Raises:
+        UsageError: They name unequal numbers of profiles, or an input's are not in order.
     """
     given = {key: read_shapes(options[key]) for key in _KEYS if key in options}
     if len({len(one) for one in given.values()}) > 1:
@@ -54,10 +48,8 @@ def check_bounds(options: Mapping[str, str]) -> None:
 def check_index(options: Mapping[str, str], index: int | None) -> None:
     """Raise unless an engine that is built with these options has that profile.
 
-    Raises
-    ------
-    UsageError
-        It has fewer.
+    Raises:
+        UsageError: It has fewer.
     """
     count = max((len(read_shapes(options[key])) for key in _KEYS if key in options), default=1)
     if index is not None and index >= count:

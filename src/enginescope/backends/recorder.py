@@ -9,20 +9,16 @@ from typing import Protocol
 
 import numpy as np
 
-from enginescope.model.samples import Array, Samples, frozen
+from enginescope.records.samples import Array, Samples, frozen
 
 Step = Callable[[], object]
 
-#: Untimed calls after a pause, and the stretch from which on they cost less than 4 %.
-AFTER_PAUSE = 2
-LONG_STRETCH = 50
-
 
 class Recorder(Protocol):
-    """Takes samples, a stretch at a time; between stretches the loop looks up."""
+    """Takes samples, a chunk at a time; the loop pauses between chunks."""
 
-    def run(self, count: int) -> None:
-        """Take `count` more samples, with nothing in between that is not part of the request."""
+    def run(self, count: int, untimed: int = 0) -> None:
+        """Take `count` more samples back to back, after `untimed` calls that it does not record."""
 
     def __len__(self) -> int:
         """Return the number of samples so far."""
@@ -41,10 +37,8 @@ class Recorder(Protocol):
 class StepRecorder:
     """One call of a step between two readings of the clock.
 
-    Parameters
-    ----------
-    step : callable
-        One request, input to answer.
+    Args:
+        step: One request, input to answer.
     """
 
     def __init__(self, step: Step) -> None:
@@ -58,23 +52,18 @@ class StepRecorder:
         return len(self._times)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the durations, or the last so many: between stretches only these are cheap."""
+        """Return the durations, or the last so many: between chunks only these are cheap."""
         times = np.frombuffer(self._times, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
-    def run(self, count: int) -> None:
-        """Time `count` calls of the step.
-
-        Before a long stretch a few calls go untimed: the pause since the last one has let other
-        work into the caches, and the first calls after it would be slow by our own doing.
-        """
+    def run(self, count: int, untimed: int = 0) -> None:
+        """Time `count` calls of the step, after `untimed` calls."""
         step = self._step
-        untimed = AFTER_PAUSE if count >= LONG_STRETCH else 0
         self.issued += untimed + count
-        for _ in range(untimed):
-            step()
         starts = array("q", bytes(8 * count))
         times = array("q", bytes(8 * count))
+        for _ in range(untimed):
+            step()
         clock = perf_counter_ns
         for i in range(count):
             begin = clock()

@@ -9,7 +9,7 @@ from typing import cast
 from enginescope.backends.base import Backend
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.model.job import BackendSpec
+from enginescope.records.run.job import BackendSpec
 
 #: name -> "module:factory". Other packages add theirs as entry points of this group.
 BUILT_IN = {
@@ -39,12 +39,9 @@ def backend_names() -> tuple[str, ...]:
 def load_backend(name: str) -> Backend:
     """Import and return the backend called `name`.
 
-    Raises
-    ------
-    UsageError
-        There is none of that name.
-    BackendError
-        An outside package offers it and fails to import.
+    Raises:
+        UsageError: There is none of that name.
+        BackendError: An outside package offers it and fails to import.
     """
     if name in BUILT_IN:
         module, _, factory = BUILT_IN[name].partition(":")
@@ -67,11 +64,9 @@ def parse_backend(text: str) -> BackendSpec:
 
     A name may be of a family: ``ort:OpenVINOExecutionProvider:fp16``.
 
-    Raises
-    ------
-    UsageError
-        Not of that form, or the backend does not know the name, precision or an option; or it is to
-        run in another Python, which cells of suites alone can.
+    Raises:
+        UsageError: Not of that form, or the backend does not know the name, precision or an option;
+            or it is to run in another Python, which cells of suites alone can.
     """
     spec = read_spec(text)
     if spec.environment is not None:
@@ -94,10 +89,8 @@ def read_spec(text: str) -> BackendSpec:
 
     ``NAME[:PRECISION]@ENVIRONMENT`` is read too.
 
-    Raises
-    ------
-    UsageError
-        Not of that form.
+    Raises:
+        UsageError: Not of that form.
     """
     head, question, tail = text.partition("?")
     head, at, environment = head.partition("@")

@@ -13,28 +13,22 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from enginescope.backends.base import (
-    Feeds,
-    FeedSource,
-    InputSpec,
-    Measured,
-    Progress,
-    ProgressSink,
-)
+from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
 from enginescope.backends.gpu_watch import GpuWatch
 from enginescope.backends.loop import timed_loop, warm_up
 from enginescope.backends.range_hint import with_range_hint
 from enginescope.backends.recorder import Recorder, Step
 from enginescope.core.errors import BackendError, EnginescopeError
-from enginescope.model.job import Job
-from enginescope.model.notice import Notice
-from enginescope.model.run import Phase, ProviderShare
-from enginescope.model.samples import Samples
-from enginescope.model.tensor import Tensor
-from enginescope.model.timing import Profile
 from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.load import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import Profile
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Phase, ProviderShare
+from enginescope.records.samples import Samples
+from enginescope.records.tensor import Tensor
 
 T = TypeVar("T")
 
@@ -139,7 +133,7 @@ def _over_session(
     losses.start()
     recorder = session.recorder()
     watch.begin()
-    stop = timed_loop(recorder, job.workload.stop, watch.beside(progress))
+    stop = timed_loop(recorder, job.workload.stop, watch.beside(progress), warming)
     watch.end()
     other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
 from enginescope.cli.options import Finite
 from enginescope.core.errors import UsageError
-from enginescope.stats.deciding import LOOKS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.terms import Terms
+from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: Differences of whole requests up to this do not matter, in percent.
-THRESHOLD_PCT = 1.0
 
 
 class Keys(click.ParamType):  # type: ignore[type-arg]
@@ -32,7 +27,7 @@ class Keys(click.ParamType):  # type: ignore[type-arg]
         """Return the keys, or fail where one of them is no condition."""
         if not isinstance(value, str):
             return tuple(value)
-        from enginescope.analysis.comparability import differences
+        from enginescope.analysis.verdicts.comparability import differences
 
         keys = tuple(one.strip() for one in value.split(",") if one.strip())
         try:
@@ -57,7 +52,7 @@ def rounds_option(usual: int) -> Callable[[F], F]:
     """Add ``--rounds``; `usual` is what is taken without it."""
     return click.option(
         "--rounds",
-        type=click.IntRange(LOOKS[0], 1_000),
+        type=click.IntRange(LOOKS[0], MOST_ROUNDS),
         help=f"At most so many rounds.  [default: {usual}]",
     )
 
@@ -103,10 +98,8 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
             raise UsageError(f"{name} without --compare", hint=f"bench A B --compare {name} …")
 
 
-def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> Terms:
-    """Return what a comparison is held to."""
-    from enginescope.analysis.terms import Terms
-
-    return Terms(
+def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareConfig:
+    """Return the settings of a comparison."""
+    return CompareConfig(
         threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
     )

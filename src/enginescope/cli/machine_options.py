@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
-from enginescope.cli.options import Parsed, note, parse_span_ms
+from enginescope.cli.options import Parsed, parse_span_ms
 from enginescope.core.errors import UsageError
-from enginescope.model.conditions import Conditions, Cooldown
-from enginescope.probe.affinity import check_pinning, parse_ranges
-
-if TYPE_CHECKING:
-    from enginescope.model.job import Job
+from enginescope.core.units import parse_ranges
+from enginescope.records.run.conditions import Conditions, Cooldown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,67 +85,6 @@ def with_clock_named(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def on_machine(jobs: tuple[Job, ...], options: dict[str, Any]) -> tuple[Job, ...]:
-    """Return the jobs with what the options ask of the machine.
-
-    Raises
-    ------
-    UsageError
-        The machine cannot do it.
-    """
-    from msgspec.structs import replace
-
-    pinned, cooldown = options["pin"] or (), options["cooldown"]
-    if pinned:
-        check_pinning(pinned)
-    if cooldown is not None:
-        _check_thermometer(jobs)
-    if not pinned and cooldown is None:
-        return jobs
-    conditions = Conditions(pinned_cores=pinned, cooldown=cooldown)
-    return tuple(replace(job, conditions=conditions) for job in jobs)
-
-
-@contextmanager
-def held_clocks(jobs: Sequence[Job], options: dict[str, Any], command: str) -> Iterator[None]:
-    """In this block, hold the clocks of the GPUs that `jobs` use, if that is asked for.
-
-    Raises
-    ------
-    UsageError
-        There is no GPU, no such clock, or no right to it.
-    """
-    clock = options["lock_clocks"]
-    if clock is None:
-        yield
-        return
-    from enginescope.cli.termination import ending_in_order
-    from enginescope.runner.job_gpus import gpus_of
-    from enginescope.runner.locked_clocks import locked_clocks
-
-    gpus = gpus_of(jobs)
-    if not gpus:
-        raise UsageError(_LOCK_CLOCKS, why="no GPU of these jobs is seen", hint=_SEEN)
-    with ending_in_order(), locked_clocks(gpus, clock, command=command, say=_say) as locks:
-        if not options["as_json"]:
-            for gpu, lock in locks.items():
-                note(f"GPU {gpu}: {lock} until the jobs have ended")
-        yield
-
-
-_SEEN = "enginescope doctor lists what it sees"
-
-
-def _check_thermometer(jobs: Sequence[Job]) -> None:
-    from enginescope.probe.temperature import gpu_temperature_c
-    from enginescope.runner.job_gpus import gpus_of
-
-    gpus = gpus_of(jobs)
-    if not gpus:
-        raise UsageError("--cooldown", why="no GPU of these jobs is seen", hint=_SEEN)
-    if all(gpu_temperature_c(gpu) is None for gpu in gpus):
-        raise UsageError("--cooldown", why=f"{', '.join(gpus)} does not tell its temperature")
-
-
-def _say(text: str) -> None:
-    note(f"enginescope: {text}")
+def conditions_of(options: dict[str, Any]) -> Conditions:
+    """Return what the options ask of the machine while a job runs."""
+    return Conditions(pinned_cores=options["pin"] or (), cooldown=options["cooldown"])

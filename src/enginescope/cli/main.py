@@ -15,33 +15,57 @@ from typing import Any
 import click
 
 from enginescope._version import __version__
-from enginescope.cli.plain_signs import with_plain_signs
+from enginescope.cli.ascii_fallback import with_ascii_fallback
 from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 #: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
 VERBS = {
-    "bench": ("enginescope.cli.bench", "Measure models, each in a fresh process."),
-    "trtexec": ("enginescope.cli.trtexec", "trtexec's command line, log and files."),
-    "build": ("enginescope.cli.build", "Build a TensorRT engine from an ONNX model."),
-    "process": ("enginescope.cli.process", "Build, measure and profile, with trex's file names."),
-    "explore": ("enginescope.cli.explore", "Look into a TensorRT plan and its layer times."),
-    "lint": ("enginescope.cli.lint", "Look for what may cost time in a TensorRT plan."),
-    "compare": ("enginescope.cli.compare", "Compare runs and plans: which is faster, and why."),
-    "gate": ("enginescope.cli.gate", "Fail where something got slower than a baseline allows."),
-    "noise": ("enginescope.cli.noise", "Say what differences this machine can decide."),
-    "validate": ("enginescope.cli.validate", "Compare the answers of models with a reference."),
-    "suite": ("enginescope.cli.suite", "Many models on many backends, resumed where it was."),
-    "depth": ("enginescope.cli.depth", "Compare models of depth: speed, GPU, maps, known depth."),
-    "models": ("enginescope.cli.models", "List models for suites, and download your own."),
-    "history": ("enginescope.cli.history", "A figure over stored runs, where its level changed."),
-    "archive": ("enginescope.cli.archive", "Keep an engine and all about it in one file."),
-    "import": ("enginescope.cli.import_", "Turn files that other tools left into runs."),
-    "report": ("enginescope.cli.report", "Write tables, plots and one HTML page of stored runs."),
-    "runs": ("enginescope.cli.runs", "List, show, tag, export and delete stored runs."),
-    "serve": ("enginescope.cli.serve", "Show the store to browsers, and take runs."),
-    "push": ("enginescope.cli.push", "Send stored runs to a server."),
-    "doctor": ("enginescope.cli.doctor", "Say what this machine can measure with."),
+    "bench": ("enginescope.cli.measure.bench", "Measure models, each in a fresh process."),
+    "trtexec": ("enginescope.cli.measure.trtexec", "trtexec's command line, log and files."),
+    "build": ("enginescope.cli.measure.build", "Build a TensorRT engine from an ONNX model."),
+    "process": (
+        "enginescope.cli.plans.process",
+        "Build, measure and profile, with trex's file names.",
+    ),
+    "explore": ("enginescope.cli.plans.explore", "Look into a TensorRT plan and its layer times."),
+    "lint": ("enginescope.cli.plans.lint", "Look for what may cost time in a TensorRT plan."),
+    "compare": (
+        "enginescope.cli.verdicts.compare",
+        "Compare runs and plans: which is faster, and why.",
+    ),
+    "gate": (
+        "enginescope.cli.verdicts.gate",
+        "Fail where something got slower than a baseline allows.",
+    ),
+    "noise": ("enginescope.cli.measure.noise", "Say what differences this machine can decide."),
+    "validate": (
+        "enginescope.cli.accuracy.validate",
+        "Compare the answers of models with a reference.",
+    ),
+    "suite": (
+        "enginescope.cli.suites.suite",
+        "Many models on many backends, resumed where it was.",
+    ),
+    "depth": (
+        "enginescope.cli.accuracy.depth",
+        "Compare models of depth: speed, GPU, maps, known depth.",
+    ),
+    "models": ("enginescope.cli.suites.models", "List models for suites, and download your own."),
+    "history": (
+        "enginescope.cli.verdicts.history",
+        "A figure over stored runs, where its level changed.",
+    ),
+    "archive": ("enginescope.cli.plans.archive", "Keep an engine and all about it in one file."),
+    "import": ("enginescope.cli.store.import_", "Turn files that other tools left into runs."),
+    "report": (
+        "enginescope.cli.store.report",
+        "Write tables, plots and one HTML page of stored runs.",
+    ),
+    "runs": ("enginescope.cli.store.runs", "List, show, tag, export and delete stored runs."),
+    "serve": ("enginescope.cli.store.serve", "Show the store to browsers, and take runs."),
+    "push": ("enginescope.cli.store.push", "Send stored runs to a server."),
+    "doctor": ("enginescope.cli.measure.doctor", "Say what this machine can measure with."),
 }
 
 EXIT_PIPE_CLOSED = 141  # as a program ends that a closed pipe kills
@@ -116,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
     130 interrupted · 141 the reader of the output went away.
     """
     for stream in (sys.stdout, sys.stderr):
-        with_plain_signs(stream)
+        with_ascii_fallback(stream)
     try:
         status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
     except click.exceptions.Exit as leave:

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from enginescope.cli.options import DURATION_MS
-from enginescope.core.errors import UsageError
-from enginescope.model.job import Mode
+from enginescope.records.run.job import Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,18 +50,8 @@ def mode_options(function: F) -> F:
 
 
 def mode_of(options: dict[str, Any]) -> Mode:
-    """Return the mode that the options describe.
-
-    Raises
-    ------
-    UsageError
-        Streams where requests go one at a time.
-    """
+    """Return the mode that the options describe."""
     kind = options["mode_kind"]
-    if options["streams"] and kind != "throughput":
-        raise UsageError(
-            "--streams", why="in latency mode one request is in flight", hint="--mode throughput"
-        )
     transfers = options["transfers"]
     return Mode(
         kind=kind,

@@ -13,7 +13,7 @@ import click
 
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
-from enginescope.model.job import InputFile, InputRange, InputShape
+from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -78,6 +78,14 @@ def parse_shape(text: str) -> InputShape:
     return InputShape(name=name.strip("'"), dims=sizes)
 
 
+def parse_dim(text: str) -> DimSize:
+    """Return ``NAME=SIZE``; the last equals sign splits."""
+    name, _, size = text.rpartition("=")
+    if not name or not size.isdecimal() or not 0 < int(size) <= MOST_ITEMS:
+        raise UsageError(f"{text!r} is not NAME=SIZE", hint="as in batch=1 or seq=128")
+    return DimSize(name=name, size=int(size))
+
+
 def parse_input(text: str) -> InputFile:
     """Return ``NAME:FILE``; the first colon with a file behind it splits: names may hold some."""
     parts = text.split(":")
@@ -137,10 +145,8 @@ def _positive(text: str, value: N) -> N:
 def parse_name(text: str) -> str:
     """Return a name without blanks around it.
 
-    Raises
-    ------
-    UsageError
-        Nothing is left of it, or it has more than one line.
+    Raises:
+        UsageError: Nothing is left of it, or it has more than one line.
     """
     name = text.strip()
     if not name or not name.isprintable():
@@ -148,6 +154,7 @@ def parse_name(text: str) -> str:
     return name
 
 
+DIM = Parsed("NAME=SIZE", parse_dim)
 SHAPE = Parsed("NAME:DIMS", parse_shape)
 INPUT = Parsed("NAME:FILE", parse_input)
 RANGE = Parsed("NAME:LOW:HIGH", parse_range)
@@ -183,6 +190,29 @@ def store_option(function: F) -> F:
         type=PlaceOfStore(),
         help="Folder or database of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
     )(function)
+
+
+def dims_option(function: F) -> F:
+    """Add ``--dim``, repeatable, for models with named dimensions."""
+    return click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        type=DIM,
+        callback=_each_once,
+        help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
+    )(function)
+
+
+def _each_once(
+    _context: click.Context, param: click.Parameter, dims: tuple[DimSize, ...]
+) -> tuple[DimSize, ...]:
+    """Return the sizes, or fail where a dimension has two."""
+    names = [one.name for one in dims]
+    twice = next((one for one in names if names.count(one) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"dimension {twice!r} has two sizes", param=param)
+    return dims
 
 
 def tags_option(function: F) -> F:

@@ -1,66 +1,20 @@
-"""Files that a verb writes: neither what it reads nor each other, written whole, and said."""
+"""Files that a verb writes, and a note on standard error for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from enginescope.cli.options import note
-from enginescope.core.errors import UsageError
+from enginescope.services.output_files import check_outputs, write_file
 
-
-def check_outputs(
-    outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]
-) -> None:
-    """Raise if an output would overwrite an input or another output, or is ``-``.
-
-    Parameters
-    ----------
-    outputs, inputs : iterable of path or None
-        ``None``: an option that was not given.
-
-    Raises
-    ------
-    UsageError
-        Names the file.
-    """
-    read = {_real(one) for one in inputs if one is not None}
-    written: set[Path] = set()
-    for one in outputs:
-        if one is None:
-            continue
-        real = _real(one)
-        if str(one) == "-":
-            raise UsageError(
-                "cannot write -",
-                why="results go into files; standard output has what --json prints",
-                hint="a file's name",
-            )
-        if real in read:
-            raise UsageError(
-                f"cannot write {one}", why="it is a file that is read", hint="another name"
-            )
-        if real in written:
-            raise UsageError(f"cannot write {one}", why="two results would go into it")
-        written.add(real)
+__all__ = ["check_outputs", "write_output"]
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file that was asked for, and say so.
+    """Write a file that was asked for, and note it.
 
-    Raises
-    ------
-    UsageError
-        It cannot be written.
+    Raises:
+        UsageError: The file cannot be written.
     """
-    from enginescope.core.jsonio import write_atomic
-
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    write_file(path, data)
     note(f"written: {path}")
-
-
-def _real(path: Path | str) -> Path:
-    return Path(path).resolve()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 
 from rich.live import Live
 from rich.text import Text
 
-from enginescope.backends.base import Progress
 from enginescope.cli.live import Shown, error_console, live_lines
+from enginescope.cli.options import note
 from enginescope.core.units import format_ms
-from enginescope.model.job import Job
-from enginescope.model.run import OutcomeKind, Run
-from enginescope.runner.session import Watcher
+from enginescope.records.clock_lock import ClockLock
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.services.measurement.observer import MeasurementObserver
 
 _PHASES = {
     "cooldown": "cooling down",
@@ -32,21 +35,40 @@ _PHASES = {
 }
 
 
-class JobProgress(Shown[Live]):
-    """Shows where jobs stand, between ``with`` and its end."""
+class JobProgress(Shown[Live], MeasurementObserver):
+    """Shows the progress of jobs, between ``with`` and its end."""
 
-    def __init__(self, jobs: tuple[Job, ...], *, quiet: bool = False) -> None:
+    def __init__(self, jobs: tuple[Job, ...] = (), *, quiet: bool = False) -> None:
         self._jobs = jobs
         self._quiet = quiet
         self._console = error_console()
         super().__init__(None if quiet else live_lines(self._console, per_second=8))
         self._begin = time.monotonic()
         self._said_to_cool: int | None = None
+        self._stored = 0
 
-    @property
-    def watcher(self) -> Watcher:
-        """What the runner tells of its progress, shown here."""
-        return Watcher(started=self._started, progressed=self._progressed)
+    def warn(self, text: str) -> None:
+        """Print a warning, also where progress is quiet."""
+        note(f"enginescope: {text}")
+
+    def jobs_started(self, jobs: tuple[Job, ...]) -> None:
+        """Take the jobs to show."""
+        self._jobs = jobs
+
+    def clocks_locked(self, locks: Mapping[str, ClockLock]) -> None:
+        """Print the clock of each GPU."""
+        if not self._quiet:
+            for gpu, lock in locks.items():
+                note(f"GPU {gpu}: {lock} until the jobs have ended")
+
+    def run_ended(self, run: Run, *, is_stored: bool) -> None:
+        """Count a stored run, and print its outcome."""
+        self._stored += is_stored
+        self.ended(run)
+
+    def standing(self) -> str:
+        """Return what an interrupt leaves in the store."""
+        return f"{self._stored} of {len(self._jobs)} runs are stored"
 
     def ended(self, run: Run) -> None:
         """Say how a job has ended; alone on a terminal the summary says it."""
@@ -54,14 +76,16 @@ class JobProgress(Shown[Live]):
             return
         self._line(f"{job_text(run.job)}: {_ending(run)}")
 
-    def _started(self, index: int, job: Job) -> None:
+    def job_started(self, index: int, job: Job) -> None:
+        """Show a job that starts."""
         self._begin = time.monotonic()
         if not self._live and not self._quiet:
             self._line(f"{self._place(index)}{job_text(job)} …")
         elif self._live:
             self._live.update(Text(f"{self._place(index)}{job_text(job)}\n  starting"))
 
-    def _progressed(self, index: int, progress: Progress) -> None:
+    def job_progressed(self, index: int, progress: Progress) -> None:
+        """Show the phase of a job."""
         if self._live:
             text = f"{self._place(index)}{job_text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))

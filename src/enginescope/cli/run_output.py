@@ -6,8 +6,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from enginescope.analysis.run_view import RunView
-from enginescope.model.run import Run
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.run.run import Run
 from enginescope.store.location import StorePlace
 
 #: Up to so many runs get a screen each; more get one table.
@@ -17,19 +17,17 @@ SCREENS = 2
 def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = None) -> None:
     """Print `runs` on standard output.
 
-    Parameters
-    ----------
-    store : Path or DatabaseUrl, optional
-        The store, where it was named on the command line: the next command needs it too.
+    Args:
+        store: The store, where it was named on the command line: the next command needs it too.
     """
     views = [RunView(run) for run in runs]
     if as_json:
-        from enginescope.render.export import summary_json
+        from enginescope.render.page.export import summary_json
 
         sys.stdout.buffer.write(summary_json(views))
         sys.stdout.flush()
         return
-    from enginescope.render.text import runs_table, show, summary
+    from enginescope.render.base.text import runs_table, show, summary
 
     width = shutil.get_terminal_size().columns
     if len(views) > SCREENS:

@@ -8,7 +8,8 @@
     ├── FormatError             2   a file is not what it should be
     ├── StoreError              2   the run store cannot be read or written
     └── BackendError            3   a backend could not do its work
-        └── UnsupportedError    3   this machine or build cannot run that at all
+        ├── UnsupportedError    3   this machine or build cannot run that at all
+        └── DiskFullError       3   a disk is full, and files for the work could not be written
 
 Each says what went wrong, why, and the next step; the command line prints these and nothing else.
 """
@@ -17,16 +18,12 @@ from __future__ import annotations
 
 
 class EnginescopeError(Exception):
-    """Base of all deliberate failures.
+    """Base of all exceptions that enginescope raises on purpose.
 
-    Parameters
-    ----------
-    what : str
-        The thing that failed, named.
-    why : str, optional
-        The cause.
-    hint : str, optional
-        The next step for the user.
+    Args:
+        what: The thing that failed, named.
+        why: The cause.
+        hint: The next step for the user.
     """
 
     exit_code = 4
@@ -36,14 +33,26 @@ class EnginescopeError(Exception):
         self.what = what
         self.why = why
         self.hint = hint
+        if hint:  # Python prints notes below a traceback
+            self.__notes__ = [f"try: {hint}"]
 
     def __str__(self) -> str:
         """Return one line: what, then why."""
         return f"{self.what}: {self.why}" if self.why else self.what
 
 
+def reasons_of(error: BaseException) -> str:
+    """Return an error of another library with its causes: ``PassError: … (ValueError: …)``.
+
+    Libraries raise a general error from the one that names the reason.
+    """
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    own = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{own} ({reasons_of(cause)})" if cause is not None else own
+
+
 class UsageError(EnginescopeError):
-    """The request itself cannot be honoured: an option, a name, a path."""
+    """The request is invalid: an option, a name or a path."""
 
     exit_code = 2
 
@@ -57,18 +66,12 @@ class MissingDependencyError(EnginescopeError):
 class FormatError(EnginescopeError):
     """A file is not in the format it was read as.
 
-    Parameters
-    ----------
-    path : str
-        The file, or a name for bytes that came from elsewhere.
-    where : str, optional
-        The place in it: a line, a JSON path, a byte offset.
-    why : str
-        What was found.
-    expected : str, optional
-        What was expected there.
-    hint : str, optional
-        The next step.
+    Args:
+        path: The file, or a name for bytes that came from elsewhere.
+        where: The place in it: a line, a JSON path, a byte offset.
+        why: What was found.
+        expected: What was expected there.
+        hint: The next step.
     """
 
     exit_code = 2
@@ -109,4 +112,8 @@ class BackendError(EnginescopeError):
 
 
 class UnsupportedError(BackendError):
-    """The request is sound, but this machine, build or model cannot serve it."""
+    """The request is valid, but this machine, build or model does not support it."""
+
+
+class DiskFullError(BackendError):
+    """The disk is full: a file that the work needs could not be written."""

@@ -22,10 +22,8 @@ def encode(value: Any) -> bytes:
 def decode(data: bytes, kind: type[T], *, source: str) -> T:
     """Return `data` as a `kind`.
 
-    Raises
-    ------
-    FormatError
-        The bytes are not JSON, or not of that shape; names `source` and the JSON path.
+    Raises:
+        FormatError: The bytes are not JSON, or not of that shape; names `source` and the JSON path.
     """
     try:
         return msgspec.json.decode(data, type=kind)

@@ -30,19 +30,13 @@ def has_come(message: str | None) -> bool:
 def require(module: str, *, purpose: str, install: str) -> ModuleType:
     """Import an optional module, or say how to get it.
 
-    Parameters
-    ----------
-    module : str
-        Dotted module name, ``"vl_convert"``.
-    purpose : str
-        What it is needed for: ``"writing PNG plots"``.
-    install : str
-        What to give pip: ``"enginescope[plots]"``.
+    Args:
+        module: Dotted module name, ``"vl_convert"``.
+        purpose: What it is needed for: ``"writing PNG plots"``.
+        install: What to give pip: ``"enginescope[plots]"``.
 
-    Raises
-    ------
-    MissingDependencyError
-        The module is not installed, or it is and its own import failed.
+    Raises:
+        MissingDependencyError: The module is not installed, or it is and its own import failed.
     """
     try:
         return importlib.import_module(module)

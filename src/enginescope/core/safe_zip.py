@@ -40,14 +40,11 @@ class Member(NamedTuple):
 def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
     """Open a zip file; whatever is wrong with it, also later, becomes a `FormatError`.
 
-    Parameters
-    ----------
-    expected : str
-        What it should be, for the message.
+    Args:
+        expected: What it should be, for the message.
 
-    Raises
-    ------
-    FormatError
+    Raises:
+        FormatError
     """
     try:
         with zipfile.ZipFile(file) as packed:
@@ -60,11 +57,9 @@ def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
 def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:
     """Return the files in a zip file; folders are left out.
 
-    Raises
-    ------
-    FormatError
-        A path may lead out of its folder, is a link, encrypted, or there twice; or it would grow
-        beyond measure.
+    Raises:
+        FormatError: A path may lead out of its folder, is a link, encrypted, or there twice; or it
+            would grow beyond measure.
     """
     infos = packed.infolist()
     if len(infos) > MOST_MEMBERS:

@@ -46,10 +46,9 @@ def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
 def load_record(kind: type[T], folder: Path, name: str) -> T:
     """Return what `save_record` wrote.
 
-    Raises
-    ------
-    FormatError
-        A file is missing, damaged, or of another shape; or an array's path leaves the folder.
+    Raises:
+        FormatError: A file is missing, damaged, or of another shape; or an array's path leaves the
+            folder.
     """
     path = folder / name
     return decode_record(kind, read_bytes(path), folder, source=str(path))
@@ -58,10 +57,8 @@ def load_record(kind: type[T], folder: Path, name: str) -> T:
 def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T:
     """Return the record in `data`, its arrays read from `folder`.
 
-    Raises
-    ------
-    FormatError
-        The bytes or an array's file are damaged or of another shape; names `source`.
+    Raises:
+        FormatError: The bytes or an array's file are damaged or of another shape; names `source`.
     """
 
     def read_array(wanted: type, value: Any) -> Any:

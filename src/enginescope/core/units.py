@@ -19,10 +19,8 @@ _NUMBER = re.compile(r"^\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Zµ]*)
 def parse_duration_ms(text: str) -> float:
     """Return milliseconds from ``200ms``, ``10s``, ``2min``; a unit is required.
 
-    Raises
-    ------
-    UsageError
-        No number, no unit, or an unknown one.
+    Raises:
+        UsageError: No number, no unit, or an unknown one.
     """
     match = _NUMBER.match(text)
     if not match or match[2] not in _DURATION_MS:
@@ -35,10 +33,8 @@ def parse_duration_ms(text: str) -> float:
 def parse_bytes(text: str) -> int:
     """Return bytes from ``512MiB``, ``2GiB``, ``1GB`` or a plain number.
 
-    Raises
-    ------
-    UsageError
-        Not a size.
+    Raises:
+        UsageError: Not a size.
     """
     match = _NUMBER.match(text)
     if not match or match[2].lower() not in _SIZE:
@@ -65,13 +61,31 @@ def format_ms(value_ms: float | None, digits: int = 4) -> str:
     return f"{format_significant(value_ms, digits)} ms"
 
 
-def format_bytes(value: int | None) -> str:
+def format_bytes(value: float | None, digits: int = 3) -> str:
     """Return a size in binary units: ``96 MiB``."""
     if value is None:
         return "not known"
     amount = float(value)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(amount) < 1024:
-            return f"{format_significant(amount)} {unit}"
+            return f"{format_significant(amount, digits)} {unit}"
         amount /= 1024
-    return f"{format_significant(amount)} TiB"
+    return f"{format_significant(amount, digits)} TiB"
+
+
+def parse_ranges(text: str) -> tuple[int, ...]:
+    """Return ``0,2-4`` as numbers, sorted, each once.
+
+    Raises:
+        ValueError: Not of that form.
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError(part)
+        end = int(last) if dash else int(first)
+        if end < int(first) or end > 1 << 16:
+            raise ValueError(part)
+        found.update(range(int(first), end + 1))
+    return tuple(sorted(found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.model.notice import Notice
+from enginescope.records.notice import Notice
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 

@@ -17,8 +17,8 @@ import msgspec
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.foreign_text import decode_text
-from enginescope.formats.sound_part import sound_part
-from enginescope.model.notice import Notice
+from enginescope.formats.truncated_json import sound_part
+from enginescope.records.notice import Notice
 
 # A string as far as it goes: unterminated ones end with the text, so that a scan stays linear.
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
@@ -44,14 +44,10 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 class Document(Record, frozen=True, kw_only=True):
     """A JSON file as Python values.
 
-    Attributes
-    ----------
-    source : str
-        The file, for messages.
-    value : object
-        Dictionaries, lists, strings, numbers, booleans, ``None``; every number is finite.
-    notices : tuple of Notice
-        One for each repair.
+    Attributes:
+        source: The file, for messages.
+        value: Dictionaries, lists, strings, numbers, booleans, ``None``; every number is finite.
+        notices: One for each repair.
     """
 
     source: str
@@ -62,10 +58,8 @@ class Document(Record, frozen=True, kw_only=True):
 def read_json(data: bytes, source: str) -> Document:
     """Return the values of a JSON file, repaired where that is possible.
 
-    Raises
-    ------
-    FormatError
-        It is not JSON, is nested too deeply, or nothing whole is left of it.
+    Raises:
+        FormatError: It is not JSON, is nested too deeply, or nothing whole is left of it.
     """
     try:
         return Document(source=source, value=_decode(data, source))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from enginescope.model.samples import ReportedSummary
+from enginescope.records.samples import ReportedSummary
 
 # What a summary line is headed -> the metric.
 SUMMARY_METRICS: dict[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from enginescope.formats.log_facts import number, size_bytes
-from enginescope.model.environment import Device
+from enginescope.records.environment import Device
 
 
 def device_of(facts: Mapping[str, str]) -> Device | None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_ranges
 
 _CPUS = Path("/sys/devices/system/cpu")
 
@@ -71,34 +72,14 @@ def shared_cores(cores: Iterable[int], cpus: Path = _CPUS) -> tuple[tuple[int, .
     return tuple(sorted(group for group in groups if len(group) > 1))
 
 
-def parse_ranges(text: str) -> tuple[int, ...]:
-    """Return ``0,2-4`` as numbers, sorted, each once.
-
-    Raises
-    ------
-    ValueError
-        Not of that form.
-    """
-    found: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ValueError(part)
-        end = int(last) if dash else int(first)
-        if end < int(first) or end > 1 << 16:
-            raise ValueError(part)
-        found.update(range(int(first), end + 1))
-    return tuple(sorted(found))
-
-
 def ranges_text(numbers: Iterable[int]) -> str:
     """Return numbers as ``0, 2…4``."""
     runs: list[list[int]] = []
-    for one in sorted(set(numbers)):
-        if runs and one == runs[-1][-1] + 1:
-            runs[-1].append(one)
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            runs.append([one])
+            runs.append([number])
     return ", ".join(
         ", ".join(map(str, run)) if len(run) < 3 else f"{run[0]}…{run[-1]}" for run in runs
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import Record
-from enginescope.model.clock_lock import ClockLock
+from enginescope.records.clock_lock import ClockLock
 
 _ATTEMPTS = 10
 
@@ -23,14 +23,9 @@ _ATTEMPTS = 10
 class Holding(Record, frozen=True, kw_only=True):
     """Who holds a GPU's clocks.
 
-    Attributes
-    ----------
-    gpu : str
-        UUID.
-    lock : ClockLock
-    owner_pid : int
-        The process that wanted it.
-    command : str
+    Attributes:
+        gpu: UUID.
+        owner_pid: The process that wanted it.
     """
 
     gpu: str
@@ -101,10 +96,8 @@ def is_left_behind(gpu: str) -> bool:
 def take(gpu: str) -> Taken | None:
     """Return the entry of a GPU for this process to look after; ``None``: another one does.
 
-    Raises
-    ------
-    OSError
-        The file cannot be made or written.
+    Raises:
+        OSError: The file cannot be made or written.
     """
     path = path_of(gpu)
     for _ in range(_ATTEMPTS):

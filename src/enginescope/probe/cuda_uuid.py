@@ -15,14 +15,10 @@ def cuda_uuid(index: int, driver: Any = None) -> str | None:
     CUDA numbers GPUs by speed and ``CUDA_VISIBLE_DEVICES``, NVML by their slots: only the UUID is
     the same in both. NVML writes ``GPU-`` or ``MIG-`` before it.
 
-    Parameters
-    ----------
-    driver : object, optional
-        In the place of ``libcuda``.
+    Args:
+        driver: In the place of ``libcuda``.
 
-    Returns
-    -------
-    str or None
+    Returns:
         ``None`` where there is no driver or no such GPU. It takes no memory of the GPU.
     """
     try:

@@ -7,9 +7,9 @@ import platform
 from importlib import metadata
 
 from enginescope._version import __version__
-from enginescope.model.environment import Environment
 from enginescope.probe.host import probe_host
 from enginescope.probe.nvml import probe_devices
+from enginescope.records.environment import Environment
 
 #: Distributions whose version can change a figure.
 PACKAGES = (

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 from enginescope.core.errors import UsageError
-from enginescope.model.clock_lock import ClockLock
 from enginescope.probe.nvml import answer_of, opened_nvml
+from enginescope.records.clock_lock import ClockLock
 
 #: A clock in MHz, or by name: ``base`` can be held whatever runs, ``max`` is the highest there is.
 SmClock: TypeAlias = int | Literal["base", "max"]
@@ -20,10 +20,8 @@ _OPTION = "--lock-clocks"
 def planned_lock(gpu: str, sm: SmClock) -> ClockLock:
     """Return what a GPU's clocks would be locked to; nothing is changed.
 
-    Raises
-    ------
-    UsageError
-        The GPU has no such clock; names those it has.
+    Raises:
+        UsageError: The GPU has no such clock; names those it has.
     """
     with _gpu(gpu) as (nvml, handle):
         memory = max(answer_of(nvml, nvml.nvmlDeviceGetSupportedMemoryClocks, handle) or (0,))
@@ -35,10 +33,8 @@ def planned_lock(gpu: str, sm: SmClock) -> ClockLock:
 def lock_clocks(gpu: str, wanted: ClockLock) -> ClockLock:
     """Hold a GPU's clocks at `wanted`; return what they are held at.
 
-    Raises
-    ------
-    UsageError
-        Not allowed, or the GPU refuses; its clocks are then as they were.
+    Raises:
+        UsageError: Not allowed, or the GPU refuses; its clocks are then as they were.
     """
     with _gpu(gpu) as (nvml, handle):
         base = nvml.NVML_CLOCK_LIMIT_ID_TDP
@@ -110,7 +106,7 @@ def clocks_text(clocks: Sequence[int]) -> str:
     steps = {b - a for a, b in pairwise(clocks)}
     if len(steps) == 1 and len(clocks) > 3:
         return f"{clocks[0]:,} … {clocks[-1]:,} MHz in steps of {steps.pop()}"
-    return ", ".join(f"{one:,}" for one in clocks) + " MHz"
+    return ", ".join(f"{clock:,}" for clock in clocks) + " MHz"
 
 
 @contextmanager

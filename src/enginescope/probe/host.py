@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from enginescope.model.environment import Host
+from enginescope.records.environment import Host
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")

@@ -10,10 +10,10 @@ from typing import Any
 
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import require
-from enginescope.core.repeated import Repeated
-from enginescope.model.environment import Device
+from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.clock_register import holding_of
 from enginescope.probe.cuda_uuid import cuda_uuid
+from enginescope.records.environment import Device
 
 
 def probe_devices() -> tuple[Device, ...]:
@@ -57,10 +57,8 @@ def probe_device(index: int) -> Device | None:
 def handle_of(nvml: Any, address: str) -> Any:
     """Return NVML's handle of a GPU or MIG instance; ``None`` if it cannot be told.
 
-    Parameters
-    ----------
-    address : str
-        Its UUID, or its number in CUDA's count.
+    Args:
+        address: Its UUID, or its number in CUDA's count.
     """
     if not address.isdecimal():
         return _by_uuid(nvml, address)
@@ -73,7 +71,9 @@ def _by_uuid(nvml: Any, uuid: str | None) -> Any:
     if uuid is None:
         return None
     prefixes = ("",) if uuid.startswith(("GPU-", "MIG-")) else ("GPU-", "MIG-")
-    asked = (answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, f"{one}{uuid}") for one in prefixes)
+    asked = (
+        answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, f"{prefix}{uuid}") for prefix in prefixes
+    )
     return next((one for one in asked if one is not None), None)
 
 
@@ -87,7 +87,7 @@ def process_memory_bytes(uuid: str | None, pid: int) -> int | None:
             return None
         handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
         processes = answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-        found = (one.usedGpuMemory for one in processes if one.pid == pid)
+        found = (process.usedGpuMemory for process in processes if process.pid == pid)
         used = next(found, None)
         return int(used) if used else None
 
@@ -100,9 +100,9 @@ def computing_pids() -> frozenset[int]:
         count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
         handles = (answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, one) for one in range(count))
         listed = (
-            answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, one) or ()
-            for one in handles
-            if one is not None
+            answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+            for handle in handles
+            if handle is not None
         )
         return frozenset(int(one.pid) for some in listed for one in some)
 
@@ -110,16 +110,11 @@ def computing_pids() -> frozenset[int]:
 class PeakDeviceMemory:
     """Highest device memory of this process between ``with`` and its end, sampled.
 
-    Parameters
-    ----------
-    device : int
-        Its number in CUDA's count.
-    interval_s : float
+    Args:
+        device: Its number in CUDA's count.
 
-    Attributes
-    ----------
-    bytes : int or None
-        ``None`` where NVML does not see the process.
+    Attributes:
+        bytes: ``None`` where NVML does not see the process.
     """
 
     def __init__(self, device: int, interval_s: float = 0.1) -> None:
@@ -127,7 +122,7 @@ class PeakDeviceMemory:
         known = probe_device(device)
         self._uuid = known.uuid if known else None
         self._nvml = ExitStack()
-        self._looks = Repeated(self._look, interval_s)
+        self._looks = PeriodicThread(self._look, interval_s)
 
     def __enter__(self) -> PeakDeviceMemory:
         """Start sampling, where NVML knows the GPU."""

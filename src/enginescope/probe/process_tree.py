@@ -8,6 +8,6 @@ import psutil
 def ancestors() -> frozenset[int]:
     """Return the process ids of this process's parent and of all above it."""
     try:
-        return frozenset(one.pid for one in psutil.Process().parents())
+        return frozenset(parent.pid for parent in psutil.Process().parents())
     except psutil.Error:  # one of them ended meanwhile
         return frozenset()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import psutil
 
-from enginescope.model.gpu_telemetry import GpuProcess
+from enginescope.records.run.gpu_telemetry import GpuProcess
 
 
 def process_name(pid: int) -> str | None:
@@ -24,7 +24,7 @@ def own_pids() -> frozenset[int]:
         children = psutil.Process().children(recursive=True)
     except psutil.Error:  # one of them ended meanwhile
         children = []
-    return frozenset((os.getpid(), *(one.pid for one in children)))
+    return frozenset((os.getpid(), *(child.pid for child in children)))
 
 
 def others_among(listed: Sequence[GpuProcess], before: Collection[int]) -> tuple[GpuProcess, ...]:
@@ -33,10 +33,8 @@ def others_among(listed: Sequence[GpuProcess], before: Collection[int]) -> tuple
     In a container NVML may count processes as the host does. Then ours is not among them by its
     number, and only those that were there before it are surely others.
 
-    Parameters
-    ----------
-    before : collection of int
-        Numbers of those that were there before ours was started.
+    Args:
+        before: Numbers of those that were there before ours was started.
     """
     own = own_pids()
     is_seen = any(one.pid in own for one in listed)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from enginescope.analysis.layer_work import LayerWork
+from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
-from enginescope.model.environment import Device
-from enginescope.model.plan import Plan
-from enginescope.model.tensor import Tensor
-from enginescope.model.timing import Profile
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
+from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
 
 
@@ -31,19 +31,12 @@ class Severity(Enum):
 class LintInput(Record, frozen=True, kw_only=True):
     """What is looked at.
 
-    Attributes
-    ----------
-    plan : Plan
-    profile : Profile or None
-        Without one nothing has a time at stake, and rules on times find nothing.
-    device : Device or None
-        The GPU that the plan is for.
-    fed : tuple of Tensor
-        Inputs as they were fed, dynamic dimensions resolved.
-    profile_index : int or None
-        Optimisation profile in use; by default the first.
-    works : tuple of LayerWork or None
-        Of the plan's layers, as far as the plan tells, where they are known already.
+    Attributes:
+        profile: Without one nothing has a time at stake, and rules on times find nothing.
+        device: The GPU that the plan is for.
+        fed: Inputs as they were fed, dynamic dimensions resolved.
+        profile_index: Optimisation profile in use; by default the first.
+        works: Of the plan's layers, as far as the plan tells, where they are known already.
     """
 
     plan: Plan
@@ -68,22 +61,14 @@ class LintInput(Record, frozen=True, kw_only=True):
 class Found(Record, frozen=True, kw_only=True):
     """What a rule says of one place; the engine makes a `Finding` of it.
 
-    Attributes
-    ----------
-    layers : tuple of int
-        Indices of the layers concerned.
-    message : str
-        A predicate: it follows the layer's name, and has no full stop.
-    evidence : dict
-        The figures behind it.
-    severity : Severity or None
-        Where it is not the rule's.
-    advice : str or None
-        Where it is not the rule's.
-    stake_ms : float or None
-        Where it is not the time of all `layers`.
-    subject : str or None
-        Where it is not the first layer's name.
+    Attributes:
+        layers: Indices of the layers concerned.
+        message: A predicate: it follows the layer's name, and has no full stop.
+        evidence: The figures behind it.
+        severity: Where it is not the rule's.
+        advice: Where it is not the rule's.
+        stake_ms: Where it is not the time of all `layers`.
+        subject: Where it is not the first layer's name.
     """
 
     layers: tuple[int, ...]
@@ -98,27 +83,17 @@ class Found(Record, frozen=True, kw_only=True):
 class Finding(Record, frozen=True, kw_only=True):
     """Something in a plan that may cost time.
 
-    Attributes
-    ----------
-    code, rule : str
-        ``PLAN101`` and the rule's name.
-    severity : Severity
-    subject : str
-        Name of the layer, or what stands for several.
-    layers : tuple of int
-        Indices of the layers concerned, in the plan.
-    message : str
-        A predicate of `subject`, without a full stop.
-    advice : str
-        What to try.
-    evidence : dict
-        The figures behind it.
-    stake_ms : float or None
-        Mean time of what is concerned, or its part beyond what the GPU's peaks allow: no more than
-        that can be won. ``None`` without a profile.
-        Findings may share layers, so stakes do not add up.
-    share_pct : float or None
-        `stake_ms` of the sum over all layers.
+    Attributes:
+        code, rule: ``PLAN101`` and the rule's name.
+        subject: Name of the layer, or what stands for several.
+        layers: Indices of the layers concerned, in the plan.
+        message: A predicate of `subject`, without a full stop.
+        advice: What to try.
+        evidence: The figures behind it.
+        stake_ms: Mean time of what is concerned, or its part beyond what the GPU's peaks allow: no
+            more than that can be won. ``None`` without a profile. Findings may share layers, so
+            stakes do not add up.
+        share_pct: `stake_ms` of the sum over all layers.
     """
 
     code: str
@@ -136,21 +111,13 @@ class Finding(Record, frozen=True, kw_only=True):
 class Rule(Record, frozen=True, kw_only=True):
     """One thing to look for.
 
-    Attributes
-    ----------
-    code : str
-        Stable: ``PLAN`` and 1…, for the structure; ``TIME`` and 2…, for the times.
-    name : str
-        Words with hyphens.
-    summary : str
-        One line, without a full stop.
-    severity : Severity
-    advice : str
-        What to try, begun small.
-    doc : str
-        The rule's module docstring: its paragraphs begin with the headings of `catalogue`.
-    check : callable
-        From a view to what was found; pure.
+    Attributes:
+        code: Stable: ``PLAN`` and 1…, for the structure; ``TIME`` and 2…, for the times.
+        name: Words with hyphens.
+        summary: One line, without a full stop.
+        advice: What to try, begun small.
+        doc: The rule's module docstring: its paragraphs begin with the headings of `catalogue`.
+        check: From a view to what was found; pure.
     """
 
     code: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginescope.rules.base import Rule
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 
 HEADINGS = ("What it looks for", "Why it costs time", "What to do", "When it is wrong")
 _INTRODUCTION = """# Rules of `enginescope lint`

@@ -10,7 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.rules.base import Finding, Rule, Severity
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 
 Level = Literal["info", "warning", "error", "never"]
 LEVELS: tuple[Level, ...] = ("info", "warning", "error", "never")
@@ -20,12 +20,9 @@ _KEYS = ("select", "ignore", "level", "layers")
 class LayerIgnore(Record, frozen=True, kw_only=True):
     """Rules that do not hold for layers of some names.
 
-    Attributes
-    ----------
-    pattern : str
-        A layer's name, or one with ``*`` and ``?``.
-    rules : tuple of str
-        Codes, beginnings of codes, or names.
+    Attributes:
+        pattern: A layer's name, or one with ``*`` and ``?``.
+        rules: Codes, beginnings of codes, or names.
     """
 
     pattern: str
@@ -35,15 +32,10 @@ class LayerIgnore(Record, frozen=True, kw_only=True):
 class LintConfig(Record, frozen=True, kw_only=True):
     """What runs and what counts.
 
-    Attributes
-    ----------
-    select : tuple of str
-        Codes, beginnings of codes (``PLAN1``) or names of rules; empty: all.
-    ignore : tuple of str
-        Likewise; it goes before `select`.
-    level : {"info", "warning", "error", "never"}
-        From which severity on a finding makes the answer bad.
-    layers : tuple of LayerIgnore
+    Attributes:
+        select: Codes, beginnings of codes (``PLAN1``) or names of rules; empty: all.
+        ignore: Likewise; it goes before `select`.
+        level: From which severity on a finding makes the answer bad.
     """
 
     select: tuple[str, ...] = ()
@@ -63,12 +55,14 @@ class LintConfig(Record, frozen=True, kw_only=True):
     def passes_over(self, finding: Finding, names: Iterable[str]) -> bool:
         """Whether a finding on layers of these names is suppressed: every one of them is."""
         patterns = [
-            one.pattern for one in self.layers if fits(finding.code, finding.rule, one.rules)
+            layer.pattern for layer in self.layers if fits(finding.code, finding.rule, layer.rules)
         ]
         if not patterns:
             return False
         found = list(names)
-        return bool(found) and all(any(_matches(name, one) for one in patterns) for name in found)
+        return bool(found) and all(
+            any(_matches(name, pattern) for pattern in patterns) for name in found
+        )
 
     def is_bad(self, finding: Finding) -> bool:
         """Whether a finding is at the level or above it."""
@@ -83,10 +77,8 @@ def fits(code: str, name: str, wanted: Iterable[str]) -> bool:
 def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str, ...]:
     """Return names of rules, as they are.
 
-    Raises
-    ------
-    UsageError
-        One names no rule.
+    Raises:
+        UsageError: One names no rule.
     """
     found = tuple(names)
     for name in found:
@@ -99,18 +91,13 @@ def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str,
 def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
     """Return the configuration in a ``[lint]`` table.
 
-    Parameters
-    ----------
-    table : mapping
-        ``select``, ``ignore``: lists of rules; ``level``; ``layers``: a table from names of layers
-        to lists of rules.
-    source : str
-        The file, for messages.
+    Args:
+        table: ``select``, ``ignore``: lists of rules; ``level``; ``layers``: a table from names of
+            layers to lists of rules.
+        source: The file, for messages.
 
-    Raises
-    ------
-    UsageError
-        An unknown key, rule or level, or a value of another kind.
+    Raises:
+        UsageError: An unknown key, rule or level, or a value of another kind.
     """
     for key in table:
         if key not in _KEYS:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from enginescope.core.paused_collection import paused_collection
+from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
+from enginescope.core.result import Result
 from enginescope.rules.base import Finding, Found, LintInput, Rule
 from enginescope.rules.config import LintConfig
 from enginescope.rules.view import LintView
 
 
-class LintReport(Record, frozen=True, kw_only=True):
-    """What was found.
+class LintReport(Result, Record, frozen=True, kw_only=True):
+    """Findings of the lint rules in one plan.
 
-    Attributes
-    ----------
-    plan : str
-        Its name.
-    layers : int
-        Layers of the plan.
-    sum_ms : float or None
-        Sum of the layers' mean times; ``None`` without a profile.
-    gpu : str or None
-        The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
-    rules : tuple of str
-        Codes of the rules that ran.
-    findings : tuple of Finding
-        The one with most time at stake first; those without a time last, the heavier first.
-    suppressed : int
-        Findings that the configuration passes over.
+    Attributes:
+        plan: Its name.
+        layers: Layers of the plan.
+        sum_ms: Sum of the layers' mean times; ``None`` without a profile.
+        gpu: The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
+        rules: Codes of the rules that ran.
+        findings: The one with most time at stake first; those without a time last, the heavier
+            first.
+        suppressed: Findings that the configuration passes over.
     """
 
     plan: str
@@ -42,16 +36,13 @@ class LintReport(Record, frozen=True, kw_only=True):
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     """Return what the rules find in a plan.
 
-    Parameters
-    ----------
-    given : LintInput
-    config : LintConfig, optional
-        By default every rule runs.
+    Args:
+        config: By default every rule runs.
     """
     config = config or LintConfig()
     view = given.view()
     rules = config.rules()
-    with paused_collection():  # of a large plan it would take half of the time
+    with gc_paused():  # of a large plan it would take half of the time
         found = [_finding(rule, one, view) for rule in rules for one in rule.check(view)]
         kept = [one for one in found if not _is_suppressed(one, config, view)]
     return LintReport(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.layer_work import MATRIX_TYPES
-from enginescope.model.plan import Layer
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
+from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import DataType, Tensor
 
 CONVOLUTIONS = ("Convolution", "Deconvolution", "ConvActPool")
 MATMULS = (*sorted(MATRIX_TYPES), "FullyConnected")

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from enginescope.model.environment import Device
-from enginescope.model.tensor import DataType
+from enginescope.records.environment import Device
+from enginescope.records.tensor import DataType
 
 _WITHOUT = re.compile(
     r"simt|gemv|dp4a|int8x4|ffma|(?:^|_)[shd]cudnn|(?:^|_)[shd]gemm(?:_|$)|^sm[356]\d_",

@@ -2,31 +2,124 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-from enginescope.analysis.attribution import joined_times
-from enginescope.analysis.gpu_limits import GpuLimits, gpu_limits
-from enginescope.analysis.layer_work import LayerWork, layer_work
-from enginescope.analysis.roofline import layer_roof
-from enginescope.model.environment import Device
-from enginescope.model.plan import Layer, Plan
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.timing import LayerTiming, Profile
-from enginescope.rules.flow import Flow
+from enginescope.analysis.layers.attribution import joined_times
+from enginescope.analysis.layers.own_times import other_build
+from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
+from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
+from enginescope.analysis.roofline.roofline import layer_roof
+from enginescope.records.environment import Device
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.tensor import DataType, Tensor
+
+
+class Flow:
+    """Layers before and after a layer, by index.
+
+    TensorRT lays tensors over one another, so a name may be written again: a reader gets what was
+    written since the last reading, from several layers where a concatenation was left out. A loop's
+    first reading of what is only written further down has no producer here.
+
+    Attributes:
+        before, after: Layers without any are left out; no-ops never occur.
+        reads_input, writes_output: Layers at the engine's own tensors, through no-ops too.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._writers: dict[str, tuple[int, ...]] = {}
+        self._read: set[str] = set()  # since they were written last
+        self._given = {one.tensor.name for one in plan.inputs}
+        self.before: dict[int, tuple[int, ...]] = {}
+        self.after: dict[int, tuple[int, ...]] = {}
+        self.reads_input = frozenset(self._walk(plan.layers))
+        self._turn_round()
+        self.writes_output = frozenset(
+            index for output in plan.outputs for index in self._writers.get(output.tensor.name, ())
+        )
+
+    def only_before(self, index: int) -> int | None:
+        """Return the one layer that feeds a layer, or ``None``."""
+        found = self.before.get(index, ())
+        return found[0] if len(found) == 1 else None
+
+    def only_after(self, index: int) -> int | None:
+        """Return the one layer that reads a layer, or ``None``; the engine's output counts too."""
+        found = self.after.get(index, ())
+        return found[0] if len(found) == 1 and index not in self.writes_output else None
+
+    def _walk(self, layers: Iterable[Layer]) -> set[int]:
+        """Find who writes what each layer reads; return the layers that read the engine's inputs.
+
+        One loop, since a large plan has a hundred thousand tensors.
+        """
+        writers_of, read, given = self._writers, self._read, self._given
+        first: set[int] = set()
+        for layer in layers:
+            if layer.type == "NoOp" or layer.subtype == "NoOp":
+                self._pass_on(layer)
+                continue
+            index = layer.index
+            found: tuple[int, ...] = ()
+            for tensor in layer.inputs:
+                name = tensor.name
+                if name in given:
+                    first.add(index)
+                writers = writers_of.get(name)
+                if writers is not None:
+                    read.add(name)
+                    found = _joined(found, writers) if found else writers
+            here = (index,)
+            if found:
+                self.before[index] = found
+            for tensor in layer.outputs:
+                name = tensor.name
+                before = writers_of.setdefault(name, here)
+                if before is not here:
+                    writers_of[name] = here if name in read else (*before, *here)
+                    read.discard(name)
+                if name in given:
+                    given.discard(name)
+        return first
+
+    def _turn_round(self) -> None:
+        """From who writes what a layer reads to who reads what it writes."""
+        after = self.after
+        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
+        for index, producers in self.before.items():
+            here = (index,)
+            for producer in producers:
+                if after.setdefault(producer, here) is not here:
+                    further[producer].append(index)
+        for index, readers in further.items():
+            after[index] = (*after[index], *readers)
+
+    def _pass_on(self, layer: Layer) -> None:
+        if not layer.inputs:
+            return
+        source = layer.inputs[0].name
+        for tensor in layer.outputs:
+            self._writers[tensor.name] = self._writers.get(source, ())
+            self._read.discard(tensor.name)
+            if source in self._given:
+                self._given.add(tensor.name)
+
+
+def _joined(some: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*some, *more)))
 
 
 class Kind(NamedTuple):
     """What many layers of a plan have in common.
 
-    Attributes
-    ----------
-    type : str
-    reads, writes : DataType or None
-        Types of the first input and of the first output.
+    Attributes:
+        reads, writes: Types of the first input and of the first output.
     """
 
     type: str
@@ -37,15 +130,10 @@ class Kind(NamedTuple):
 class LintView:
     """A plan, its times, and which layer feeds which.
 
-    Parameters
-    ----------
-    plan : Plan
-    profile : Profile or None
-    device : Device or None
-    fed : tuple of Tensor
-    profile_index : int
-    works : tuple of LayerWork, optional
-        Of the plan's layers, where they are known already.
+    Args:
+        profile: `given_profile` of the view. The view has no `profile` where it is of another
+            build.
+        works: Of the plan's layers, where they are known already.
     """
 
     def __init__(
@@ -59,7 +147,7 @@ class LintView:
         works: tuple[LayerWork, ...] | None = None,
     ) -> None:
         self.plan = plan
-        self.profile = profile
+        self.given_profile = profile
         self.device = device
         self.fed = fed
         self.profile_index = profile_index
@@ -96,18 +184,19 @@ class LintView:
         return dict(found.values())
 
     @cached_property
-    def _joined(self) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
-        return joined_times(self.plan, self.profile) if self.profile else ({}, ())
+    def given_times(self) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
+        """Times of the given profile by the index of their layer, and those without a layer."""
+        return joined_times(self.plan, self.given_profile) if self.given_profile else ({}, ())
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The given profile; ``None`` where it is of another build than the plan."""
+        return None if other_build(self.plan, *self.given_times) else self.given_profile
 
     @property
     def timings(self) -> dict[int, LayerTiming]:
         """The profile's times by the index of their layer."""
-        return self._joined[0]
-
-    @property
-    def unmatched(self) -> tuple[LayerTiming, ...]:
-        """Times of the profile whose layer the plan does not have."""
-        return self._joined[1]
+        return self.given_times[0] if self.profile else {}
 
     @cached_property
     def flow(self) -> Flow:
@@ -147,7 +236,7 @@ class LintView:
         """Return the active layers of the kinds that are `wanted`, in the plan's order."""
         groups = [places for kind, places in self.kinds.items() if wanted(kind)]
         active = self.active
-        places = groups[0] if len(groups) == 1 else sorted(at for one in groups for at in one)
+        places = groups[0] if len(groups) == 1 else sorted(at for group in groups for at in group)
         return [active[at] for at in places]
 
     def of_types(self, types: Iterable[str]) -> list[Layer]:
@@ -158,15 +247,10 @@ class LintView:
     def excess_ms(self, layer: Layer, *, fewer_bytes: int = 0) -> float | None:
         """Return what a layer takes beyond its limit on the GPU: no more than that can be won.
 
-        Parameters
-        ----------
-        layer : Layer
-        fewer_bytes : int
-            What it would move less, were the advice followed.
+        Args:
+            fewer_bytes: What it would move less, were the advice followed.
 
-        Returns
-        -------
-        float or None
+        Returns:
             ``None``: the GPU, the layer's time or all of its work is not known.
         """
         if self.gpu is None:
@@ -180,7 +264,7 @@ class LintView:
 
     def sum_ms(self, layers: Iterable[int]) -> float | None:
         """Return the time of some layers; ``None`` when none of them has one."""
-        known = [self.times_ms[one] for one in layers if one in self.times_ms]
+        known = [self.times_ms[layer] for layer in layers if layer in self.times_ms]
         return sum(known) if known else None
 
     def share_pct(self, time_ms: float | None) -> float | None:

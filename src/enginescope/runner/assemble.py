@@ -3,19 +3,160 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from enginescope.backends.base import Measured
-from enginescope.model.build import BuildReport
-from enginescope.model.job import Job
-from enginescope.model.notice import Notice
-from enginescope.model.run import Artifact, Run
+from enginescope.probe.affinity import shared_cores
 from enginescope.probe.environment import probe_environment
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Artifact, OutcomeKind, Run
 from enginescope.runner.isolate import LOG, Ended
-from enginescope.runner.notices import notices_of_run
+from enginescope.runner.machine.gpu_notices import GPU_RULES
 from enginescope.runner.worker import FILES
+
+#: From here on other processes are said to have taken part.
+OTHER_LOAD_CORES = 0.1
+#: Other work on this share of the processors moves clocks, caches and memory for all of them.
+UNSTABLE_SHARE = 0.25
+#: Stolen time below this is hidden in the noise of the samples.
+STEAL_PCT = 1.0
+
+
+def notices_of_run(run: Run) -> tuple[Notice, ...]:
+    """Return the notices that the run's conditions call for; none for a run that failed."""
+    if run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    found = (rule(run) for rule in RULES)
+    return tuple(notice for notice in found if notice is not None)
+
+
+def _governor(run: Run) -> Notice | None:
+    governor = run.environment.host.governor
+    if governor in (None, "performance"):
+        return None
+    return Notice(
+        code="W-GOVERNOR",
+        message=f"the CPU frequency governor is {governor}, not performance",
+        evidence={"governor": governor},
+    )
+
+
+def _load(run: Run) -> Notice | None:
+    other, cores = run.other_load_cores, run.environment.host.cores_logical
+    if other is None or other < OTHER_LOAD_CORES:
+        return None
+    of = f" of {cores}" if cores else ""
+    unstable = other >= UNSTABLE_SHARE * (cores or 1)
+    message = f"other load on this machine: {other:.1f}{of} cores busy"
+    return Notice(
+        code="W-LOAD",
+        message=f"unstable: {message}; measure again when it is idle" if unstable else message,
+        evidence={"other_cores": other, "cores": cores, "unstable": unstable},
+    )
+
+
+def _steal(run: Run) -> Notice | None:
+    share = run.cpu_loss.steal_pct if run.cpu_loss else None
+    if share is None or share < STEAL_PCT:
+        return None
+    return Notice(
+        code="W-STEAL",
+        message=f"the hypervisor gave {share:.1f} % of the processor time that this machine asked "
+        "for to other guests",
+        evidence={"steal_pct": share},
+    )
+
+
+def _throttled(run: Run) -> Notice | None:
+    loss = run.cpu_loss
+    if loss is None or not loss.throttled_periods:
+        return None
+    of = f" of {loss.periods:,}" if loss.periods else ""
+    stopped = f", its threads for {loss.throttled_ms:,.0f} ms" if loss.throttled_ms else ""
+    return Notice(
+        code="W-CPU-QUOTA",
+        message=f"the container was stopped by its CPU quota in {loss.throttled_periods:,}{of} "
+        f"periods{stopped}",
+        evidence={
+            "throttled_periods": loss.throttled_periods,
+            "periods": loss.periods,
+            "throttled_ms": loss.throttled_ms,
+        },
+    )
+
+
+def _siblings(run: Run) -> Notice | None:
+    shared = shared_cores(run.job.conditions.pinned_cores)
+    if not shared:
+        return None
+    groups = "; ".join(" and ".join(map(str, group)) for group in shared)
+    return Notice(
+        code="W-SMT-SIBLINGS",
+        message=f"--pin has threads of one physical core ({groups}), which share its units",
+        evidence={"groups": [list(group) for group in shared]},
+    )
+
+
+def _warm_up(run: Run) -> Notice | None:
+    if run.warmup is None or run.warmup.ended_by != "limit":
+        return None
+    return Notice(
+        code="W-WARMUP",
+        message=f"still not steady after {run.warmup.iterations:,} warm-up iterations "
+        f"({run.warmup.duration_ms / 1e3:.1f} s)",
+        evidence={
+            "iterations": run.warmup.iterations,
+            "duration_ms": run.warmup.duration_ms,
+        },
+    )
+
+
+def _stopped_short(run: Run) -> Notice | None:
+    if run.stop is None or run.stop.rule != "hard_limit":
+        return None
+    rule = run.job.workload.stop
+    return Notice(
+        code="W-STOPPED-SHORT",
+        message=f"only {run.stop.iterations} of at least {rule.min_samples} samples in "
+        f"{run.stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more",
+        evidence={"samples": run.stop.iterations, "wanted": rule.min_samples},
+    )
+
+
+def _short_of_goal(run: Run) -> Notice | None:
+    """Say that the time was over before the median was known as well as was asked for."""
+    stop, rule = run.stop, run.job.workload.stop
+    if stop is None or stop.rule != "max_time" or rule.precision_pct is None:
+        return None
+    half = stop.half_width_pct
+    reached = "not known" if half is None else f"±{half:.2g} %"
+    return Notice(
+        code="I-SHORT-OF-GOAL",
+        message=f"stopped at --max-time after {stop.duration_ms / 1e3:.3g} s: the 95 % interval of "
+        f"the median is {reached}, the goal is ±{rule.precision_pct:g} %; "
+        "a longer --max-time narrows it",
+        evidence={"half_width_pct": half, "goal_pct": rule.precision_pct},
+        level="info",
+    )
+
+
+RULES: tuple[Callable[[Run], Notice | None], ...] = (
+    _governor,
+    _load,
+    _steal,
+    _throttled,
+    _siblings,
+    _warm_up,
+    _stopped_short,
+    _short_of_goal,
+    *GPU_RULES,
+)
+
 
 #: What a text of a backend is, by the end of its name.
 _KINDS = (
@@ -80,10 +221,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
 def build_artifacts(report: BuildReport, *, with_plan: bool) -> tuple[Artifact, ...]:
     """Return the texts that lie beside a built engine.
 
-    Parameters
-    ----------
-    with_plan : bool
-        The plan too: a run that measured has one of its own, with the shapes of the run.
+    Args:
+        with_plan: The plan too: a run that measured has one of its own, with the shapes of the run.
     """
     endings = (".build.log", ".build.metadata.json", *((".graph.json",) if with_plan else ()))
     return tuple(

@@ -7,29 +7,25 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.base import Builder, Preparing, Progress
+from enginescope.backends.base import Builder, Preparing
 from enginescope.backends.registry import load_backend
 from enginescope.core.record import Record
-from enginescope.model.build import BuildReport
-from enginescope.model.job import Job
-from enginescope.model.preparation import Preparation
-from enginescope.model.run import OutcomeKind
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import OutcomeKind
 from enginescope.runner.isolate import Ended, run_isolated
 
 
 class Engine(Record, frozen=True, kw_only=True, eq=False):
     """What became of the engine of a job.
 
-    Attributes
-    ----------
-    job : Job
-        With `Job.engine` set, if there is one.
-    report : BuildReport or None
-        ``None``: nothing had to be built, or the build failed.
-    preparation : Preparation or None
-        What was made of the model for a backend that builds no engines of its own.
-    ended : Ended or None
-        How the building process ended; ``None`` if none was needed.
+    Attributes:
+        job: With `Job.engine` set, if there is one.
+        report: ``None``: nothing had to be built, or the build failed.
+        preparation: What was made of the model for a backend that builds no engines of its own.
+        ended: How the building process ended; ``None`` if none was needed.
     """
 
     job: Job
@@ -43,13 +39,19 @@ class Engine(Record, frozen=True, kw_only=True, eq=False):
         return self.ended is not None and self.ended.outcome.kind is not OutcomeKind.OK
 
 
+def makes_first(job: Job) -> bool:
+    """Whether a process makes an engine or another model for `job` before it is measured."""
+    backend = load_backend(job.backend.name)
+    return (isinstance(backend, Preparing) and backend.needs_preparation(job)) or (
+        isinstance(backend, Builder) and backend.needs_build(job)
+    )
+
+
 def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Engine:
     """Return the engine of `job`, building it if it must be built.
 
-    Parameters
-    ----------
-    folder : Path
-        For the building process, and for the engine where the job names no cache.
+    Args:
+        folder: For the building process, and for the engine where the job names no cache.
     """
     backend = load_backend(job.backend.name)
     if isinstance(backend, Preparing) and backend.needs_preparation(job):

@@ -12,11 +12,12 @@ import msgspec
 
 from enginescope.backends.base import Inspecting
 from enginescope.backends.registry import load_backend, parse_backend
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
-from enginescope.model.job import Job, Mode, Workload
-from enginescope.model.run import Outcome, OutcomeKind, Run
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import Job, Mode, Workload
+from enginescope.records.run.run import Run
 from enginescope.runner.assemble import assemble
-from enginescope.runner.demands import check_demands
+from enginescope.runner.capability_checks import check_demands
+from enginescope.runner.inputs.collect_outputs import raise_unless_ok
 from enginescope.runner.isolate import run_isolated
 from enginescope.runner.jobs import subject_of
 
@@ -26,22 +27,15 @@ def inspect_engine(
 ) -> Run:
     """Return a run without samples: an engine's plan, its GPU and versions, and what was noticed.
 
-    Parameters
-    ----------
-    path : Path
-    on : str
-        Backend specification; its options load the engine, as ``trt?plugins=libmine.so``.
-    on_started : callable
-        Called when nothing is missing, before the engine is loaded: that may take a while.
+    Args:
+        on: Backend specification; its options load the engine, as ``trt?plugins=libmine.so``.
+        on_started: Called when nothing is missing, before the engine is loaded: that may take a
+            while.
 
-    Raises
-    ------
-    UsageError
-        The file is not there, or the backend cannot look into engines.
-    MissingDependencyError
-        TensorRT, CUDA or a GPU is missing.
-    UnsupportedError, BackendError
-        The engine cannot be loaded here, or loading it failed.
+    Raises:
+        UsageError: The file is not there, or the backend cannot look into engines.
+        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
+        UnsupportedError, BackendError: The engine cannot be loaded here, or loading it failed.
     """
     spec = parse_backend(on)
     if not isinstance(load_backend(spec.name), Inspecting):
@@ -56,16 +50,9 @@ def inspect_engine(
         run = assemble(job, ended, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    _raise_unless_ok(run.outcome, path)
+    raise_unless_ok(run.outcome, f"{path} cannot be looked into")
     created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
     # the memory of a process that only asked is no figure of the engine, and its files are gone
     return msgspec.structs.replace(
         run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=()
     )
-
-
-def _raise_unless_ok(outcome: Outcome, path: Path) -> None:
-    if outcome.kind is OutcomeKind.OK:
-        return
-    kind = UnsupportedError if outcome.kind is OutcomeKind.UNSUPPORTED else BackendError
-    raise kind(f"{path} cannot be looked into", why=outcome.message, hint=outcome.hint)

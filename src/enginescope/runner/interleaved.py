@@ -1,9 +1,9 @@
-"""Sides measured in turn: rounds of fresh processes, their order drawn anew for each round.
+"""Interleaved sides: rounds of fresh processes, in a random and balanced order.
 
 Every side has one process in every round, so that what drifts from minute to minute, and what two
 processes of the same work differ by, meets all sides alike. The store gets each process as a run
-with its `Turn`; when to stop is asked of the caller after certain rounds and at no other time,
-since each look is a chance to be wrong (`stats.deciding`).
+with its `RoundPosition`; when to stop is asked of the caller after certain rounds and at no other
+time, since each look is a chance to be wrong (`stats.comparison.deciding`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from enginescope.backends.base import Progress
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.model.job import Job, StopRule
-from enginescope.model.run import OutcomeKind, Run
-from enginescope.model.turn import Turn
-from enginescope.runner.session import Sink, Watcher, run_jobs
-from enginescope.stats.deciding import LOOKS
-from enginescope.stats.steady_rounds import steady_rounds, uncertainty_pct
+from enginescope.records.progress import Progress
+from enginescope.records.round_position import RoundPosition
+from enginescope.records.run.job import Job, StopRule
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.watcher import Watcher
+from enginescope.runner.session import Sink, run_jobs
+from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty_pct
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
@@ -42,16 +43,13 @@ Sides = tuple[tuple[Run, ...], ...]
 class Pacing(Record, frozen=True, kw_only=True):
     """How many rounds, in which order, and when it may end.
 
-    Attributes
-    ----------
-    decided : callable (sides) -> bool
-        Asked after each of `looks`, with the runs of each side so far.
-    looks : tuple of int
-        Rounds that count (`stats.steady_rounds`) after which it is asked; it ends with the last.
-    seed : int
-        Of the orders.
-    is_vain : callable (sides) -> bool
-        Asked after the first complete round: whether no number of them would tell anything.
+    Attributes:
+        decided: Asked after each of `looks`, with the runs of each side so far.
+        looks: Rounds that count (`stats.steady_rounds`) after which it is asked; it ends with the
+            last.
+        seed: Of the orders.
+        is_vain: Asked after the first complete round: whether no number of them would tell
+            anything.
     """
 
     decided: Callable[[Sides], bool] = lambda _sides: False
@@ -60,17 +58,11 @@ class Pacing(Record, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class TurnWatcher(Record, frozen=True, kw_only=True):
-    """What is told while rounds run.
+class RoundWatcher(Record, frozen=True, kw_only=True):
+    """What is told while rounds run."""
 
-    Attributes
-    ----------
-    started : callable (turn, job)
-    progressed : callable (turn, progress)
-    """
-
-    started: Callable[[Turn, Job], None] = lambda _turn, _job: None
-    progressed: Callable[[Turn, Progress], None] = lambda _turn, _progress: None
+    started: Callable[[RoundPosition, Job], None] = lambda _turn, _job: None
+    progressed: Callable[[RoundPosition, Progress], None] = lambda _turn, _progress: None
 
 
 def looks_up_to(rounds: int) -> tuple[int, ...]:
@@ -89,50 +81,42 @@ def run_interleaved(
     pacing: Pacing,
     *,
     command: str | None = None,
-    watcher: TurnWatcher | None = None,
+    watcher: RoundWatcher | None = None,
 ) -> Sides:
     """Measure every job once a round, each time in a fresh process, until it is decided.
 
     A process that fails is a run like any other; its round does not count, and up to a quarter of
-    the rounds is made up for. Nor does a round count in which a process was disturbed; at most as
+    the rounds is made up for. Nor does a round count in which a process was disturbed, unless one
+    side is disturbed more often than chance allows; at most as
     many more are measured as there are rounds. Layers are profiled, and engines rebuilt, in the
     first round alone.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        One for each side, 2 to 26.
-    sink : callable
-        Gets each run as soon as its process has ended.
-    pacing : Pacing
-    command : str, optional
-        The command line to record.
-    watcher : TurnWatcher, optional
+    Args:
+        jobs: One for each side, 2 to 26.
+        sink: Gets each run as soon as its process has ended.
+        command: The command line to record.
 
-    Returns
-    -------
-    tuple of (tuple of Run)
+    Returns:
         The runs of each side, round by round.
 
-    Raises
-    ------
-    UsageError
-        Fewer than two sides, or more than there are letters.
+    Raises:
+        UsageError: Fewer than two sides, or more than there are letters.
     """
     if not 1 < len(jobs) <= len(ascii_uppercase):
         raise UsageError(
             f"{len(jobs)} side{'' if len(jobs) == 1 else 's'} to compare",
             hint=f"2 to {len(ascii_uppercase)} models or --on",
         )
-    watch = watcher or TurnWatcher()
+    watch = watcher or RoundWatcher()
     draw = random.Random(pacing.seed)  # noqa: S311 - an order to be repeated, no secret
     comparison = secrets.token_hex(4)
     sides: list[list[Run]] = [[] for _ in jobs]
     tally = _Tally(pacing.looks)
+    order: list[int] = []
     for number in count():
-        order = draw.sample(range(len(jobs)), len(jobs))
+        order = _next_order(order, number, len(jobs), draw)
         for place, side in enumerate(order):
-            turn = Turn(
+            turn = RoundPosition(
                 comparison=comparison, side=ascii_uppercase[side], round=number, place=place
             )
             sides[side].append(_process(_of_round(jobs[side], number), turn, sink, command, watch))
@@ -141,6 +125,17 @@ def run_interleaved(
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
             break
     return so_far
+
+
+def _next_order(before: list[int], number: int, sides: int, draw: random.Random) -> list[int]:
+    """Return the order of a round: drawn for each block of as many rounds as sides, then rotated.
+
+    Within a block every side has every place once, so of two sides each goes first in one round of
+    two: AB BA or BA AB. A cost of going first then falls on all sides alike.
+    """
+    if number % sides == 0:
+        return draw.sample(range(sides), sides)
+    return [*before[1:], before[0]]
 
 
 class _Tally:
@@ -164,7 +159,7 @@ class _Tally:
 
     @property
     def counting(self) -> int:
-        return sum(steady_rounds(list(zip(*self._uncertainties_pct, strict=True))))
+        return sum(disturbances(list(zip(*self._uncertainties_pct, strict=True))).counts)
 
     @property
     def is_over(self) -> bool:
@@ -175,7 +170,7 @@ class _Tally:
 
     def looks_now(self) -> bool:
         """Whether a look is reached that was not asked at yet; it then was."""
-        due = sum(one <= self.counting for one in self._looks)
+        due = sum(look <= self.counting for look in self._looks)
         is_new, self._asked = due > self._asked, max(due, self._asked)
         return is_new
 
@@ -203,7 +198,9 @@ def _of_round(job: Job, number: int) -> Job:
     return job if number == 0 else replace(job, layer_profile=False, rebuild=False)
 
 
-def _process(job: Job, turn: Turn, sink: Sink, command: str | None, watch: TurnWatcher) -> Run:
+def _process(
+    job: Job, turn: RoundPosition, sink: Sink, command: str | None, watch: RoundWatcher
+) -> Run:
     ended: list[Run] = []
 
     def keep(run: Run) -> None:

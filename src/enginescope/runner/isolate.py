@@ -14,22 +14,25 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from enginescope.backends.base import Progress
 from enginescope.core.errors import FormatError
+from enginescope.core.full_disk import MAKE_SPACE, has_no_space, reserve
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record
 from enginescope.core.units import format_bytes
-from enginescope.model.job import Job, Limits
-from enginescope.model.run import Outcome, OutcomeKind
-from enginescope.model.samples import frozen
-from enginescope.model.telemetry import Channel, Telemetry
 from enginescope.probe.affinity import children_pinned_to
 from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job, Limits
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
 from enginescope.runner.interpreter import interpreter
-from enginescope.runner.worker import PROGRESS, RESULT, Task, WorkerResult
+from enginescope.runner.worker import PROGRESS, RESERVED, RESULT, Task, WorkerResult
 
 LOG = "worker.log"
+#: A result with a million samples is smaller.
+_RESULT_BYTES = 16 << 20
 #: A log that has grown to this is cut down to its two ends: a backend that repeats itself would
 #: fill the disk, and the store after it.
 LOG_LIMIT_BYTES = 16 << 20
@@ -50,12 +53,9 @@ _RUNNING: set[subprocess.Popen[bytes]] = set()
 class Ended(Record, frozen=True, kw_only=True, eq=False):
     """How a worker ended.
 
-    Attributes
-    ----------
-    result : WorkerResult or None
-        ``None`` when it left none that can be read.
-    memory : Telemetry
-        Resident memory of its process tree, sampled from outside.
+    Attributes:
+        result: ``None`` when it left none that can be read.
+        memory: Resident memory of its process tree, sampled from outside.
     """
 
     outcome: Outcome
@@ -68,20 +68,17 @@ def run_isolated(
 ) -> Ended:
     """Do `task` of `job` in a fresh interpreter and wait for its end.
 
-    Parameters
-    ----------
-    folder : Path
-        Empty; gets the job, the result, the progress and the worker's log.
-    on_progress : callable
-        Told where the job stands, a few times a second.
+    Args:
+        folder: Empty; gets the job, the result, the progress and the worker's log.
+        on_progress: Told where the job stands, a few times a second.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Passed on, after the worker and all its children are dead.
+    Raises:
+        KeyboardInterrupt: Passed on, after the worker and all its children are dead.
     """
     job_file = folder / "job.json"
     write_atomic(job_file, encode(job))
+    if task == "measure":  # a disk that fills up meanwhile still takes the figures
+        reserve(folder / RESERVED, _RESULT_BYTES)
     kills_before = oom_kills()
     with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
         with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
@@ -237,13 +234,16 @@ def _conclude(
         return _signalled(-status, tail, killed=killed), None
     if status != 0:
         message = f"the worker exited with status {status} and left no result"
+        hint = "the log of the worker is kept with the run"
+        if has_no_space(folder):
+            message, hint = f"{message}: the disk of {folder.parent} is full", MAKE_SPACE
         return (
             Outcome(
                 kind=OutcomeKind.CRASHED,
                 message=message,
                 exit_code=status,
                 detail=tail,
-                hint="the log of the worker is kept with the run",
+                hint=hint,
             ),
             None,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,12 +13,13 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
-from enginescope.formats.engine_file import ENGINE_SUFFIXES
-from enginescope.formats.mistaken_model import check_model_file
-from enginescope.model.job import Job, Limits, Subject, Workload
-from enginescope.model.telemetry_rule import TelemetryRule
-from enginescope.runner.demands import check_demands, check_subject
-from enginescope.runner.input_names import check_input_names
+from enginescope.formats.onnx.explain_not_a_model import check_model_file
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.records.run.job import Job, Limits, Subject, Workload
+from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.runner.capability_checks import check_demands, check_subject
+from enginescope.runner.inputs.input_names import check_input_names
+from enginescope.runner.model_inputs import settled_workload
 
 #: Left to everything but warm-up and timed loop, where those alone come near the usual timeout.
 BESIDE_TIMING_S = 300.0
@@ -39,30 +41,20 @@ def make_jobs(
 ) -> tuple[Job, ...]:
     """Return one job for each model and backend, models outermost.
 
-    Parameters
-    ----------
-    backends : sequence of str
-        Specifications such as ``ort-cpu?intra_op_num_threads=1``.
-    limits : Limits, optional
-        By default those of `limits_for`.
-    data : str
-        ``auto``: the workload's own, else a ``test_data_set_*`` folder beside the model, if there
-        is one; ``none``; or a folder.
-    engine_cache : Path, optional
-        Where built engines are kept.
-    rebuild : bool
-        Build them anew.
-    has_its_inputs : bool
-        Whether each model must have every input that the workload names.
+    Args:
+        backends: Specifications such as ``ort-cpu?intra_op_num_threads=1``.
+        limits: By default those of `limits_for`.
+        data: ``auto``: the workload's own, else a ``test_data_set_*`` folder beside the model, if
+            there is one; ``none``; or a folder.
+        engine_cache: Where built engines are kept.
+        rebuild: Build them anew.
+        has_its_inputs: Whether each model must have every input that the workload names.
 
-    Raises
-    ------
-    UsageError
-        A model or folder that is not there, a file that is no model, an input that a model does
-        not have, a backend that is not known, or one that would not issue requests as the workload
-        says.
-    MissingDependencyError
-        A backend needs what is not installed here.
+    Raises:
+        UsageError: A model or folder that is not there, a file that is no model, an input that a
+            model does not have, a backend that is not known, or one that would not issue requests
+            as the workload says.
+        MissingDependencyError: A backend needs what is not installed here.
     """
     specs = [parse_backend(text) for text in backends]
     for spec in specs:
@@ -75,7 +67,8 @@ def make_jobs(
             check_subject(spec, subject)
         if has_its_inputs:
             check_input_names(subject, workload)
-        fed = replace(workload, data_set=_data_set(model, data, workload))
+        settled = settled_workload([model], workload, has_every_dim=has_its_inputs)
+        fed = replace(settled, data_set=_data_set(model, data, settled))
         jobs += [
             Job(
                 subject=subject,
@@ -104,13 +97,16 @@ def limits_for(
     return Limits(timeout_s=timeout_s, build_timeout_s=build_s, memory_bytes=memory_bytes)
 
 
+def usual_backend(model: str | PathLike[str]) -> str:
+    """Return the backend that measures a model where none was named: TensorRT for an engine."""
+    return "trt" if Path(model).suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
+
+
 def subject_of(path: Path) -> Subject:
     """Return the identity of a model file.
 
-    Raises
-    ------
-    UsageError
-        It is not a file that can be read.
+    Raises:
+        UsageError: It is not a file that can be read.
     """
     try:
         if not path.is_file():
@@ -136,10 +132,8 @@ def watched(
 ) -> tuple[Job, ...]:
     """Return the jobs with what is asked of the GPU, and the time that it takes.
 
-    Parameters
-    ----------
-    is_bounded : bool
-        Their timeouts were asked for, and stay as they are.
+    Args:
+        is_bounded: Their timeouts were asked for, and stay as they are.
     """
     more_s = 0.0 if is_bounded else rule.whole_ms / 1e3
     return tuple(
@@ -170,7 +164,7 @@ def _neighbour(path: Path) -> str | None:
     if near or len(stems) == 1:
         return f"did you mean {stems[near or next(iter(stems))]}?"
     more = f" and {len(stems) - _SHOWN} more" if len(stems) > _SHOWN else ""
-    names = ", ".join(str(one) for one in list(stems.values())[:_SHOWN])
+    names = ", ".join(str(stem) for stem in list(stems.values())[:_SHOWN])
     return f"there: {names}{more}" if stems else None
 
 

@@ -12,32 +12,19 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.base import Progress
-from enginescope.core.record import Record
-from enginescope.model.build import BuildReport
-from enginescope.model.job import Job
-from enginescope.model.preparation import Preparation
-from enginescope.model.run import Phase, Run
+from enginescope.core.full_disk import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.probe.commit import probe_commit
 from enginescope.probe.environment import probe_environment
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
+from enginescope.records.run.watcher import Watcher
 from enginescope.runner.assemble import assemble, build_artifacts
-from enginescope.runner.cooldown import Cooled, cool_down
 from enginescope.runner.engines import Engine, engine_of
 from enginescope.runner.isolate import run_isolated
-
-
-class Watcher(Record, frozen=True, kw_only=True):
-    """What is told while jobs run.
-
-    Attributes
-    ----------
-    started : callable (index, job)
-    progressed : callable (index, progress)
-    """
-
-    started: Callable[[int, Job], None] = lambda _index, _job: None
-    progressed: Callable[[int, Progress], None] = lambda _index, _progress: None
-
+from enginescope.runner.machine.cooldown import Cooled, cool_down
 
 Sink = Callable[[Run], None]
 
@@ -47,17 +34,12 @@ def run_jobs(
 ) -> tuple[Run, ...]:
     """Run `jobs` in order, each in its own process.
 
-    Parameters
-    ----------
-    sink : callable
-        Gets each run as soon as its job has ended, whatever the outcome. Files the run refers to
-        are there only during the call.
-    command : str, optional
-        The command line to record.
+    Args:
+        sink: Gets each run as soon as its job has ended, whatever the outcome. Files the run refers
+            to are there only during the call.
+        command: The command line to record.
 
-    Returns
-    -------
-    tuple of Run
+    Returns:
         One for each job, in order; a failed job is a run with its outcome.
     """
     return _each(jobs, sink, _measured, command=command, watcher=watcher)
@@ -92,7 +74,12 @@ def _each(
         folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
         try:
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            run = do(job, folder, partial(watch.progressed, index))
+            try:
+                run = do(job, folder, partial(watch.progressed, index))
+            except OSError as error:
+                if not is_disk_full(error):
+                    raise
+                run = _run_without_space(job, error)
             environment = msgspec.structs.replace(run.environment, commit=probe_commit(Path.cwd()))
             run = msgspec.structs.replace(
                 run, created=created, command=command, environment=environment
@@ -102,6 +89,17 @@ def _each(
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return tuple(runs)
+
+
+def _run_without_space(job: Job, error: OSError) -> Run:
+    """Return a failed run: its temporary files found a full disk, and other jobs stand."""
+    outcome = Outcome(
+        kind=OutcomeKind.FAILED,
+        message=f"the disk of temporary files is full: {reason_of(error)}",
+        hint=MAKE_SPACE,
+    )
+    run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job, outcome=outcome)
+    return msgspec.structs.replace(run, environment=probe_environment())
 
 
 def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
@@ -147,8 +145,8 @@ def _with_preparation(run: Run, made: Preparation | None) -> Run:
     """Return a run with what was made of its model; what was made now took its time now."""
     if made is None:
         return run
-    known = {(one.code, one.message) for one in run.notices}
-    said = [one for one in made.notices if (one.code, one.message) not in known]
+    known = {(notice.code, notice.message) for notice in run.notices}
+    said = [notice for notice in made.notices if (notice.code, notice.message) not in known]
     return msgspec.structs.replace(
         run,
         preparation=made,
@@ -169,8 +167,8 @@ def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
     """Return a run with what its engine's build has left: phases, texts, notices."""
-    known = {(one.code, one.message) for one in run.notices}
-    said = [one for one in report.notices if (one.code, one.message) not in known]
+    known = {(notice.code, notice.message) for notice in run.notices}
+    said = [notice for notice in report.notices if (notice.code, notice.message) not in known]
     return msgspec.structs.replace(
         run,
         build=report,

@@ -26,7 +26,6 @@ from enginescope.backends.base import (
     Inspecting,
     Measured,
     Preparing,
-    Progress,
     ProgressSink,
 )
 from enginescope.backends.registry import load_backend
@@ -34,18 +33,21 @@ from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
 from enginescope.core.record import Record
 from enginescope.core.sidecar import save_record
-from enginescope.model.environment import Environment
-from enginescope.model.gpu_telemetry import counted_from
-from enginescope.model.job import Job
-from enginescope.model.run import Outcome, OutcomeKind, Phase
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.runner.answers import answer_samples
-from enginescope.runner.inputs import make_feeds
-from enginescope.runner.lifeline import die_with
+from enginescope.records.environment import Environment
+from enginescope.records.progress import Progress
+from enginescope.records.run.gpu_telemetry import counted_from
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Outcome, OutcomeKind, Phase
+from enginescope.runner.inputs.infer_samples import answer_samples
+from enginescope.runner.inputs.inputs import make_feeds
+from enginescope.runner.parent_watchdog import exit_with_parent
 
 RESULT = "result.json"
+#: A file without content, removed before the result is written: it held the space for it.
+RESERVED = "reserved"
 PROGRESS = "progress.json"
 #: Texts that belong to the run lie in this folder.
 FILES = "files"
@@ -55,10 +57,8 @@ Task = Literal["measure", "build", "make_ready", "inspect", "answer"]
 class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
     """What a worker leaves for its parent.
 
-    Attributes
-    ----------
-    timer_resolution_ms : float or None
-        Smallest step of the clock the samples were taken with.
+    Attributes:
+        timer_resolution_ms: Smallest step of the clock the samples were taken with.
     """
 
     outcome: Outcome
@@ -72,7 +72,7 @@ class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
 def main(arguments: list[str]) -> int:
     """Run the worker; the exit status is 0 whenever a result was written."""
     entered_ns = time.monotonic_ns()
-    die_with(int(arguments[3]))
+    exit_with_parent(int(arguments[3]))
     faulthandler.enable()  # a crash leaves a trace in the log
     job_path, folder, spawned_ns = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
     job = decode(read_bytes(job_path), Job, source=str(job_path))
@@ -81,6 +81,7 @@ def main(arguments: list[str]) -> int:
     result = _with_files_written(_counted_from_start(result, spawned_ns), folder)
     peak = result.measured.peak_memory_bytes or peak_rss_bytes()
     result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
+    (folder / RESERVED).unlink(missing_ok=True)
     save_record(result, folder, RESULT)
     return 0
 

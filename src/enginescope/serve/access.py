@@ -39,13 +39,10 @@ _HEADERS = {
 class Access(Record, frozen=True, kw_only=True):
     """Who may ask.
 
-    Attributes
-    ----------
-    token : str or None
-        ``None``: whoever reaches the address.
-    hosts : frozenset of str or None
-        What the address may be called; ``None``: anything. Without a token it must be known: a
-        name that was made to point here is how a page elsewhere would read ours.
+    Attributes:
+        token: ``None``: whoever reaches the address.
+        hosts: What the address may be called; ``None``: anything. Without a token it must be known:
+            a name that was made to point here is how a page elsewhere would read ours.
     """
 
     token: str | None = None
@@ -93,9 +90,8 @@ class Access(Record, frozen=True, kw_only=True):
 def check_token(token: str) -> str:
     """Return a token that cannot be guessed.
 
-    Raises
-    ------
-    UsageError
+    Raises:
+        UsageError
     """
     stripped = token.strip()
     if len(stripped) < LEAST_TOKEN_CHARACTERS or not stripped.isascii():

@@ -7,7 +7,9 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import browsing, looking, signing_in, suites, uploads
+from enginescope.serve import list_views as browsing
+from enginescope.serve import run_views as looking
+from enginescope.serve import signing_in, suites, uploads
 from enginescope.serve.access import LOGIN, Access, Guard
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.pages import failure, not_found, static_file
@@ -27,13 +29,9 @@ class Taking(Record, frozen=True, kw_only=True):
 def application(store: Store, access: Access | None = None, taking: Taking | None = None) -> Guard:
     """Return the pages over a store.
 
-    Parameters
-    ----------
-    store : Store
-    access : Access, optional
-        By default whoever reaches a loopback address may look.
-    taking : Taking, optional
-        By default nothing can be changed.
+    Args:
+        access: By default whoever reaches a loopback address may look.
+        taking: By default nothing can be changed.
     """
     access, taking = access or Access(), taking or Taking()
     made = Starlette(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
-from enginescope.model.notice import Notice
-from enginescope.model.run import Artifact, Run
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Artifact, Run
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.run_folder import DOCUMENT
@@ -39,12 +39,9 @@ class KeptRuns:
     def run(self, run_id: str) -> Run:
         """Return a run.
 
-        Raises
-        ------
-        NotHereError
-            There is none of that id.
-        FormatError
-            It is damaged.
+        Raises:
+            NotHereError: There is none of that id.
+            FormatError: It is damaged.
         """
         self._check(run_id)
         return self.store.load_id(run_id)
@@ -72,18 +69,16 @@ class KeptRuns:
     def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
         """Return a file that a run names, by the path in its record.
 
-        Raises
-        ------
-        NotHereError
-            There is no such run, it names no such file, or the file lies elsewhere.
+        Raises:
+            NotHereError: There is no such run, it names no such file, or the file lies elsewhere.
         """
         run = self.run(run_id)
-        for one in run.artifacts:
-            if one.path == path:
+        for artifact in run.artifacts:
+            if artifact.path == path:
                 file = _inside(self.store.folder_of_id(run_id), path)
                 if file is None:
                     raise NotHereError(f"{path} of run {run_id}", why="it is not in the store")
-                return one, file
+                return artifact, file
         raise NotHereError(f"run {run_id}", why="it has no such file")
 
     def _check(self, run_id: str) -> None:

@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
-from enginescope.render.page_frame import page_template
-from enginescope.render.vendored import style
+from enginescope.render.html.page_frame import page_template
+from enginescope.render.html.vendored import style
 from enginescope.serve.kept_runs import NotHereError
 
 _HERE = "enginescope.serve"
@@ -28,12 +28,9 @@ def page(
 ) -> HTMLResponse:
     """Return a page of ours.
 
-    Parameters
-    ----------
-    name : str
-        Of the template.
-    here : str
-        Which of the links at the top is this page's.
+    Args:
+        name: Of the template.
+        here: Which of the links at the top is this page's.
     """
     template = page_template(f"{name}.html.j2", package=_HERE)
     text = template.render(
@@ -48,10 +45,8 @@ def page(
 def framed(data: bytes, links: tuple[tuple[str, str], ...]) -> Response:
     """Return a page of the reading wing under links of ours, with its own policy.
 
-    Parameters
-    ----------
-    links : tuple of (str, str)
-        Address and text.
+    Args:
+        links: Address and text.
     """
     found = _POLICY.search(data)
     policy = html.unescape(found[1].decode()) if found else "default-src 'none'"

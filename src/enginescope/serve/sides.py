@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginescope.analysis.comparison import Comparison, compare
-from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide, compare_sides
-from enginescope.analysis.terms import Terms
+from enginescope.analysis.plan_comparison.comparison import Comparison, compare
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredSide,
+    compare_sides,
+)
 from enginescope.core.errors import FormatError, StoreError, UsageError
-from enginescope.model.noise_floor import NoiseFloor
-from enginescope.model.run import Run
-from enginescope.render.side_names import side_names
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.render.verdicts.side_names import side_names
 from enginescope.store.noise_floors import read_floors
 
 
@@ -19,28 +23,24 @@ def comparison_of(
 ) -> tuple[MeasuredComparison | None, Comparison | None]:
     """Return verdicts, where both were measured, and what explains them, where both have a plan.
 
-    Parameters
-    ----------
-    folder : Path
-        Of noise floors.
+    Args:
+        folder: Of noise floors.
 
-    Raises
-    ------
-    UsageError
-        There can be neither.
+    Raises:
+        UsageError: There can be neither.
     """
     runs = (a, b)
-    names = side_names([one.job for one in runs])
+    names = side_names([run.job for run in runs])
     if len(set(names)) < len(names):
         names = [f"{name} ({one.id[:6]})" for name, one in zip(names, runs, strict=True)]
     measured = plans = None
-    if all(one.headline is not None for one in runs):
+    if all(run.headline is not None for run in runs):
         sides = [
             MeasuredSide(label=label, name=name, runs=(one,))
             for label, name, one in zip("AB", names, runs, strict=True)
         ]
-        measured = compare_sides(sides, Terms(), _floors(folder))
-    if all(one.plan is not None for one in runs):
+        measured = compare_sides(sides, CompareConfig(), _floors(folder))
+    if all(run.plan is not None for run in runs):
         plans = compare(list(runs), names=names, plan_profile=0)
     if measured is None and plans is None:
         raise UsageError(

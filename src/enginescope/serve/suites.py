@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.model.notice import Notice
-from enginescope.model.suite import CellStatus, SuiteResult
-from enginescope.render.suite_phrases import (
+from enginescope.records.notice import Notice
+from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.render.suites.suite_phrases import (
     MatrixCell,
     backend_names,
     baseline_sentence,
@@ -98,7 +98,7 @@ def suite(request: Request) -> Response:
 
 def report(request: Request) -> Response:
     """Answer with the page of a suite: charts, every cell, conditions."""
-    from enginescope.render.suite_page import suite_page
+    from enginescope.render.suites.suite_page import suite_page
 
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
@@ -117,17 +117,17 @@ def table(request: Request) -> Response:
 
 
 def _table(result: SuiteResult) -> bytes:
-    from enginescope.analysis.suite_table import COLUMNS, tidy_columns
-    from enginescope.render.csv_text import csv_bytes
+    from enginescope.analysis.suites.suite_table import COLUMNS, tidy_columns
+    from enginescope.render.base.csv_text import csv_bytes
 
     return csv_bytes(COLUMNS, zip(*tidy_columns(result).values(), strict=True))
 
 
 def _folder(store: Store, name: str) -> SuiteFolder:
     """Return a suite by its name in the list: no path is made of what comes over the network."""
-    for one in suite_folders(store.suite_home()):
-        if one.path.name == name:
-            return one
+    for folder in suite_folders(store.suite_home()):
+        if folder.path.name == name:
+            return folder
     raise NotHereError("this suite", why="there is none of that name")
 
 

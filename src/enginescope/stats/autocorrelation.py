@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 from enginescope.stats.series import as_series
 
 #: Longer series are averaged over neighbours first; the result is the same, at bounded cost.
@@ -23,21 +23,15 @@ def integrated_time(values: Any) -> float:
     not positive (Geyer 1992, *Practical Markov Chain Monte Carlo*, §3.3). Of the estimators tried
     it errs least: ``docs/statistics.md`` has the figures.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        In the order they were taken; at least 4. Truth values count as 0 and 1.
+    Args:
+        values: In the order they were taken; at least 4. Truth values count as 0 and 1.
 
-    Returns
-    -------
-    float
-        1…n. Dependence that makes a mean more exact than independent samples would is not
-        credited. 1 for a constant series.
+    Returns:
+        1…n. Dependence that makes a mean more exact than independent samples would is not credited.
+        1 for a constant series.
 
-    Raises
-    ------
-    UsageError
-        Fewer than 4 values, or one that is not finite.
+    Raises:
+        UsageError: Fewer than 4 values, or one that is not finite.
     """
     series = as_series(values, name=_NAME, at_least=4)
     variance = float(np.var(series))
@@ -54,10 +48,8 @@ def integrated_time(values: Any) -> float:
 def effective_samples(values: Any) -> float:
     """Return n divided by `integrated_time`.
 
-    Raises
-    ------
-    UsageError
-        Fewer than 4 values, or one that is not finite.
+    Raises:
+        UsageError: Fewer than 4 values, or one that is not finite.
     """
     series = as_series(values, name=_NAME, at_least=4)
     return series.size / integrated_time(series)
@@ -71,20 +63,14 @@ def autoregressive_time(values: Any) -> float:
     Kendall 1954), and is put back here, so that a series as short as its own autocorrelation time
     is recognised as one.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        In the order they were taken; at least 4.
+    Args:
+        values: In the order they were taken; at least 4.
 
-    Returns
-    -------
-    float
+    Returns:
         1…n; n where φ comes out at 1 or above.
 
-    Raises
-    ------
-    UsageError
-        Fewer than 4 values, or one that is not finite.
+    Raises:
+        UsageError: Fewer than 4 values, or one that is not finite.
     """
     series = as_series(values, name=_NAME, at_least=4)
     if _is_constant(series, float(np.var(series))):
@@ -102,18 +88,8 @@ def levels_of(values: Any) -> Array:
     A latency's tail is heavy: one spike may hold most of the variance, and hide that the rest
     wanders. Ranks have no tail, and are the same on any monotone scale.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), float64
-
-    Raises
-    ------
-    UsageError
-        No values, or one that is not finite.
+    Raises:
+        UsageError: No values, or one that is not finite.
     """
     series = as_series(values, name=_NAME)
     ordered = np.sort(series)

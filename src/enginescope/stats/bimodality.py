@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
-from enginescope.stats.quantum import quantum
+from enginescope.records.samples import Array
 from enginescope.stats.series import as_series
+from enginescope.stats.timer_step import quantum
 
 MIN_VALUES = 100
 #: Each mode holds at least this share of the samples.
@@ -25,14 +25,10 @@ _CELLS = 512
 class Modes(Record, frozen=True, kw_only=True):
     """Two levels of a series.
 
-    Attributes
-    ----------
-    low, high : float
-        Median of the samples on either side of the valley, in their unit.
-    valley : float
-        Where the density between them is least.
-    share_high : float
-        Share of the samples beyond the valley, 0…1.
+    Attributes:
+        low, high: Median of the samples on either side of the valley, in their unit.
+        valley: Where the density between them is least.
+        share_high: Share of the samples beyond the valley, 0…1.
     """
 
     low: float
@@ -50,15 +46,11 @@ def two_modes(values: Any) -> Modes | None:
     fifth of the lower of its two peaks. The bandwidth is never below the `quantum`: the steps of
     a clock are no modes.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Fewer than 100 show no modes.
+    Args:
+        values: Fewer than 100 show no modes.
 
-    Raises
-    ------
-    UsageError
-        No values, or one that is not finite.
+    Raises:
+        UsageError: No values, or one that is not finite.
     """
     ordered = np.sort(as_series(values))
     cut = ordered.size // 40
@@ -103,7 +95,7 @@ def _valley(ordered: Array, centres: tuple[float, float], width: float) -> float
     reach = int(min(4 * width / cell, _CELLS)) + 1
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * cell / max(width, cell)) ** 2)
     density = np.convolve(np.pad(counts, reach), kernel, mode="valid")
-    left, right = (min(int((one - start) / cell), _CELLS - 1) for one in centres)
+    left, right = (min(int((centre - start) / cell), _CELLS - 1) for centre in centres)
     if right - left < 2:
         return None
     bottom = left + int(np.argmin(density[left : right + 1]))

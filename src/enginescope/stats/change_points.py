@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
-from enginescope.model.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.deciding import decide
-from enginescope.stats.ratio import ratio_of_processes
+from enginescope.records.samples import Array
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.stats.comparison.deciding import decide
+from enginescope.stats.comparison.ratio import ratio_of_processes
 from enginescope.stats.series import as_series
 
 #: A stretch has at least so many values: a single one may be an outlier.
@@ -42,14 +42,10 @@ _LEAST_NOISE = 2e-4
 class ChangePoint(Record, frozen=True, kw_only=True):
     """A change of level.
 
-    Attributes
-    ----------
-    at : int
-        The first value of the new level.
-    estimate : RatioEstimate
-        The new level ÷ the old one.
-    is_sure : bool
-        Its interval leaves out 1 and the ratio is beyond the threshold.
+    Attributes:
+        at: The first value of the new level.
+        estimate: The new level ÷ the old one.
+        is_sure: Its interval leaves out 1 and the ratio is beyond the threshold.
     """
 
     at: int
@@ -62,25 +58,17 @@ def change_points(
 ) -> tuple[ChangePoint, ...]:
     """Return the changes of level in a series of medians, the oldest first.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Above 0, in the order of time.
-    threshold_pct : float
-        Smaller changes do not matter.
-    confidence : float
-        Of the interval that has to leave out 1.
+    Args:
+        values: Above 0, in the order of time.
+        threshold_pct: Smaller changes do not matter.
+        confidence: Of the interval that has to leave out 1.
 
-    Returns
-    -------
-    tuple of ChangePoint
+    Returns:
         Sure ones, and after them at most one that is not: of the newest values, where all lie far
         from their level and are too few to be one.
 
-    Raises
-    ------
-    UsageError
-        No values, or one that is not above 0.
+    Raises:
+        UsageError: No values, or one that is not above 0.
     """
     series = as_series(values, name="medians")
     if (series <= 0).any():

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.gpu_telemetry import SM_CLOCK, THROTTLE, THROTTLE_REASONS, ThrottleReason
-from enginescope.model.samples import Array
-from enginescope.model.telemetry import Telemetry
+from enginescope.records.run.gpu_telemetry import (
+    SM_CLOCK,
+    THROTTLE,
+    THROTTLE_REASONS,
+    ThrottleReason,
+)
+from enginescope.records.run.telemetry import Telemetry
+from enginescope.records.samples import Array
 
 
 class ClockAround(Record, frozen=True, kw_only=True):
     """What the clock did around a timed loop.
 
-    Attributes
-    ----------
-    before_mhz, after_mhz : float
-    during_mhz : float
-        The median of the readings between its stretches; of the first and the last where there is
-        none in between.
-    lowest_mhz, highest_mhz : float
-    readings : int
+    Attributes:
+        during_mhz: The median of the readings between its stretches; of the first and the last
+            where there is none in between.
     """
 
     before_mhz: float
@@ -40,11 +40,8 @@ class ClockAround(Record, frozen=True, kw_only=True):
 class Held(Record, frozen=True, kw_only=True):
     """A reason that was read, and in how many of the readings.
 
-    Attributes
-    ----------
-    reason : ThrottleReason
-    share_pct : float
-        Of the readings that told reasons.
+    Attributes:
+        share_pct: Of the readings that told reasons.
     """
 
     reason: ThrottleReason

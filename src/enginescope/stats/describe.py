@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from enginescope.model.samples import Array, Percentile, Samples, Summary
+from enginescope.records.samples import Array, Percentile, Samples, Summary
 from enginescope.stats.autocorrelation import effective_samples, levels_of
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.stats.batch_means import quantile_interval
 from enginescope.stats.percentile import nearest_rank, needed_samples
 from enginescope.stats.series import as_series
 
 PERCENTILES = (90.0, 95.0, 99.0)
+_MEDIAN = 50.0
 
 
 def describe(
@@ -26,22 +27,15 @@ def describe(
 ) -> Summary:
     """Return the statistics of `samples`.
 
-    Parameters
-    ----------
-    samples : Samples
-        At least one; its warm-up is left out.
-    batch : int, optional
-        Items per request; 1 where it is not known.
-    one_in_flight : bool
-        Whether a request begins only when the one before has ended. If not, a latency says nothing
-        of the throughput, which is then ``None``.
-    percentiles : sequence of float
-        Which to state, each between 0 and 100, both excluded.
+    Args:
+        samples: At least one; its warm-up is left out.
+        batch: Items per request; 1 where it is not known.
+        one_in_flight: Whether a request begins only when the one before has ended. If not, a
+            latency says nothing of the throughput, which is then ``None``.
+        percentiles: Which to state, each between 0 and 100, both excluded.
 
-    Raises
-    ------
-    UsageError
-        No samples, one that is not finite, or a percentile out of range.
+    Raises:
+        UsageError: No samples, one that is not finite, or a percentile out of range.
     """
     summary = describe_values(samples.values_ms, metric=samples.metric, percentiles=percentiles)
     if not one_in_flight or summary.mean_ms <= 0:
@@ -55,20 +49,16 @@ def describe_values(
 ) -> Summary:
     """Return the statistics of durations; no throughput, since nothing says how they were taken.
 
-    Parameters
-    ----------
-    values_ms : array_like, shape (n,)
-        Milliseconds, in the order they were taken.
-    metric : str
-    percentiles : sequence of float
+    Args:
+        values_ms: Milliseconds, in the order they were taken.
 
-    Raises
-    ------
-    UsageError
-        No values, one that is not finite, or a percentile out of range.
+    Raises:
+        UsageError: No values, one that is not finite, or a percentile out of range.
     """
     series = as_series(values_ms, name=f"samples of {metric}")
     ordered = np.sort(series)
+    judged = sorted({_MEDIAN, *PERCENTILES, *percentiles})
+    support = {p: _support(series, ordered, p) for p in judged}
     mean = float(np.mean(series))
     std = float(np.std(series))
     return Summary(
@@ -82,7 +72,18 @@ def describe_values(
         std_ms=std,
         cv_pct=100 * std / mean if mean else None,
         median_interval=quantile_interval(series, 0.5),
-        percentiles=tuple(_percentile(series, ordered, p) for p in percentiles),
+        percentiles=tuple(
+            Percentile(
+                p=p,
+                value_ms=float(ordered[nearest_rank(p, series.size)]),
+                effective_n=support[p],
+                needed_n=needed_samples(p),
+                interval=quantile_interval(series, p / 100),
+                n=series.size,
+                weak_below=_weak_below(p, support),
+            )
+            for p in percentiles
+        ),
     )
 
 
@@ -90,13 +91,18 @@ def _effective(series: Array) -> float:
     return effective_samples(levels_of(series)) if series.size >= 4 else float(series.size)
 
 
-def _percentile(series: Array, ordered: Array, p: float) -> Percentile:
-    value = float(ordered[nearest_rank(p, series.size)])
-    few = series.size < 4
-    return Percentile(
-        p=p,
-        value_ms=value,
-        effective_n=float(series.size) if few else effective_samples(series <= value),
-        needed_n=needed_samples(p),
-        interval=quantile_interval(series, p / 100),
+def _support(series: Array, ordered: Array, p: float) -> float:
+    """Return the effective samples of percentile `p`."""
+    if series.size < 4:
+        return float(series.size)
+    return effective_samples(series <= ordered[nearest_rank(p, series.size)])
+
+
+def _weak_below(p: float, support: Mapping[float, float]) -> float | None:
+    """Return the lowest percentile from the median to below `p` that lacks samples."""
+    weak = (
+        lower
+        for lower in sorted(support)
+        if _MEDIAN <= lower < p and support[lower] < needed_samples(lower)
     )
+    return next(weak, None)

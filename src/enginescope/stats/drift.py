@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.records.samples import Array
+from enginescope.stats.batch_means import quantile_interval
 from enginescope.stats.series import as_series
 
 MIN_VALUES = 30
@@ -19,14 +19,10 @@ MIN_CHANGE = 0.01
 class Drift(Record, frozen=True, kw_only=True):
     """A change of level over a series.
 
-    Attributes
-    ----------
-    first, last : float
-        Medians of the first and the last third, in the unit of the samples.
-    change_pct : float
-        From first to last.
-    noise_pct : float
-        What the change of a series without drift stays below 95 times of 100.
+    Attributes:
+        first, last: Medians of the first and the last third, in the unit of the samples.
+        change_pct: From first to last.
+        noise_pct: What the change of a series without drift stays below 95 times of 100.
     """
 
     first: float
@@ -42,20 +38,14 @@ def drift(values: Any) -> Drift | None:
     removed: its median's interval, by `quantile_interval`, is that of a whole series; a third's is
     √3 times wider, the difference of two √6 times.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        In the order they were taken; fewer than 30 show no drift.
+    Args:
+        values: In the order they were taken; fewer than 30 show no drift.
 
-    Returns
-    -------
-    Drift or None
+    Returns:
         ``None`` for a change below 1 % too, and where the level is not positive.
 
-    Raises
-    ------
-    UsageError
-        No values, or one that is not finite.
+    Raises:
+        UsageError: No values, or one that is not finite.
     """
     series = as_series(values)
     if series.size < MIN_VALUES:

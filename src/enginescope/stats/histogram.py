@@ -9,10 +9,10 @@ import numpy as np
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 from enginescope.stats.outliers import LIMIT, outlier_scores
-from enginescope.stats.quantum import quantum
 from enginescope.stats.series import as_series
+from enginescope.stats.timer_step import quantum
 
 MIN_BINS = 8
 MAX_BINS = 80
@@ -28,14 +28,10 @@ _FAR_LESS = 3.0
 class Histogram(Record, frozen=True, kw_only=True):
     """Counts of samples in bins of equal width.
 
-    Attributes
-    ----------
-    edges_ms : tuple of float, one more than the bins
-        Rising. A bin holds its lower edge; the last holds both.
-    counts : tuple of int
-    n_below, n_above : int
-        Samples beyond the first and the last edge, so that one spike does not flatten the rest.
-        The counts and these make all samples.
+    Attributes:
+        edges_ms: Rising. A bin holds its lower edge; the last holds both.
+        n_below, n_above: Samples beyond the first and the last edge, so that one spike does not
+            flatten the rest. The counts and these make all samples.
     """
 
     edges_ms: tuple[float, ...]
@@ -65,17 +61,12 @@ def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
     with the sum of two clocks, it spans as many, so that bins of one width make no comb. Of such
     values there may be fewer bins.
 
-    Parameters
-    ----------
-    values_ms : array_like, shape (n,)
-        Milliseconds.
-    bins : int, optional
-        How many at most, such as the columns of a sparkline; ``None``: by the rule above.
+    Args:
+        values_ms: Milliseconds.
+        bins: How many at most, such as the columns of a sparkline; ``None``: by the rule above.
 
-    Raises
-    ------
-    UsageError
-        No values, one that is not finite, or no bins.
+    Raises:
+        UsageError: No values, one that is not finite, or no bins.
     """
     if bins is not None and bins < 1:
         raise UsageError(f"{bins} bins", why="a histogram needs at least one")
@@ -121,7 +112,7 @@ def _without_comb(levels: Array, least: int) -> int:
     widths = range(least, min(_COARSER * least, levels.size // MIN_BINS) + 1)
     if not widths:
         return least
-    rough = [_roughness(levels, one) for one in widths]
+    rough = [_roughness(levels, width) for width in widths]
     return widths[int(np.argmin(rough))] if min(rough) < rough[0] / _FAR_LESS else least
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 
 #: What NVML's counter is told in, in millijoules.
 _RESOLUTION_MJ = 1.0
@@ -19,18 +19,11 @@ _OF_STRETCH = 1 / math.sqrt(12)
 class MeanPower(Record, frozen=True, kw_only=True):
     """Power over a stretch.
 
-    Attributes
-    ----------
-    watts : float
-    uncertainty_w : float
-        Standard uncertainty of reading it, without that of the sensor.
-    method : {"counter", "power"}
-    duration_ms : float
-        Of the part of the stretch that it was taken over.
-    changes : int
-        How often what was read changed: what the readings are worth.
-    step_mj, step_ms : float or None
-        The counter's usual steps, in energy and in time.
+    Attributes:
+        uncertainty_w: Standard uncertainty of reading it, without that of the sensor.
+        duration_ms: Of the part of the stretch that it was taken over.
+        changes: How often what was read changed: what the readings are worth.
+        step_mj, step_ms: The counter's usual steps, in energy and in time.
     """
 
     watts: float
@@ -49,9 +42,7 @@ def of_counter(time_ms: Array, energy_mj: Array, from_ms: float, to_ms: float) -
     the one before, at either end. Where steps are of several units, the energy is known to a unit;
     where each is one, it was crossed at the step, and is known to what the counter is told in.
 
-    Returns
-    -------
-    MeanPower or None
+    Returns:
         ``None`` with fewer than two steps in the stretch, or a counter that was reset.
     """
     inside = (time_ms >= from_ms) & (time_ms <= to_ms) & np.isfinite(energy_mj)
@@ -85,9 +76,7 @@ def of_power(time_ms: Array, power_w: Array, from_ms: float, to_ms: float) -> Me
     Readings repeat until the driver has a new one, so their scatter is divided by the root of the
     number of times that they changed.
 
-    Returns
-    -------
-    MeanPower or None
+    Returns:
         ``None`` with fewer than two readings in the stretch.
     """
     inside = (time_ms >= from_ms) & (time_ms <= to_ms) & np.isfinite(power_w)

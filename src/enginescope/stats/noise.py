@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.deciding import LOOK_CONFIDENCE
-from enginescope.stats.hodges_lehmann import paired_shift
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE
+from enginescope.stats.comparison.hodges_lehmann import paired_shift
 from enginescope.stats.series import as_series
 
 #: Comparisons drawn for one figure; their 80th percentile is uncertain by some 3 % of itself.
@@ -27,15 +28,11 @@ def scatter_of(medians: Sequence[float]) -> float:
     Two processes differ by √2 times as much or less in 95 of 100 cases, which is what it is taken
     from: the 95th percentile of the differences of all pairs, whatever their distribution.
 
-    Parameters
-    ----------
-    medians : sequence of float
-        One a process, all of the same work; at least two, above 0.
+    Args:
+        medians: One a process, all of the same work; at least two, above 0.
 
-    Raises
-    ------
-    UsageError
-        Fewer, or one that is not above 0.
+    Raises:
+        UsageError: Fewer, or one that is not above 0.
     """
     series = as_series(medians, name="medians")
     if series.size < 2 or (series <= 0).any():
@@ -46,6 +43,23 @@ def scatter_of(medians: Sequence[float]) -> float:
     return float(np.quantile(apart, 0.95)) / math.sqrt(2)
 
 
+def exceeds_scatter(medians: Sequence[float], sd: float) -> bool:
+    """Whether processes scatter by more than a standard deviation, with an error rate of 5 %.
+
+    The sum of squares against the 95th percentile of chi-squared, by Wilson and Hilferty's cube
+    (1931, *The distribution of chi-square*).
+
+    Args:
+        medians: One a process, all of the same work; at least two, above 0.
+        sd: Of their logarithms, above 0.
+    """
+    series = np.log(as_series(medians, name="medians", at_least=2))
+    freedom = series.size - 1
+    part = 2 / (9 * freedom)
+    most = freedom * (1 - part + NormalDist().inv_cdf(0.95) * math.sqrt(part)) ** 3
+    return bool(((series - series.mean()) ** 2).sum() > most * sd**2)
+
+
 def smallest_difference(
     differences: Any, rounds: int, *, confidence: float = LOOK_CONFIDENCE
 ) -> float | None:
@@ -54,23 +68,15 @@ def smallest_difference(
     Rounds are drawn from those seen, each with either sign, since both sides did the same work; a
     shift is found where the interval of the drawn ones, moved by it, leaves out 0.
 
-    Parameters
-    ----------
-    differences : array_like, shape (k,)
-        Of the logarithms of both sides' medians, one a round.
-    rounds : int
-    confidence : float
-        Of the interval.
+    Args:
+        differences: Of the logarithms of both sides' medians, one a round.
+        confidence: Of the interval.
 
-    Returns
-    -------
-    float or None
+    Returns:
         On the logarithmic scale; ``None`` where so few rounds have no interval.
 
-    Raises
-    ------
-    UsageError
-        No differences.
+    Raises:
+        UsageError: No differences.
     """
     series = as_series(differences, name="differences")
     drawn = min(rounds, _MOST_DRAWN)

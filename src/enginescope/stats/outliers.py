@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.model.samples import Array
-from enginescope.stats.quantum import quantum
+from enginescope.records.samples import Array
 from enginescope.stats.series import as_series
+from enginescope.stats.timer_step import quantum
 
 #: A sample scoring above this is an outlier: ten standard deviations of a normal series, since one
 #: of those is 1.4826 median absolute deviations.
@@ -22,19 +22,11 @@ def outlier_scores(values: Any) -> Array:
     values' `quantum` takes its place, or, where there is none, the mean absolute deviation
     (Iglewicz and Hoaglin 1993, *How to Detect and Handle Outliers*, §3).
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
+    Returns:
         0 throughout for a constant series.
 
-    Raises
-    ------
-    UsageError
-        No values, or one that is not finite.
+    Raises:
+        UsageError: No values, or one that is not finite.
     """
     series = as_series(values)
     distance = series - np.median(series)

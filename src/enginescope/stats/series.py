@@ -7,24 +7,18 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.errors import UsageError
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 
 
 def as_series(values: Any, *, name: str = "samples", at_least: int = 1) -> Array:
     """Return `values` as a float64 array of shape (n,).
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-    name : str
-        What an error calls them.
-    at_least : int
-        The smallest n that is enough.
+    Args:
+        name: What an error calls them.
+        at_least: The smallest n that is enough.
 
-    Raises
-    ------
-    UsageError
-        Not one-dimensional, fewer than `at_least` values, or one of them not finite.
+    Raises:
+        UsageError: Not one-dimensional, fewer than `at_least` values, or one of them not finite.
     """
     series = np.asarray(values, dtype=np.float64)
     if series.ndim != 1:

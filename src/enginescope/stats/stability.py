@@ -13,15 +13,16 @@ from functools import cached_property
 import numpy as np
 
 from enginescope.core.units import format_ms, format_significant
-from enginescope.model.notice import Notice
-from enginescope.model.samples import Array, Interval, Samples
+from enginescope.records.notice import Notice
+from enginescope.records.samples import Array, Interval, Samples
 from enginescope.stats.autocorrelation import effective_samples, levels_of
+from enginescope.stats.batch_means import quantile_interval
 from enginescope.stats.bimodality import two_modes
-from enginescope.stats.bootstrap import quantile_interval
 from enginescope.stats.drift import drift
 from enginescope.stats.outliers import LIMIT, outlier_scores
-from enginescope.stats.quantum import quantum
 from enginescope.stats.series import as_series
+from enginescope.stats.timer_step import quantum
+from enginescope.stats.warmup import TOLERANCE
 
 OUTLIER_SHARE = 0.001
 MANY_OUTLIERS_SHARE = 0.01
@@ -36,9 +37,9 @@ WIDE_PCT = 5.0
 class _Facts:
     """A series and what several rules ask of it, each computed once."""
 
-    def __init__(self, values: Array, timer_resolution_ms: float | None) -> None:
-        self.values = values
-        self.timer_resolution_ms = timer_resolution_ms
+    def __init__(self, samples: Samples) -> None:
+        self.values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
+        self.warmup = samples.warmup_ms
 
     @cached_property
     def median(self) -> float:
@@ -58,30 +59,21 @@ class _Facts:
         return quantile_interval(self.values, 0.5)
 
 
-def notices_of(samples: Samples, *, timer_resolution_ms: float | None = None) -> tuple[Notice, ...]:
+def notices_of(samples: Samples) -> tuple[Notice, ...]:
     """Return what a reader of `samples` should know before trusting them.
 
-    Parameters
-    ----------
-    samples : Samples
-        At least one; its warm-up is not looked at.
-    timer_resolution_ms : float, optional
-        The smallest step of the clock that took them; ``None``: not known, and only what the
-        values themselves show counts.
+    Args:
+        samples: At least one. Of its warm-up only the last tenth counts: it tells why the first
+            samples are slow.
 
-    Returns
-    -------
-    tuple of Notice
-        In a fixed order; empty when there is nothing to say. Of a series whose median is 0, such
-        as the transfers of a run without any, nothing is said.
+    Returns:
+        In a fixed order; empty when there is nothing to say. Of a series whose median is 0, such as
+        the transfers of a run without any, nothing is said.
 
-    Raises
-    ------
-    UsageError
-        No samples, or one that is not finite.
+    Raises:
+        UsageError: No samples, or one that is not finite.
     """
-    values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
-    facts = _Facts(values, timer_resolution_ms)
+    facts = _Facts(samples)
     if facts.median <= 0:
         return ()
     found = (rule(facts) for rule in _RULES)
@@ -179,24 +171,47 @@ def _first_runs(facts: _Facts) -> Notice | None:
     if share < FIRST_RUNS_SHARE:
         return None
     which = "the first sample is" if count == 1 else f"the first {count:,} samples are"
+    warmup_ms = _end_of_warmup(facts)
     return Notice(
         code="W-FIRST-RUNS",
-        message=f"{which} far above the median, the very first at "
-        f"{format_significant(first / facts.median)} × the median; a longer warm-up may help",
+        message=f"{which} far above the median, the first at "
+        f"{format_significant(first / facts.median)} × the median; {_advice(facts, warmup_ms)}",
         evidence={
             "count": count,
             "first_ms": first,
             "median_ms": facts.median,
             "share_pct": 100 * share,
+            **({} if warmup_ms is None else {"warmup_end_ms": warmup_ms}),
         },
     )
 
 
-def _timer(facts: _Facts) -> Notice | None:
-    steps = [one for one in (facts.timer_resolution_ms, quantum(facts.values)) if one]
-    if not steps or max(steps) <= TIMER_SHARE * facts.median:
+def _end_of_warmup(facts: _Facts) -> float | None:
+    """Return the median of the last tenth of the warm-up; ``None`` without a recorded warm-up."""
+    if facts.warmup is None or not facts.warmup.size:
         return None
-    step = max(steps)
+    return float(np.median(facts.warmup[-max(10, facts.warmup.size // 10) :]))
+
+
+def _advice(facts: _Facts, warmup_ms: float | None) -> str:
+    """Say what to do: a longer warm-up helps only where the recorded one had not ended."""
+    if facts.warmup is None:
+        return "a longer warm-up may help"
+    if warmup_ms is None:
+        return "the run had no warm-up; add one"
+    deviation = float(np.median(np.abs(facts.values - facts.median)))
+    if warmup_ms > max(facts.median * (1 + TOLERANCE), facts.median + LIMIT * deviation):
+        return f"the warm-up ended at {format_ms(warmup_ms)}; make it longer"
+    return (
+        f"the warm-up had reached {format_ms(warmup_ms)}, so a longer one does not help; "
+        "look for other load at that moment"
+    )
+
+
+def _timer(facts: _Facts) -> Notice | None:
+    step = quantum(facts.values)
+    if step is None or step <= TIMER_SHARE * facts.median:
+        return None
     share_pct = 100 * step / facts.median
     return Notice(
         code="W-TIMER",

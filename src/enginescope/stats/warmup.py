@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 from enginescope.stats.autocorrelation import autoregressive_time, levels_of
 from enginescope.stats.series import as_series
 
@@ -26,20 +26,14 @@ def is_steady(times: Any) -> bool:
     error is taken around the slope of each half, since a start-up that still falls would pass for
     noise, and grows with the root of the autocorrelation time.
 
-    Parameters
-    ----------
-    times : array_like, shape (n,)
-        Durations in the order they were taken, in any unit.
+    Args:
+        times: Durations in the order they were taken, in any unit.
 
-    Returns
-    -------
-    bool
+    Returns:
         ``False`` with fewer than 10 values: so few show nothing.
 
-    Raises
-    ------
-    UsageError
-        A value is not finite, or there are none.
+    Raises:
+        UsageError: A value is not finite, or there are none.
     """
     series = as_series(times, name="warm-up times")
     if series.size < MIN_VALUES:

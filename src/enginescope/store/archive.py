@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.full_disk import reason_of
 from enginescope.core.suggest import closest
-from enginescope.model.notice import Notice
-from enginescope.store.folder_shelf import FolderShelf
+from enginescope.records.notice import Notice
+from enginescope.store.folder_store import FolderStore
 from enginescope.store.location import DatabaseUrl, StorePlace, store_folder, store_place
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_name import check_id, check_tag, is_id, is_tag, steps_back
 
 if TYPE_CHECKING:
-    from enginescope.model.run import Run
-    from enginescope.store.scan import ReindexReport
-    from enginescope.store.shelf import Shelf
+    from enginescope.records.run.run import Run
+    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.store_backend import StoreBackend
     from enginescope.store.suite_folder import SuiteFolder
 
 #: A run's own file.
@@ -39,12 +40,10 @@ class _Found(NamedTuple):
 class Store:
     """Runs in ``<path>/runs/<id>/``, or in a database.
 
-    Parameters
-    ----------
-    place : Path or DatabaseUrl, optional
-        Else ``$ENGINESCOPE_HOME``, else the platform's data folder. Made when first written to.
-    index_url : str, optional
-        SQLAlchemy's URL of a folder's index; else a SQLite file in the folder.
+    Args:
+        place: Else ``$ENGINESCOPE_HOME``, else the platform's data folder. Made when first written
+            to.
+        index_url: SQLAlchemy's URL of a folder's index; else a SQLite file in the folder.
     """
 
     def __init__(self, place: StorePlace | None = None, *, index_url: str | None = None) -> None:
@@ -54,12 +53,12 @@ class Store:
         self._index_url = index_url
 
     @cached_property
-    def _shelf(self) -> Shelf:
+    def _shelf(self) -> StoreBackend:
         if isinstance(self.place, DatabaseUrl):
-            from enginescope.store.database_shelf import DatabaseShelf
+            from enginescope.store.sql.database_store import DatabaseStore
 
-            return DatabaseShelf(self.place, self.path)
-        return FolderShelf(self.path, self._index_url)
+            return DatabaseStore(self.place, self.path)
+        return FolderStore(self.path, self._index_url)
 
     @property
     def runs_folder(self) -> Path:
@@ -83,15 +82,11 @@ class Store:
         A reader sees the whole run or none. Neither a tag that cannot be one nor a broken index
         loses the run: notices say so.
 
-        Parameters
-        ----------
-        files_from : Path, optional
-            What relative paths of artefacts start from; else the working directory.
+        Args:
+            files_from: What relative paths of artefacts start from; else the working directory.
 
-        Raises
-        ------
-        StoreError
-            The store cannot be written, has a run of that id, or the id cannot be one.
+        Raises:
+            StoreError: The store cannot be written, has a run of that id, or the id cannot be one.
         """
         from enginescope.store.run_folder import write_run
 
@@ -102,7 +97,7 @@ class Store:
                 stored = write_run(run, part, files_from=files_from)
             except OSError as error:
                 what = f"cannot store run {run.id} in {self._shelf}"
-                raise StoreError(what, why=str(error)) from error
+                raise StoreError(what, why=reason_of(error)) from error
             return self._shelf.place(stored, part)
 
     def load(self, name: str) -> Run:
@@ -110,13 +105,10 @@ class Store:
 
         Of several runs with a tag, the newest.
 
-        Raises
-        ------
-        StoreError
-            There is none, more than one id begins so, it was deleted while it was read, or a
-            newer enginescope wrote it.
-        FormatError
-            It is damaged.
+        Raises:
+            StoreError: There is none, more than one id begins so, it was deleted while it was read,
+                or a newer enginescope wrote it.
+            FormatError: It is damaged.
         """
         found = self._find(name)
         if found.run_id is not None:
@@ -135,12 +127,9 @@ class Store:
     def load_id(self, run_id: str) -> Run:
         """Return the run of just that id; neither a path nor any other name will do.
 
-        Raises
-        ------
-        StoreError
-            There is none, or a newer enginescope wrote it.
-        FormatError
-            It is damaged.
+        Raises:
+            StoreError: There is none, or a newer enginescope wrote it.
+            FormatError: It is damaged.
         """
         if not self.has(run_id):
             raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
@@ -163,10 +152,8 @@ class Store:
     def id_of(self, name: str) -> str:
         """Return the id of the run of this store that `name` means; see `load`.
 
-        Raises
-        ------
-        StoreError
-            There is none, or it lies elsewhere.
+        Raises:
+            StoreError: There is none, or it lies elsewhere.
         """
         run_id = self._find(name).run_id
         if run_id is None:
@@ -200,7 +187,7 @@ class Store:
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the runs that fit, the newest first, as `rows` does."""
         if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
-            from enginescope.store.quick_database_rows import quick_database_rows
+            from enginescope.store.sql.quick_database_rows import quick_database_rows
 
             rows = quick_database_rows(self.place, wanted)
             if rows is not None:
@@ -217,10 +204,8 @@ class Store:
     def keep_suite(self, folder: SuiteFolder) -> None:
         """Take up what a suite below `suite_home` has come to; others see it from then on.
 
-        Raises
-        ------
-        StoreError
-            The database cannot be written.
+        Raises:
+            StoreError: The database cannot be written.
         """
         if folder.path.parent.parent == self._shelf.suite_home():
             self._shelf.keep_suite(folder)
@@ -228,13 +213,11 @@ class Store:
     def tag(self, name: str, *tags: str) -> Run:
         """Add tags to a run.
 
-        Raises
-        ------
-        StoreError
-            There is no such run in the store, or that cannot be a tag.
+        Raises:
+            StoreError: There is no such run in the store, or that cannot be a tag.
         """
-        for one in tags:
-            check_tag(one)
+        for tag in tags:
+            check_tag(tag)
         run_id = self.id_of(name)
         with _way_out_of(run_id):
             return self._shelf.retag(run_id, add=tags)
@@ -266,19 +249,13 @@ class Store:
     ) -> Run:
         """Store the run in a file that `export` wrote, and return it.
 
-        Parameters
-        ----------
-        run_id : str, optional
-            What its id must be.
-        most_bytes : int, optional
-            What its files may take when unpacked.
+        Args:
+            run_id: What its id must be.
+            most_bytes: What its files may take when unpacked.
 
-        Raises
-        ------
-        FormatError
-            It is no zip file of one run, or the run is damaged.
-        StoreError
-            The store has a run of that id, or cannot be written.
+        Raises:
+            FormatError: It is no zip file of one run, or the run is damaged.
+            StoreError: The store has a run of that id, or cannot be written.
         """
         from enginescope.store.run_folder import read_run
         from enginescope.store.zip_file import unpack
@@ -352,12 +329,9 @@ class Store:
 def load_path(path: Path) -> Run:
     """Return a run from its folder or its ``run.json``, in a store or not.
 
-    Raises
-    ------
-    FormatError
-        There is none, or it is damaged.
-    StoreError
-        It was written by a newer enginescope.
+    Raises:
+        FormatError: There is none, or it is damaged.
+        StoreError: It was written by a newer enginescope.
     """
     from enginescope.store.run_folder import read_run
 

@@ -18,15 +18,11 @@ _CREDENTIALS = re.compile(r"://[^/\s]*@")
 class ArtifactRoot:
     """Files by names with slashes, below a folder or a URL.
 
-    Parameters
-    ----------
-    where : str
-        A folder's path, or a URL as ``s3://bucket/folder``.
+    Args:
+        where: A folder's path, or a URL as ``s3://bucket/folder``.
 
-    Raises
-    ------
-    UsageError
-        It holds credentials, which would be stored with it.
+    Raises:
+        UsageError: It holds credentials, which would be stored with it.
     """
 
     def __init__(self, where: str) -> None:
@@ -42,9 +38,8 @@ class ArtifactRoot:
     def write(self, name: str, data: bytes) -> None:
         """Write a file, whole or not at all where the storage can.
 
-        Raises
-        ------
-        StoreError
+        Raises:
+            StoreError
         """
         try:
             if not self.is_url:
@@ -61,9 +56,8 @@ class ArtifactRoot:
     def read(self, name: str) -> bytes:
         """Return a file's bytes.
 
-        Raises
-        ------
-        StoreError
+        Raises:
+            StoreError
         """
         try:
             if not self.is_url:
@@ -77,9 +71,8 @@ class ArtifactRoot:
     def remove(self, folder: str) -> None:
         """Remove the files below a folder; one that is not there is no error.
 
-        Raises
-        ------
-        StoreError
+        Raises:
+            StoreError
         """
         import shutil
 

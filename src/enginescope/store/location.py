@@ -23,22 +23,15 @@ _SCHEMES = ("postgresql+psycopg", "sqlite")
 class DatabaseUrl:
     """SQLAlchemy's URL of a store that is a database. Its text and `repr` hide the password.
 
-    Parameters
-    ----------
-    url : str
-        ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``;
-        ``?artifacts=WHERE`` names a folder or URL for artefacts.
+    Args:
+        url: ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``;
+            ``?artifacts=WHERE`` names a folder or URL for artefacts.
 
-    Attributes
-    ----------
-    secret_url : str
-        With the password, without what is ours.
-    artifacts : str or None
+    Attributes:
+        secret_url: With the password, without what is ours.
 
-    Raises
-    ------
-    UsageError
-        It is of another kind of database.
+    Raises:
+        UsageError: It is of another kind of database.
     """
 
     __slots__ = ("artifacts", "secret_url")
@@ -83,8 +76,8 @@ def _parted(url: str) -> tuple[str, str | None]:
     """Return a URL without where artefacts go, and that."""
     address, _, query = url.partition("?")
     options = [one for one in query.split("&") if one]
-    named = [one for one in options if one.startswith(_ARTIFACTS)]
-    others = "&".join(one for one in options if not one.startswith(_ARTIFACTS))
+    named = [option for option in options if option.startswith(_ARTIFACTS)]
+    others = "&".join(option for option in options if not option.startswith(_ARTIFACTS))
     where = unquote(named[-1].removeprefix(_ARTIFACTS)) if named else None
     return f"{address}?{others}" if others else address, where or None
 
@@ -96,10 +89,8 @@ StorePlace: TypeAlias = Path | DatabaseUrl
 def parse_place(text: str) -> StorePlace:
     """Return a folder's path, or the URL of a database.
 
-    Raises
-    ------
-    UsageError
-        A URL of something that cannot be a store.
+    Raises:
+        UsageError: A URL of something that cannot be a store.
     """
     return DatabaseUrl(text) if _URL.match(text) else Path(text)
 
@@ -107,10 +98,8 @@ def parse_place(text: str) -> StorePlace:
 def recorded_place(text: str) -> StorePlace:
     """Return a place as a record names it: a password was not stored with it.
 
-    Raises
-    ------
-    UsageError
-        A URL of something that cannot be a store.
+    Raises:
+        UsageError: A URL of something that cannot be a store.
     """
     return parse_place(_MASK.sub("", text))
 

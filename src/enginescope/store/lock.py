@@ -16,10 +16,8 @@ def locked(folder: Path, what: str) -> Iterator[None]:
     The system lets go of it when a process dies. Not reentrant. Who holds ``"runs"`` may ask for
     ``"index"``, never the other way round.
 
-    Raises
-    ------
-    StoreError
-        The folder cannot be written, or its file system has no locks.
+    Raises:
+        StoreError: The folder cannot be written, or its file system has no locks.
     """
     import fcntl  # not on Windows, where stores can still be read
 

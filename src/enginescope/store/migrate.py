@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.model.run import SCHEMA_VERSION
+from enginescope.records.run.run import SCHEMA_VERSION
 
 Document: TypeAlias = dict[str, Any]
 Step: TypeAlias = Callable[[Document], Document]
@@ -24,19 +24,13 @@ def migrated(
 ) -> Document:
     """Return `document` as schema `target`.
 
-    Parameters
-    ----------
-    document : dict
-        The decoded JSON of a run; arrays are still references to files.
-    source : str
-        Names the run in errors.
+    Args:
+        document: The decoded JSON of a run; arrays are still references to files.
+        source: Names the run in errors.
 
-    Raises
-    ------
-    FormatError
-        No schema version, one that never was, or a document that a step cannot read.
-    StoreError
-        It was written by a newer enginescope.
+    Raises:
+        FormatError: No schema version, one that never was, or a document that a step cannot read.
+        StoreError: It was written by a newer enginescope.
     """
     version = document.get("schema_version")
     if not isinstance(version, int) or isinstance(version, bool):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import Record
-from enginescope.model.noise_floor import NoiseFloor
+from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.store.lock import locked
 
 FILE = "noise-floors.json"
@@ -20,15 +21,25 @@ class _Document(Record, frozen=True, kw_only=True):
     floors: tuple[NoiseFloor, ...] = ()
 
 
+def usable_floors(folder: Path, say: Callable[[str], None]) -> tuple[NoiseFloor, ...]:
+    """Return the floors recorded in a store's `folder`; none if the file cannot be read.
+
+    Args:
+        say: Is told why the floors are left out.
+    """
+    try:
+        return read_floors(folder)
+    except (FormatError, StoreError) as error:
+        say(f"noise floors are left out: {error}")
+        return ()
+
+
 def read_floors(folder: Path) -> tuple[NoiseFloor, ...]:
     """Return the floors recorded in a store's `folder`, the newest last.
 
-    Raises
-    ------
-    FormatError
-        The file cannot be read.
-    StoreError
-        A newer enginescope wrote it.
+    Raises:
+        FormatError: The file cannot be read.
+        StoreError: A newer enginescope wrote it.
     """
     path = folder / FILE
     if not path.exists():
@@ -46,15 +57,11 @@ def read_floors(folder: Path) -> tuple[NoiseFloor, ...]:
 def record_floor(folder: Path, floor: NoiseFloor) -> Path:
     """Put `floor` in the place of an older one of the same machine, backend and model.
 
-    Returns
-    -------
-    Path
+    Returns:
         The file.
 
-    Raises
-    ------
-    FormatError, StoreError
-        The file cannot be read or written.
+    Raises:
+        FormatError, StoreError: The file cannot be read or written.
     """
     path = folder / FILE
     with locked(folder, "noise"):

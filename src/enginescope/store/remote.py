@@ -25,17 +25,12 @@ _TOO_LARGE, _UNAUTHORIZED = 413, 401
 class RemoteStore:
     """Sends runs to a server.
 
-    Parameters
-    ----------
-    url : str
-        Of the server: ``https://host:port``, with a folder where it is behind a proxy.
-    token : str
-        Sent with every request, and never followed to another address.
+    Args:
+        url: Of the server: ``https://host:port``, with a folder where it is behind a proxy.
+        token: Sent with every request, and never followed to another address.
 
-    Raises
-    ------
-    UsageError
-        It is no such URL.
+    Raises:
+        UsageError: It is no such URL.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -80,10 +75,8 @@ class RemoteStore:
     def missing(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Return those of `ids` that the server does not have.
 
-        Raises
-        ------
-        StoreError
-            It cannot be reached, or refuses.
+        Raises:
+            StoreError: It cannot be reached, or refuses.
         """
         found: list[str] = []
         for start in range(0, len(ids), _MOST_IDS):
@@ -99,15 +92,11 @@ class RemoteStore:
     def put(self, run_id: str, file: Path) -> bool:
         """Send a run as the zip file that `Store.export` writes.
 
-        Returns
-        -------
-        bool
+        Returns:
             Whether the server took it; ``False``: it had it already.
 
-        Raises
-        ------
-        StoreError
-            It cannot be reached, or refuses.
+        Raises:
+            StoreError: It cannot be reached, or refuses.
         """
         with file.open("rb") as body:
             answer = self._ask(

@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING, overload
 from enginescope.core.record import Record
 
 if TYPE_CHECKING:
-    from enginescope.model.run import Run
+    from enginescope.records.run.run import Run
 
 
 class RunRow(Record, frozen=True, kw_only=True):
     """What a listing shows of a run.
 
-    Attributes
-    ----------
-    backend : str
-        The whole specification, with precision and options.
-    metric : str or None
-        The headline metric; `samples` counts its samples.
-    median_ms : float or None
-        Of the headline metric, by `numpy.median`, cached when the run was stored. The samples are
-        the truth.
-    size_bytes : int or None
-        Of the run's folder when it was indexed.
+    Attributes:
+        backend: The whole specification, with precision and options.
+        metric: The headline metric; `samples` counts its samples.
+        median_ms: Of the headline metric, by `numpy.median`, cached when the run was stored. The
+            samples are the truth.
+        size_bytes: Of the run's folder when it was indexed.
     """
 
     id: str
@@ -49,18 +44,12 @@ class RunRow(Record, frozen=True, kw_only=True):
 class Filter(Record, frozen=True, kw_only=True):
     """What a listing asks for; ``None``: anything.
 
-    Attributes
-    ----------
-    tag, outcome : str or None
-        Exactly this.
-    model : str or None
-        A part of the model's name, in any case.
-    backend : str or None
-        How the backend's specification begins.
-    limit : int or None
-        At most so many, the newest.
-    offset : int
-        Without the newest so many.
+    Attributes:
+        tag, outcome: Exactly this.
+        model: A part of the model's name, in any case.
+        backend: How the backend's specification begins.
+        limit: At most so many, the newest.
+        offset: Without the newest so many.
     """
 
     tag: str | None = None

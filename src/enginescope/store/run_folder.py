@@ -14,8 +14,8 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import encode, read_bytes, write_atomic
 from enginescope.core.sidecar import decode_record, save_record
-from enginescope.model.notice import Notice
-from enginescope.model.run import SCHEMA_VERSION, Artifact, Run
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
 from enginescope.store.migrate import Document, migrated
 
 DOCUMENT = "run.json"
@@ -27,10 +27,8 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
 
     Artefacts that cannot be read keep their old path, and the run gets a notice.
 
-    Parameters
-    ----------
-    files_from : Path, optional
-        What relative paths of artefacts start from; else the working directory.
+    Args:
+        files_from: What relative paths of artefacts start from; else the working directory.
     """
     kept, lost = [], []
     for artifact in run.artifacts:
@@ -50,17 +48,12 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
 def read_run(folder: Path, *, source: str | None = None) -> Run:
     """Return the run in `folder`; one of an older schema is brought up, its file left as it is.
 
-    Parameters
-    ----------
-    source : str, optional
-        How errors name it; else the path of its ``run.json``.
+    Args:
+        source: How errors name it; else the path of its ``run.json``.
 
-    Raises
-    ------
-    StoreError
-        It was written by a newer enginescope.
-    FormatError
-        It is missing or damaged; names the file and the place.
+    Raises:
+        StoreError: It was written by a newer enginescope.
+        FormatError: It is missing or damaged; names the file and the place.
     """
     data = read_bytes(folder / DOCUMENT)
     source = source or str(folder / DOCUMENT)
@@ -77,12 +70,9 @@ def read_run(folder: Path, *, source: str | None = None) -> Run:
 def rewrite(folder: Path, **changes: Any) -> Run:
     """Change fields of a stored run that hold no arrays, and return it; its arrays stay.
 
-    Raises
-    ------
-    StoreError
-        The file cannot be written, or a newer enginescope wrote it.
-    FormatError
-        It is missing or damaged.
+    Raises:
+        StoreError: The file cannot be written, or a newer enginescope wrote it.
+        FormatError: It is missing or damaged.
     """
     path = folder / DOCUMENT
     document = migrated(_document(read_bytes(path), str(path)), source=str(path))
@@ -97,7 +87,7 @@ def rewrite(folder: Path, **changes: Any) -> Run:
 def changed_tags(tags: Iterable[str], add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
     """Return tags with some added at the end and some dropped, each once."""
     dropped = set(drop)
-    return tuple(one for one in dict.fromkeys((*tags, *add)) if one not in dropped)
+    return tuple(key for key in dict.fromkeys((*tags, *add)) if key not in dropped)
 
 
 def size_of(folder: Path) -> int | None:
@@ -146,11 +136,11 @@ def _document(data: bytes, source: str) -> Document:
 
 
 def _series(run: Run) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    for one in run.samples:
+    for sample in run.samples:
         for name in ("values_ms", "warmup_ms", "start_ms"):
-            array = getattr(one, name)
+            array = getattr(sample, name)
             if array is not None:
-                yield f"samples of {one.metric}, {name}", array
+                yield f"samples of {sample.metric}, {name}", array
     gpu = run.gpu
     for name, series in (
         ("telemetry", run.telemetry),

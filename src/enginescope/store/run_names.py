@@ -16,19 +16,17 @@ DELETED = ".deleted-"
 def run_names(runs: Path, prefix: str | None = None) -> tuple[str, ...]:
     """Return the names of the folders in `runs`, sorted; hidden ones only by their `prefix`.
 
-    Raises
-    ------
-    StoreError
-        The folder cannot be read.
+    Raises:
+        StoreError: The folder cannot be read.
     """
     try:
         with os.scandir(runs) as entries:  # no question to the file system for each of thousands
             return tuple(
                 sorted(
-                    one.name
-                    for one in entries
-                    if (one.name.startswith(prefix) if prefix else not one.name.startswith("."))
-                    and one.is_dir()
+                    entry.name
+                    for entry in entries
+                    if (entry.name.startswith(prefix) if prefix else not entry.name.startswith("."))
+                    and entry.is_dir()
                 )
             )
     except FileNotFoundError:  # nothing has been saved yet

@@ -16,8 +16,8 @@ import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
-from enginescope.model.notice import Notice
-from enginescope.model.suite import CellRow, SuitePlan, SuiteResult
+from enginescope.records.notice import Notice
+from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
 
 PLAN = "suite.json"
 ROWS = "cells.jsonl"
@@ -35,14 +35,22 @@ class SuiteRunsError(StoreError):
 class SuiteFolder:
     """A folder with a suite's plan and rows.
 
-    Parameters
-    ----------
-    path : Path
-        Made when first written to.
+    Args:
+        path: Made when first written to.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._unstored: list[CellRow] = []
+
+    @property
+    def unstored(self) -> tuple[CellRow, ...]:
+        """Rows that could not be stored; `result` has them, and the next session does them."""
+        return tuple(self._unstored)
+
+    def hold(self, row: CellRow) -> None:
+        """Add a row to the results of this process alone."""
+        self._unstored.append(row)
 
     @property
     def exists(self) -> bool:
@@ -52,10 +60,8 @@ class SuiteFolder:
     def plan(self) -> SuitePlan:
         """Return the plan.
 
-        Raises
-        ------
-        FormatError
-            There is none, or it cannot be read.
+        Raises:
+            FormatError: There is none, or it cannot be read.
         """
         file = self.path / PLAN
         try:
@@ -68,10 +74,8 @@ class SuiteFolder:
     def begin(self, plan: SuitePlan) -> None:
         """Write the plan.
 
-        Raises
-        ------
-        StoreError
-            The folder cannot be written.
+        Raises:
+            StoreError: The folder cannot be written.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -89,10 +93,8 @@ class SuiteFolder:
     def keep(self, row: CellRow) -> None:
         """Add a row; it is on the disk when this returns.
 
-        Raises
-        ------
-        StoreError
-            The folder cannot be written.
+        Raises:
+            StoreError: The folder cannot be written.
         """
         try:
             _end_last_line(self.path / ROWS)
@@ -101,23 +103,22 @@ class SuiteFolder:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            self.hold(row)
             raise self._unwritable(error) from error
 
     def result(self) -> SuiteResult:
         """Return the plan with the rows of its cells."""
         plan, read = self.plan(), _read(self._data())
-        rows = _by_key(read.rows)
-        kept = tuple(rows[one.key] for one in plan.cells if one.key in rows)
+        rows = _by_key((*read.rows, *self._unstored))
+        kept = tuple(rows[cell.key] for cell in plan.cells if cell.key in rows)
         return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, read.spoilt))
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """In this block, no other process runs this suite.
 
-        Raises
-        ------
-        StoreError
-            One does, or the folder cannot be written.
+        Raises:
+            StoreError: One does, or the folder cannot be written.
         """
         import fcntl  # not on Windows, where suites can still be read
 

@@ -15,10 +15,9 @@ from enginescope.store.run_folder import DOCUMENT
 def pack(folder: Path, destination: Path) -> Path:
     """Write `folder` as one top folder of a zip file, and return the file's path.
 
-    Raises
-    ------
-    StoreError
-        There is a file of that name, it cannot be written, or the run is deleted meanwhile.
+    Raises:
+        StoreError: There is a file of that name, it cannot be written, or the run is deleted
+            meanwhile.
     """
     if destination.suffix != ".zip":
         destination = destination.with_name(f"{destination.name}.zip")
@@ -45,38 +44,34 @@ def pack(folder: Path, destination: Path) -> Path:
 def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
     """Write what `pack` packed into `folder`, without the top folder.
 
-    Parameters
-    ----------
-    most_bytes : int, optional
-        What all files together may take.
+    Args:
+        most_bytes: What all files together may take.
 
-    Raises
-    ------
-    FormatError
-        It is no zip file of one run, it is damaged, or a path in it leads out of its folder.
-    StoreError
-        There is no space for it.
+    Raises:
+        FormatError: It is no zip file of one run, it is damaged, or a path in it leads out of its
+            folder.
+        StoreError: There is no space for it.
     """
     with opened_zip(file, expected="a zip file of one run") as packed:
         members = _below_top(safe_members(packed, str(file)), file)
-        needed = sum(one.info.file_size for one in members)
+        needed = sum(member.info.file_size for member in members)
         if most_bytes is not None and needed > most_bytes:
             why = f"it would take {needed:,} bytes; at most {most_bytes:,} are accepted"
             raise FormatError(str(file), why=why)
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise StoreError(f"cannot unpack {file}", why=f"{needed} bytes; {free} are free")
-        for one in members:
-            target = folder / one.path
+        for member in members:
+            target = folder / member.path
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as out:
-                copy_member(packed, one, out)
+                copy_member(packed, member, out)
 
 
 def _below_top(members: list[Member], file: Path) -> list[Member]:
     """Return the files by their paths below the one top folder."""
-    tops = {one.path.parts[0] for one in members}
-    below = [Member(one.info, PurePosixPath(*one.path.parts[1:])) for one in members]
+    tops = {member.path.parts[0] for member in members}
+    below = [Member(member.info, PurePosixPath(*member.path.parts[1:])) for member in members]
     if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {one.path for one in below}:
         why = f"not one folder with a {DOCUMENT} in it"
         raise FormatError(str(file), why=why, expected="a zip file of one run")

@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.core.errors import UsageError
-from enginescope.formats.answer_files import tensor_of
+from enginescope.formats.tensors.answer_files import tensor_of
 
 RNG = np.random.default_rng(7)
 
@@ -168,3 +168,33 @@ def test_an_answer_without_maps_is_refused() -> None:
         DepthTask({"output": "depht"}).against_targets().add(
             answers(np.zeros((4, 4))), np.ones((2, 2))
         )
+
+
+@pytest.mark.parametrize("factor", [1.01, 1 / 1.01, 1.005])
+def test_a_small_factor_on_the_maps_is_noticed(factor: float) -> None:
+    theirs = RNG.uniform(2, 5, (8, 8))
+    scorer = DepthTask({}).against_reference()
+    scorer.add(answers(factor * theirs), answers(theirs))
+    (notice,) = scorer.result().notices
+    assert notice.code == "W-DEPTH-RANGE"
+    assert f"{factor:.4g}" in notice.message
+
+
+def test_rounding_to_fp16_is_no_factor() -> None:
+    for _ in range(50):
+        theirs = RNG.uniform(2, 5, (32, 32))
+        scorer = DepthTask({}).against_reference()
+        scorer.add(answers(theirs.astype(np.float16)), answers(theirs))
+        assert scorer.result().notices == ()
+
+
+def test_the_interval_of_the_mean_is_student_s() -> None:
+    scorer = DepthTask({"align": "none"}).against_targets()
+    factors = [1 + one / 100 for one in range(1, 11)]
+    for factor in factors:
+        scorer.add(answers(np.full((4, 4), 2 * factor)), np.full((4, 4), 2.0))
+    found = scorer.result().more
+    errors = np.array(factors) - 1
+    half = 2.262157 * errors.std(ddof=1) / math.sqrt(10)  # t of 9 degrees of freedom, 97.5 %
+    assert found["abs_rel_low"] == pytest.approx(errors.mean() - half, rel=1e-5)
+    assert found["abs_rel_high"] == pytest.approx(errors.mean() + half, rel=1e-5)

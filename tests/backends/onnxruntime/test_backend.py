@@ -10,14 +10,15 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from enginescope.backends.base import Measured, Progress
+from enginescope.backends.base import Measured
 from enginescope.backends.onnxruntime.backend import OrtBackend, cpu, cuda, tensorrt
-from enginescope.backends.onnxruntime.opening import setup_of
-from enginescope.backends.onnxruntime.providers import CPU, NAMED
+from enginescope.backends.onnxruntime.providers.opening import setup_of
+from enginescope.backends.onnxruntime.providers.providers import CPU, NAMED
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.model.conditions import Conditions
-from enginescope.model.job import (
+from enginescope.records.progress import Progress
+from enginescope.records.run.conditions import Conditions
+from enginescope.records.run.job import (
     BackendSpec,
     InputRange,
     InputShape,
@@ -27,8 +28,8 @@ from enginescope.model.job import (
     WarmUp,
     Workload,
 )
-from enginescope.model.tensor import DataType
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.tensor import DataType
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
 
 QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=15))

@@ -14,14 +14,16 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from enginescope.backends.base import Measured, Progress
-from enginescope.backends.onnxruntime import heartbeat, prepared
+from enginescope.backends.base import Measured
+from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.onnxruntime import progress_ticker as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.model.job import Job, Mode, Subject
-from enginescope.model.preparation import Preparation
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job, Mode, Subject
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
 from tests.backends.onnxruntime.gpu_runtime import CPU, CUDA, TENSORRT, GpuRuntime
 from tests.backends.onnxruntime.test_backend import QUICK
@@ -306,7 +308,7 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     elif change == "version":
         monkeypatch.setattr(prepared, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
     elif change == "gpu":
-        from enginescope.model.environment import Device
+        from enginescope.records.environment import Device
 
         monkeypatch.setattr(prepared, "probe_device", lambda _: Device(name="another"))
     elif change == "batch":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.backends.onnxruntime.options import fp16_way
-from enginescope.backends.onnxruntime.providers import CPU, CUDA, TENSORRT
+from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
 

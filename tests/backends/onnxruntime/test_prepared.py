@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.backends.onnxruntime import prepared
-from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec, Job, Subject
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of the recorders and of the device."""
     made = Clock()
     for name in ("latency", "throughput", "origin"):
-        module = import_module(f"enginescope.backends.tensorrt.{name}")
+        module = import_module(f"enginescope.backends.tensorrt.run.{name}")
         for function in ("perf_counter_ns", "sleep"):
             if hasattr(module, function):
                 monkeypatch.setattr(module, function, getattr(made, function))

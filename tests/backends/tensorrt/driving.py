@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 import onnxruntime
 
-from enginescope.backends.base import Measured, Progress
+from enginescope.backends.base import Measured
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.libraries import load
-from enginescope.backends.tensorrt.session import TrtSession
-from enginescope.model.build import BuildReport
-from enginescope.model.job import (
+from enginescope.backends.tensorrt.run.session import TrtSession
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import (
     BackendSpec,
     InputShape,
     Job,
@@ -26,7 +27,7 @@ from enginescope.model.job import (
     WarmUp,
     Workload,
 )
-from enginescope.runner.inputs import make_feeds
+from enginescope.runner.inputs.inputs import make_feeds
 
 #: What is measured where nothing else is asked for: no warm-up, and little of it.
 COUNT = 12

@@ -7,7 +7,7 @@ import pytest
 
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.model.job import BackendSpec
+from enginescope.records.run.job import BackendSpec
 from tests.backends.tensorrt.driving import (
     COUNT,
     LATENCY,

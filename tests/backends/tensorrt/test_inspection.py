@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from enginescope.backends.tensorrt.build.network import node_at
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.model_files import node_at
-from enginescope.backends.tensorrt.output_allocator import Grown, make_allocator
 from enginescope.backends.tensorrt.profile_pass import profile_of
+from enginescope.backends.tensorrt.run.inference_stream import Grown, make_allocator
 from enginescope.core.errors import BackendError, UnsupportedError
 from tests.backends.tensorrt.driving import job, measure, opened, with_engine
 

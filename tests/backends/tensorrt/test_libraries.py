@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.backends.tensorrt import libraries
 from enginescope.backends.tensorrt.backend import TrtBackend
-from enginescope.backends.tensorrt.build import build_engine
+from enginescope.backends.tensorrt.build.build import build_engine
 from enginescope.backends.tensorrt.cuda import Cuda, Driver
 from enginescope.backends.tensorrt.libraries import (
     Libraries,
@@ -20,7 +20,7 @@ from enginescope.backends.tensorrt.libraries import (
     version_numbers,
 )
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
-from enginescope.model.job import BackendSpec
+from enginescope.records.run.job import BackendSpec
 from tests.backends.tensorrt.driving import job
 
 

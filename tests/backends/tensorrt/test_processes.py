@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.model.job import InputShape, Job, Mode
-from enginescope.model.run import OutcomeKind, Run
+from enginescope.records.run.job import InputShape, Job, Mode
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import build_engines, run_jobs
 from tests.backends.tensorrt.driving import LATENCY, THROUGHPUT, workload

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from enginescope.backends.base import Measured, Progress
+from enginescope.backends.base import Measured
 from enginescope.backends.trtexec.backend import TrtexecBackend
-from enginescope.model.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
+from enginescope.runner.inputs.inputs import make_feeds
 
 QUICK = StopRule(duration_ms=20.0)
 WARM = WarmUp(time_ms=100.0)

@@ -4,7 +4,7 @@ import pytest
 
 from enginescope.backends.trtexec.arguments import merged, split_arguments, with_arguments
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec, Job, Subject
 
 
 def job(name: str = "trtexec", **options: str) -> Job:

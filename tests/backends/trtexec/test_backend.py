@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.base import Progress
 from enginescope.backends.registry import backend_names, load_backend, parse_backend
 from enginescope.backends.trtexec import binary
 from enginescope.backends.trtexec.backend import TrtexecBackend
@@ -12,7 +11,8 @@ from enginescope.core.errors import (
     UnsupportedError,
     UsageError,
 )
-from enginescope.model.job import BackendSpec, Job, Mode, Subject
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject
 from enginescope.runner.jobs import make_jobs
 from tests.backends.onnxruntime import models
 from tests.backends.trtexec.jobs import job, measured, workload

@@ -7,8 +7,8 @@ import pytest
 from enginescope.backends.trtexec.command import command_for
 from enginescope.backends.trtexec.flags import name_of
 from enginescope.core.errors import UnsupportedError
-from enginescope.model.job import Mode, StopRule, WarmUp
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.run.job import Mode, StopRule, WarmUp
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.trtexec.jobs import job, workload
 from tests.backends.trtexec.known_flags import taken_by
 

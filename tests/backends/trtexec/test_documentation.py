@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.backends.trtexec import binary
 from enginescope.backends.trtexec.options import WITHOUT_FLAG
-from enginescope.backends.trtexec.specification import PRECISIONS
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 CODE = re.compile(r'code="([WI]-[A-Z-]+)"|_remark\(\s*"([WI]-[A-Z-]+)"')

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from enginescope.backends.trtexec.onnx_inputs import onnx_inputs
-from enginescope.model.run import OutcomeKind, Run
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.trtexec.jobs import workload

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.failures import read_log
+from enginescope.backends.trtexec.outcome import read_log
 from enginescope.backends.trtexec.process import Ended
 from enginescope.core.errors import BackendError
 

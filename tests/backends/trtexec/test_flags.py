@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec import flags as module
 from enginescope.backends.trtexec.flags import Flags, name_of
 from enginescope.core.errors import UnsupportedError
-from tests.backends.trtexec.known_flags import SPANS, taken_by
+from enginescope.formats.trtexec.trtexec_flags import all_flags
+from tests.backends.trtexec.known_flags import ALWAYS, SPANS, taken_by
 
 
 def test_flags_in_order() -> None:
@@ -27,12 +27,15 @@ def test_a_flag_that_is_gone() -> None:
 
 def test_every_span_is_that_of_the_tools_own_parser() -> None:
     first_last = {line.split()[0]: line.split()[1:] for line in SPANS.split("\n") if line}
-    for name, (first, last) in module._SPANS.items():
+    for flag in all_flags().values():
+        name = flag.name.removeprefix("--")
+        if name not in first_last:
+            assert name in ALWAYS.split()
+            assert (flag.first <= (8, 6), flag.last) == (True, None), name
+            continue
         known_first, known_last = first_last[name]
-        assert ".".join(map(str, first)) == known_first, name
-        assert (last is None) == (known_last == "11.1"), name
-        if last is not None:
-            assert known_last.startswith(f"{last[0]}."), name
+        assert ".".join(map(str, flag.first)) == known_first, name
+        assert ".".join(map(str, flag.last or (11, 1))) == known_last, name
 
 
 def test_names() -> None:

@@ -8,12 +8,12 @@ import sys
 import msgspec
 import pytest
 
-from enginescope.analysis.energy import energy_of
+from enginescope.analysis.runs.energy import energy_of
 from enginescope.backends.trtexec.gpu_beside import GpuBeside
-from enginescope.model.job import StopRule
-from enginescope.model.telemetry_rule import TelemetryRule
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
+from enginescope.records.run.job import StopRule
+from enginescope.records.run.telemetry_rule import TelemetryRule
 from enginescope.stats.clock_around import clock_around
 from tests.backends.trtexec.jobs import codes, job, measured, workload
 from tests.fakes import nvml_scenarios

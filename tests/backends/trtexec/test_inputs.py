@@ -9,8 +9,8 @@ from onnx import TensorProto, helper
 from enginescope.backends.trtexec.flags import Flags
 from enginescope.backends.trtexec.inputs import write_inputs
 from enginescope.core.errors import FormatError, UnsupportedError
-from enginescope.model.job import InputFile, InputRange, InputShape
-from enginescope.runner.inputs import make_feeds
+from enginescope.records.run.job import InputFile, InputRange, InputShape
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
 from tests.backends.trtexec.jobs import job, workload
 

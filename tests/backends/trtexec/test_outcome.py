@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import BackendError
-from enginescope.model.job import Mode, StopRule
-from enginescope.model.tensor import DataType
+from enginescope.records.run.job import Mode, StopRule
+from enginescope.records.tensor import DataType
 from tests.backends.trtexec.jobs import codes, job, measured, workload
 
 

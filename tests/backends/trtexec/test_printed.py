@@ -7,10 +7,10 @@ from enginescope.backends.trtexec.printed import (
     printed_mode,
     warm_up_report,
 )
-from enginescope.formats.trtexec_log import parse_trtexec_log
-from enginescope.model.job import Mode
-from enginescope.model.tensor import DataType
-from enginescope.model.tool_report import LogMessage, ToolReport
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.run.job import Mode
+from enginescope.records.tensor import DataType
 
 REFUSED = LogMessage(level="warning", text="The CUDA graph capture on the stream has failed.")
 REFUSED_11 = LogMessage(

@@ -7,10 +7,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from enginescope.backends.base import Progress
 from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.core.errors import UnsupportedError
+from enginescope.records.progress import Progress
 
 
 def script(path: Path, text: str) -> str:

@@ -6,7 +6,7 @@ from enginescope.backends.trtexec.flags import Flags, name_of
 from enginescope.backends.trtexec.options import OPTIONS, WITHOUT_FLAG
 from enginescope.backends.trtexec.specification import OWN, check_options, write_options
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.model.job import BackendSpec, Subject
+from enginescope.records.run.job import BackendSpec, Subject
 from tests.backends.trtexec.known_flags import taken_by
 
 MODEL = Subject(name="net.onnx", kind="onnx", path="net.onnx")

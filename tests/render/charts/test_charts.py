@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from enginescope.analysis.run_view import RunView
-from enginescope.model.samples import Samples, frozen
-from enginescope.model.telemetry import Channel, Telemetry
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import Samples, frozen
+from enginescope.render.base.palette import PRECISIONS
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.downsample import MAX_POINTS
 from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.memory import memory_series
 from enginescope.render.charts.percentiles import percentiles
 from enginescope.render.charts.series import latency_series
-from enginescope.render.palette import PRECISIONS
-from enginescope.render.theme import DARK, LIGHT, chart_config
+from enginescope.render.html.theme import DARK, LIGHT, chart_config
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 CHARTS = (
@@ -130,6 +132,15 @@ def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
     assert [one["row"] for one in rows] == ["00000", "00001", "00002"]
     assert chart.subtitle[0].startswith("The 3 slowest of 40 timed layers: ")
     assert chart.spec["encoding"]["color"]["legend"]["title"] == "kind of work"
+
+
+def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
+    """TensorRT 8.6 lists 47 constants and a no-op with a time of 0 beside 105 layers that work."""
+    folder = shared / "trt86-h100-trtexec"
+    plan, _ = parse_plan((folder / "real.graph.json").read_bytes(), "net")
+    profile, _ = parse_profile((folder / "real.profile.json").read_bytes(), "net")
+    chart = layer_bars(RunView(imported_run(plan=plan, profile=profile)))
+    assert chart.subtitle[0].startswith("The 30 slowest of 105 timed layers: ")
 
 
 def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> None:

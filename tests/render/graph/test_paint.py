@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.attribution import attribute
-from enginescope.analysis.plan_graph import plan_graph
-from enginescope.analysis.plan_graph_part import named, neighbourhood
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
+from enginescope.analysis.layers.attribution import attribute
 from enginescope.core.errors import UsageError
-from enginescope.model.plan import Plan
-from enginescope.model.timing import Attribution, LayerTiming, Profile
-from enginescope.render.graph.faces import Wording
-from enginescope.render.graph.heat import STEPS
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.render.graph.graph_scene import GraphScene, findings_by_layer, sketch
+from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import Paint, paint
-from enginescope.render.graph.sketch import Sketch, findings_by_layer, sketch
+from enginescope.render.graph.time_colors import STEPS
 from enginescope.rules.base import Finding, Severity
-from tests.analysis.test_plan_graph import made
+from tests.analysis.graph.test_plan_graph import made
 
 PLAN = made(("a", "x", "t"), ("b", "t", "u"), ("c", "u", "v"), ("d", "v", "y"), io="x > y")
 
@@ -26,7 +26,7 @@ def joined(*means: float | None, plan: Plan = PLAN) -> Attribution:
     return attribute(plan, Profile(source="trtexec", layers=layers))
 
 
-def timed(*means: float | None, plan: Plan = PLAN, **wording) -> Sketch:
+def timed(*means: float | None, plan: Plan = PLAN, **wording) -> GraphScene:
     return sketch(plan_graph(plan), joined(*means, plan=plan), Wording(**wording))
 
 
@@ -42,7 +42,7 @@ def finding(code: str, severity: Severity, *layers: int) -> Finding:
     )
 
 
-def colors(given: Sketch, found: Paint) -> dict[str, str | None]:
+def colors(given: GraphScene, found: Paint) -> dict[str, str | None]:
     return {
         node.name: None if color is None else found.categories[color].color
         for node, color in zip(given.graph.nodes, found.nodes, strict=True)
@@ -66,6 +66,15 @@ def test_each_step_of_heat_is_twice_the_one_before_in_a_wide_plan() -> None:
 def test_layers_that_are_nearly_alike_are_told_apart() -> None:
     given = timed(1.0, 0.9, 0.8, 0.7)
     assert len(set(colors(given, paint(given, "time")).values())) == 4
+
+
+def test_one_very_short_layer_does_not_make_the_others_look_alike() -> None:
+    layers = ((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(11))
+    means = (*(1.0 - 0.05 * index for index in range(10)), 1e-6)
+    plan = made(*layers, io="t0 > t11")
+    given = timed(*means, plan=plan)
+    found = colors(given, paint(given, "time"))
+    assert len({found[f"l{index}"] for index in range(10)}) >= 5
 
 
 def test_a_part_has_the_colours_of_the_whole() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from enginescope.model.plan import IOTensor, ProfileShapes
-from enginescope.model.tensor import Tensor
+from enginescope.records.plan.plan import IOTensor, ProfileShapes
+from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.config import LintConfig
 from enginescope.rules.engine import lint

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.model.plan import Plan
+from enginescope.records.plan.plan import Plan
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.config import LintConfig
 from enginescope.rules.engine import lint
@@ -17,18 +17,37 @@ def found(*times: tuple[str, float], given: Plan = PLAN) -> tuple[Finding, ...]:
     return lint(LintInput(plan=given, profile=profile(*times)), config).findings
 
 
-def test_found() -> None:
-    strange, untimed = found(("a", 1.0), ("b", 1.0), ("x", 0.5), ("y", 0.25))
+def test_found_times_without_a_layer_have_no_time_at_stake() -> None:
+    (strange,) = found(("a", 1.0), ("b", 1.0), ("c", 1.0), ("x", 0.5), ("y", 0.25))
     assert strange.message == "has 2 times whose layer the plan does not have"
-    assert strange.stake_ms == 0.75
+    assert strange.stake_ms is None
     assert strange.evidence["names"] == ["x", "y"]
+    assert severities((strange,)) == ["warning"]
+
+
+def test_layers_without_a_time() -> None:
+    (untimed,) = found(("a", 1.0), ("b", 1.0))
     assert untimed.message == "has no time for 1 of 3 layers"
     assert (untimed.layers, untimed.stake_ms) == ((2,), None)
-    assert severities((strange, untimed)) == ["warning"] * 2
+    assert severities((untimed,)) == ["warning"]
 
 
-def test_of_another_engine_it_is_an_error() -> None:
-    assert severities(found(("x", 1.0), ("y", 1.0))) == ["error", "error"]
+def test_a_profile_of_another_build_is_an_error() -> None:
+    strange, untimed = found(("a", 1.0), ("b", 1.0), ("x", 0.5))
+    assert strange.message == (
+        "has 1 time whose layer the plan does not have: it is of another build, so no rule uses "
+        "its times"
+    )
+    assert severities((strange, untimed)) == ["error", "error"]
+
+
+def test_no_rule_uses_the_times_of_another_build() -> None:
+    given = LintInput(plan=PLAN, profile=profile(("a", 9.0), ("b", 1.0), ("x", 0.5)))
+    report = lint(given)
+    assert report.sum_ms is None
+    assert report.findings[0].code == "TIME203"
+    assert all(finding.stake_ms is None for finding in report.findings)
+    assert "TIME201" not in {finding.code for finding in report.findings}
 
 
 def test_not_found() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from enginescope.model.plan import Layer, Weights
-from enginescope.model.tensor import DataType
+from enginescope.records.plan.plan import Layer, Weights
+from enginescope.records.tensor import DataType
 from tests.rules.made import findings, layer, severities
 
 

@@ -18,3 +18,12 @@ def test_not_found() -> None:
     assert findings("TIME202", *LAYERS, times=(*(0.004,) * 20, 1.0)) == ()
     assert findings("TIME202", *LAYERS, times=(0.0,) * 21) == ()
     assert findings("TIME202", *LAYERS) == ()
+
+
+def test_layers_that_launch_no_kernel_do_not_count() -> None:
+    """A profile may give a constant some microseconds all the same."""
+    constants = tuple(layer("Constant", "", f"c{i} FP16") for i in range(5))
+    real = LAYERS[:19]
+    assert findings("TIME202", *real, *constants, times=(0.004,) * 24) == ()
+    (found,) = findings("TIME202", *LAYERS, *constants, times=(0.004,) * 26)
+    assert found.layers == tuple(range(21))

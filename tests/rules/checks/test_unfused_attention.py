@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.model.plan import Layer
+from enginescope.records.plan.plan import Layer
 from tests.rules.made import findings, layer
 
 SCORES = layer("gemm", "q FP16, k FP16", "s FP16", name="scores")

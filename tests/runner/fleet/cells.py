@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.model.job import BackendSpec, Job, Subject
-from enginescope.model.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.errand import FleetWatch, Lost, Returned
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
+from enginescope.runner.fleet.cell_task import CellTaskResult, FleetWatch, Lost
 
 
 def cell(key: str = "k0", backend: str = "ort-cpu", **more: Any) -> Cell:
@@ -30,7 +30,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.started: list[tuple[str, str]] = []
-        self.returned: list[Returned] = []
+        self.returned: list[CellTaskResult] = []
         self.lost: list[Lost] = []
         self.again: list[tuple[str, str]] = []
 

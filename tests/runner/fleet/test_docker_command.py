@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from enginescope.model.job import InputFile, Subject, Workload
+from enginescope.records.run.job import InputFile, Subject, Workload
 from enginescope.runner.fleet.docker_command import docker_command, mounts_of
 from tests.runner.fleet.cells import cell
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import MissingDependencyError, UnsupportedError
-from enginescope.model.job import StopRule, Subject, WarmUp, Workload
-from enginescope.model.suite import CellStatus
+from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
+from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.fleet import docker_fleet
 from enginescope.runner.fleet.docker_fleet import DockerFleet
 from tests.runner.fleet.cells import Heard, cell

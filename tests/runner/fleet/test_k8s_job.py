@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.model.job import Subject
+from enginescope.records.run.job import Subject
 from enginescope.runner.fleet.k8s_job import Claim, Cluster, job_of
 from tests.runner.fleet.cells import cell
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from enginescope.core.errors import BackendError
-from enginescope.model.suite import Cell
+from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.errand import Returned, packed_returned, unpacked_errand
+from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
 from tests.runner.fleet.cells import Heard, cell, row
 
 
@@ -62,7 +62,9 @@ class FakeRay:
         self.asked.append((one.key, options))
         number = next(self._numbers)
         ends = self._ends.get(one.key, [])
-        self._results[number] = ends.pop(0) if ends else packed_returned(Returned(row=row(one)))
+        self._results[number] = (
+            ends.pop(0) if ends else packed_returned(CellTaskResult(row=row(one)))
+        )
         return number
 
     def wait(self, references, num_returns, timeout):

@@ -10,8 +10,9 @@ import pytest
 
 from enginescope.core.errors import MissingDependencyError
 from enginescope.runner.fleet import slurm_fleet
-from enginescope.runner.fleet.errand import Returned, packed_returned, unpacked_errand
-from enginescope.runner.fleet.slurm_fleet import SlurmFleet, longest_s
+from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
+from enginescope.runner.fleet.longest import longest_s
+from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 from tests.runner.fleet.cells import Heard, cell, row
 
 submitit = pytest.importorskip("submitit")
@@ -25,7 +26,7 @@ def doing(data: bytes) -> bytes:
         file.write("x")
     if one.key.startswith("dies") or (one.key == "once" and (kept / one.key).stat().st_size == 1):
         os.kill(os.getpid(), signal.SIGKILL)
-    return packed_returned(Returned(row=row(one)))
+    return packed_returned(CellTaskResult(row=row(one)))
 
 
 @pytest.fixture

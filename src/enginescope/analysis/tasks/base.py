@@ -13,22 +13,17 @@ from typing import Any, Literal, Protocol
 from msgspec import field
 
 from enginescope.core.record import Record
-from enginescope.model.notice import Notice
-from enginescope.model.tensor_values import TensorValues
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
 
 
 class TaskMetric(Record, frozen=True, kw_only=True):
     """One figure of a task.
 
-    Attributes
-    ----------
-    name : str
-        ``"abs_rel"``.
-    title : str
-        As people write it: ``"AbsRel"``.
-    better : {"lower", "higher"}
-    unit : str
-        ``"%"``, or nothing.
+    Attributes:
+        name: ``"abs_rel"``.
+        title: As people write it: ``"AbsRel"``.
+        unit: ``"%"``, or nothing.
     """
 
     name: str
@@ -40,12 +35,9 @@ class TaskMetric(Record, frozen=True, kw_only=True):
 class SampleScore(Record, frozen=True, kw_only=True):
     """What one sample comes to.
 
-    Attributes
-    ----------
-    values : dict of str to float or None
-        By metric, and what else is of interest of it.
-    left_out : str or None
-        Why it counts for nothing.
+    Attributes:
+        values: By metric, and what else is of interest of it.
+        left_out: Why it counts for nothing.
     """
 
     values: dict[str, float | None] = field(default_factory=dict)
@@ -62,13 +54,9 @@ class ScoredPart(Record, frozen=True, kw_only=True):
 class TaskScores(Record, frozen=True, kw_only=True):
     """What all samples come to.
 
-    Attributes
-    ----------
-    values : dict of str to float or None
-        By metric; ``None``: it cannot be stated.
-    more : dict of str to float or None
-        Other averages of the same, and what explains them.
-    parts : tuple of ScoredPart
+    Attributes:
+        values: By metric; ``None``: it cannot be stated.
+        more: Other averages of the same, and what explains them.
     """
 
     values: dict[str, float | None]
@@ -83,16 +71,11 @@ class Scorer(Protocol):
     def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
         """Add a sample's answers.
 
-        Parameters
-        ----------
-        answers : sequence of TensorValues
-        target : object
-            From `Targets.read`; the reference's answers where there are no targets.
+        Args:
+            target: From `Targets.read`; the reference's answers where there are no targets.
 
-        Raises
-        ------
-        UsageError
-            No output is of the task's form, or an option does not fit it.
+        Raises:
+            UsageError: No output is of the task's form, or an option does not fit it.
         """
 
     def result(self) -> TaskScores:
@@ -102,10 +85,8 @@ class Scorer(Protocol):
 class Targets(Protocol):
     """What is right, by sample.
 
-    Attributes
-    ----------
-    in_order : bool
-        Whether it belongs to the samples in their order, not by their names.
+    Attributes:
+        in_order: Whether it belongs to the samples in their order, not by their names.
     """
 
     in_order: bool
@@ -116,27 +97,19 @@ class Targets(Protocol):
     def read(self, key: str) -> Any:
         """Return what is right for one of `base_names`.
 
-        Raises
-        ------
-        FormatError
-            It cannot be read.
+        Raises:
+            FormatError: It cannot be read.
         """
 
 
 class Task(Protocol):
     """Figures of merit for one kind of work.
 
-    Attributes
-    ----------
-    name, title : str
-    metrics : tuple of TaskMetric
-        Against targets.
-    agreement_metrics : tuple of TaskMetric
-        Against another side's answers.
-    averaged, agreement_averaged : str
-        Over what the figures are means, in a sentence.
-    fits : tuple of str
-        Ways to fit a picture into an input that its targets stay true for.
+    Attributes:
+        metrics: Against targets.
+        agreement_metrics: Against another side's answers.
+        averaged, agreement_averaged: Over what the figures are means, in a sentence.
+        fits: Ways to fit a picture into an input that its targets stay true for.
     """
 
     name: str
@@ -150,12 +123,9 @@ class Task(Protocol):
     def targets(self, path: Path) -> Targets:
         """Return what a file or folder says is right.
 
-        Raises
-        ------
-        UsageError
-            There is nothing there.
-        FormatError
-            It cannot be read.
+        Raises:
+            UsageError: There is nothing there.
+            FormatError: It cannot be read.
         """
 
     def against_targets(self) -> Scorer:

@@ -7,29 +7,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enginescope.analysis.answer_numbers import flat_numbers
+from enginescope.analysis.errors.output_numbers import flat_numbers
 from enginescope.analysis.tasks.map_outputs import named_output
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.model.tensor_values import TensorValues
+from enginescope.records.run.tensor_values import TensorValues
 
 
 class BoxLayout(Record, frozen=True, kw_only=True):
     """Where boxes, scores and labels are, and what their numbers mean.
 
-    Attributes
-    ----------
-    boxes, scores, labels : str
-        Names of three outputs: n × 4, n, n.
-    output : str or None
-        In place of them one output, n × 6: a box, its score, its label.
-    form : {"xyxy", "xywh", "cxcywh"}
-        Two corners; left, top, width, height; centre, width, height.
-    unit : str
-        ``picture``: pixels of the picture; ``relative``: 0…1 of what the model saw; or
-        ``HEIGHTxWIDTH``: pixels of an input of that size.
-    fit : {"stretch", "pad"}
-        How the picture was brought to the input; with ``pad`` it lies in the middle.
+    Attributes:
+        boxes, scores, labels: Names of three outputs: n × 4, n, n.
+        output: In place of them one output, n × 6: a box, its score, its label.
+        form: Two corners; left, top, width, height; centre, width, height.
+        unit: ``picture``: pixels of the picture; ``relative``: 0…1 of what the model saw; or
+            ``HEIGHTxWIDTH``: pixels of an input of that size.
+        fit: How the picture was brought to the input; with ``pad`` it lies in the middle.
     """
 
     boxes: str = "boxes"
@@ -44,15 +38,10 @@ class BoxLayout(Record, frozen=True, kw_only=True):
 class Boxes(Record, frozen=True, kw_only=True, eq=False):
     """Boxes of one picture.
 
-    Attributes
-    ----------
-    corners : numpy.ndarray, shape (n, 4)
-        Left, top, right, bottom.
-    scores : numpy.ndarray, shape (n,)
-    labels : numpy.ndarray, shape (n,)
-        Whole numbers.
-    odd : int
-        Boxes left out because a number of theirs is not finite.
+    Attributes:
+        corners: Left, top, right, bottom.
+        labels: Whole numbers.
+        odd: Boxes left out because a number of theirs is not finite.
     """
 
     corners: Any
@@ -63,10 +52,8 @@ class Boxes(Record, frozen=True, kw_only=True, eq=False):
     def in_picture(self, width: int, height: int, layout: BoxLayout) -> Boxes:
         """Return the boxes in pixels of a picture of that size.
 
-        Raises
-        ------
-        UsageError
-            The layout's unit is none.
+        Raises:
+            UsageError: The layout's unit is none.
         """
         if layout.unit == "picture":
             return self
@@ -103,10 +90,8 @@ def _input_size(layout: BoxLayout) -> tuple[float, float]:
 def boxes_of(answers: Sequence[TensorValues], layout: BoxLayout) -> Boxes:
     """Return the boxes among a sample's answers; those of score 0 or less are no boxes.
 
-    Raises
-    ------
-    UsageError
-        An output is not there, or not of that form.
+    Raises:
+        UsageError: An output is not there, or not of that form.
     """
     if layout.output is not None:
         rows = _numbers(answers, layout.output)

@@ -12,18 +12,13 @@ from enginescope.core.suggest import did_you_mean
 class ClassNames:
     """What the classes of a model are called.
 
-    Parameters
-    ----------
-    file : str or None
-        A line for each class in the order of the model's output; a line's first word alone also
-        names it (``n01440764 tench, Tinca tinca``).
+    Args:
+        file: A line for each class in the order of the model's output; a line's first word alone
+            also names it (``n01440764 tench, Tinca tinca``).
 
-    Raises
-    ------
-    UsageError
-        There is no such file.
-    FormatError
-        It holds no names.
+    Raises:
+        UsageError: There is no such file.
+        FormatError: It holds no names.
     """
 
     def __init__(self, file: str | None) -> None:
@@ -40,18 +35,14 @@ class ClassNames:
     def number(self, label: str, others: Sequence[str] = ()) -> int:
         """Return the number of a class.
 
-        Parameters
-        ----------
-        label : str
-            A name, where they are known; a number; or one of `others`.
-        others : sequence of str
-            All labels there are: without names, and where they are no numbers, their alphabetical
-            order is that of the model's output, as folders of classes are read elsewhere.
+        Args:
+            label: A name, where they are known; a number; or one of `others`.
+            others: All labels there are: without names, and where they are no numbers, their
+                alphabetical order is that of the model's output, as folders of classes are read
+                elsewhere.
 
-        Raises
-        ------
-        UsageError
-            No class is called so.
+        Raises:
+            UsageError: No class is called so.
         """
         if label in self._numbers:
             return self._numbers[label]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.analysis.tasks.base import (
     SampleScore,
     ScoredPart,
@@ -28,9 +28,9 @@ from enginescope.analysis.tasks.map_outputs import named_output
 from enginescope.analysis.tasks.registry import options_as
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.label_files import LabelFile, read_labels
-from enginescope.model.notice import Notice
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.label_files import LabelFile, read_labels
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="top1", title="top-1", better="higher", unit="%"),
@@ -43,14 +43,10 @@ _Z = 1.96
 class ClassificationOptions(Record, frozen=True, kw_only=True):
     """What has to be known of outputs and labels.
 
-    Attributes
-    ----------
-    output : str or None
-        Which; ``None``: the first that holds scores of classes.
-    names : str or None
-        File with the name of each class, in the order of the output.
-    offset : int
-        Added to a label's number: 1 for models whose class 0 is the background.
+    Attributes:
+        output: Which; ``None``: the first that holds scores of classes.
+        names: File with the name of each class, in the order of the output.
+        offset: Added to a label's number: 1 for models whose class 0 is the background.
     """
 
     output: str | None = None
@@ -108,10 +104,8 @@ class NumberedLabels:
 class TopClasses:
     """Counts pictures whose class is among the best; a `Scorer`.
 
-    Parameters
-    ----------
-    of_answers : bool
-        Whether targets are another side's answers.
+    Args:
+        of_answers: Whether targets are another side's answers.
     """
 
     def __init__(self, output: str | None, names: ClassNames, *, of_answers: bool = False) -> None:
@@ -161,7 +155,9 @@ class TopClasses:
             if kind == "int" and math.prod(one.shape) == 1:
                 self._has_scores = False
                 return flat_numbers(one).reshape(1, 1)
-        shapes = ", ".join(f"{one.name} {'×'.join(map(str, one.shape))}" for one in answers)
+        shapes = ", ".join(
+            f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers
+        )
         raise UsageError(
             "classification: no output holds scores of classes", why=shapes, hint="?output=NAME"
         )
@@ -187,8 +183,8 @@ class TopClasses:
 
     def result(self) -> TaskScores:
         """Return shares over pictures, their intervals, and each class's."""
-        first = sum(one[0] for one in self._counts.values())
-        five = sum(one[1] for one in self._counts.values())
+        first = sum(count[0] for count in self._counts.values())
+        five = sum(count[1] for count in self._counts.values())
         low, high = wilson_pct(first, self._items)
         made = []
         if self._not_finite:

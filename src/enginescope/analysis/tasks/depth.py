@@ -33,10 +33,11 @@ from enginescope.analysis.tasks.registry import options_as
 from enginescope.analysis.tasks.resampling import bilinear
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.target_folders import FolderTargets
-from enginescope.formats.target_maps import MAP_SUFFIXES, load_map
-from enginescope.model.notice import Notice
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.target_folders import FolderTargets
+from enginescope.formats.tensors.target_maps import MAP_SUFFIXES, load_map
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.stats.student import student_quantile
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="abs_rel", title="AbsRel", better="lower"),
@@ -56,18 +57,13 @@ _LEAST_FOR_INTERVAL = 10
 class DepthOptions(Record, frozen=True, kw_only=True):
     """What has to be known of outputs and targets.
 
-    Attributes
-    ----------
-    output : str or None
-        Which; ``None``: the first that is a map.
-    holds : {"depth", "disparity"}
-        Whether the model's values grow with distance, or with nearness.
-    align : {"median", "scale-shift", "none"}
-        What is done to a prediction, picture by picture, before it is held against its target.
-    scale : float
-        What a file's values are multiplied by: 0.001 for millimetres, 1/256 for KITTI's PNG.
-    min_depth, max_depth : float
-        Targets outside are not known; predictions are cut off there.
+    Attributes:
+        output: Which; ``None``: the first that is a map.
+        holds: Whether the model's values grow with distance, or with nearness.
+        align: What is done to a prediction, picture by picture, before it is held against its
+            target.
+        scale: What a file's values are multiplied by: 0.001 for millimetres, 1/256 for KITTI's PNG.
+        min_depth, max_depth: Targets outside are not known; predictions are cut off there.
     """
 
     output: str | None = None
@@ -126,7 +122,7 @@ class DepthErrors:
         self._options = options
         self._sums = {one.name: 0.0 for one in METRICS}
         self._pooled = {one.name: 0.0 for one in METRICS}
-        self._squares = 0.0  # of the first figure, for its interval
+        self._abs_rel: list[float] = []  # of each picture, for the interval of their mean
         self._images = self._pixels = 0
         self._not_finite = self._opposed = 0
         self._factors: list[float] = []
@@ -150,7 +146,7 @@ class DepthErrors:
         for name, value in values.items():
             self._sums[name] += value
             self._pooled[name] += sums[name]
-        self._squares += values["abs_rel"] ** 2
+        self._abs_rel.append(values["abs_rel"])
         self._images += 1
         self._pixels += wanted.size
         self._factors += [factor] if factor is not None else []
@@ -178,12 +174,13 @@ class DepthErrors:
         )
 
     def _interval(self) -> tuple[float | None, float | None]:
-        """Return 95 % of the mean over pictures, taken as a sample of all there could be."""
-        if self._images < _LEAST_FOR_INTERVAL:
+        """Return Student's 95 % interval of the mean `abs_rel`: pictures are a sample of many."""
+        count = len(self._abs_rel)
+        if count < _LEAST_FOR_INTERVAL:
             return None, None
-        mean = self._sums["abs_rel"] / self._images
-        variance = max(0.0, self._squares / self._images - mean * mean)
-        half = 1.96 * math.sqrt(variance / (self._images - 1))
+        error = float(np.std(self._abs_rel, ddof=1)) / math.sqrt(count)
+        half = student_quantile(0.975, count - 1) * error
+        mean = float(np.mean(self._abs_rel))
         return mean - half, mean + half
 
     def _note_direction(self, given: Any, wanted: Any) -> None:

@@ -16,16 +16,16 @@ import numpy as np
 from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
 from enginescope.analysis.tasks.map_outputs import first_maps
 from enginescope.analysis.tasks.resampling import bilinear
-from enginescope.model.notice import Notice
-from enginescope.model.tensor_values import TensorValues
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
 
 AGREEMENT: tuple[TaskMetric, ...] = (
     TaskMetric(name="mae", title="MAE", better="lower"),
     TaskMetric(name="rmse", title="RMSE", better="lower"),
     TaskMetric(name="max_error", title="max", better="lower"),
 )
-#: A range that differs by more than this is no rounding of FP16.
-_SAME_RANGE_PCT = 1.0
+#: Ranges within this factor count as equal: FP16 rounds the ends of a map by less.
+_SAME_RANGE = 1.003
 
 
 class DepthAgreement:
@@ -106,10 +106,10 @@ class DepthAgreement:
             text = f"{self._resized:,} maps were brought to the size of the reference's"
             made.append(Notice(code="I-DEPTH-RESIZED", message=text, level="info"))
         ratio = float(np.median(self._ratios)) if self._ratios else 1.0
-        if abs(ratio - 1) > _SAME_RANGE_PCT / 100:
+        if not 1 / _SAME_RANGE <= ratio <= _SAME_RANGE:
             text = (
-                f"the maps span {ratio:.3g} × what the reference's do (median), which figures of "
-                "maps brought to 0…1 do not show"
+                f"the range of the maps is {ratio:.4g} × the reference's (median); "
+                "figures of maps scaled to 0…1 hide this factor"
             )
             made.append(Notice(code="W-DEPTH-RANGE", message=text, evidence={"range_ratio": ratio}))
         return made

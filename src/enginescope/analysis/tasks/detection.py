@@ -27,9 +27,9 @@ from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
 from enginescope.analysis.tasks.registry import options_as
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
-from enginescope.formats.coco_boxes import CocoBoxes, KnownBoxes
-from enginescope.model.notice import Notice
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.coco_boxes import CocoBoxes, KnownBoxes
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
 
 #: Name, title, and place among the figures of COCO's program.
 _PLACES = (
@@ -49,14 +49,10 @@ METRICS: tuple[TaskMetric, ...] = tuple(
 class DetectionOptions(BoxLayout, frozen=True, kw_only=True):
     """What has to be known of outputs and labels, beside the layout.
 
-    Attributes
-    ----------
-    classes : {"ids", "order"}
-        Labels are COCO's category ids, or places in the list of categories by id, from 0.
-    offset : int
-        Added to the model's labels before that.
-    confidence : float
-        Without targets, boxes of the reference from this score on are right.
+    Attributes:
+        classes: Labels are COCO's category ids, or places in the list of categories by id, from 0.
+        offset: Added to the model's labels before that.
+        confidence: Without targets, boxes of the reference from this score on are right.
     """
 
     classes: Literal["ids", "order"] = "ids"
@@ -136,9 +132,11 @@ class AveragePrecision:
                 {"id": number, "width": found.image.width, "height": found.image.height}
             )
             self._right += _target_entries(found, number)
-            self._categories |= {one.id: one.name or str(one.id) for one in found.categories}
+            self._categories |= {
+                category.id: category.name or str(category.id) for category in found.categories
+            }
             given = given.in_picture(found.image.width, found.image.height, self._options)
-            labels = self._ids(given.labels, [one.id for one in found.categories])
+            labels = self._ids(given.labels, [category.id for category in found.categories])
         self._given += [
             {
                 "image_id": number,
@@ -227,12 +225,12 @@ def _target_entries(found: KnownBoxes, number: int) -> list[dict[str, Any]]:
     return [
         {
             "image_id": number,
-            "category_id": one.category_id,
-            "bbox": list(one.bbox),
-            "area": one.bbox[2] * one.bbox[3] if one.area is None else one.area,
-            "iscrowd": one.iscrowd,
+            "category_id": box.category_id,
+            "bbox": list(box.bbox),
+            "area": box.bbox[2] * box.bbox[3] if box.area is None else box.area,
+            "iscrowd": box.iscrowd,
         }
-        for one in found.boxes
+        for box in found.boxes
     ]
 
 

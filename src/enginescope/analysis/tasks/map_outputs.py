@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.model.tensor_values import TensorValues
+from enginescope.records.run.tensor_values import TensorValues
 
 #: Fewer rows or columns are no map.
 _LEAST = 2
@@ -36,16 +36,14 @@ def single_maps(values: TensorValues) -> Any | None:
 def first_maps(answers: Sequence[TensorValues], output: str | None, task: str) -> Any:
     """Return the maps of the first output that is one, items × height × width.
 
-    Raises
-    ------
-    UsageError
-        None is a map, or none is called `output`.
+    Raises:
+        UsageError: None is a map, or none is called `output`.
     """
     for one in named_output(answers, output, task):
         maps = single_maps(one)
         if maps is not None:
             return maps
-    shapes = ", ".join(f"{one.name} {'×'.join(map(str, one.shape))}" for one in answers)
+    shapes = ", ".join(f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers)
     raise UsageError(f"{task}: no output is a map", why=shapes, hint="height × width, one channel")
 
 
@@ -54,16 +52,14 @@ def named_output(
 ) -> Sequence[TensorValues]:
     """Return all answers, or the one called `name`.
 
-    Raises
-    ------
-    UsageError
-        There is none of that name.
+    Raises:
+        UsageError: There is none of that name.
     """
     if name is None:
         return answers
-    found = [one for one in answers if one.name == name]
+    found = [answer for answer in answers if answer.name == name]
     if not found:
-        known = [one.name for one in answers]
+        known = [answer.name for answer in answers]
         raise UsageError(
             f"{task}: no output is called {name!r}", hint=did_you_mean(name, dict.fromkeys(known))
         )

@@ -11,12 +11,9 @@ from enginescope.core.record import Record
 class Pairing(Record, frozen=True, kw_only=True):
     """Which sample has which target.
 
-    Attributes
-    ----------
-    pairs : tuple of (int, str)
-        A sample's number and its target's key.
-    without_target, unused : tuple of str
-        Samples and targets that nothing was found for.
+    Attributes:
+        pairs: A sample's number and its target's key.
+        without_target, unused: Samples and targets that nothing was found for.
     """
 
     pairs: tuple[tuple[int, str], ...]

@@ -35,12 +35,9 @@ def task_names() -> tuple[str, ...]:
 def parse_task(text: str) -> Task:
     """Return the task in ``NAME[?KEY=VALUE&KEY=VALUE]``.
 
-    Raises
-    ------
-    UsageError
-        Not of that form, or there is no such task, option or value.
-    MissingDependencyError
-        An outside package offers it and fails to import.
+    Raises:
+        UsageError: Not of that form, or there is no such task, option or value.
+        MissingDependencyError: An outside package offers it and fails to import.
     """
     name, question, tail = text.partition("?")
     options: dict[str, str] = {}
@@ -71,12 +68,10 @@ def load_task(name: str, options: Mapping[str, str]) -> Task:
 def options_as(kind: type[R], task: str, options: Mapping[str, str]) -> R:
     """Return texts as the fields of a record; numbers and truth values by the fields' types.
 
-    Raises
-    ------
-    UsageError
-        No field of that name, or a value of another type.
+    Raises:
+        UsageError: No field of that name, or a value of another type.
     """
-    known = tuple(one.name for one in msgspec.structs.fields(kind))
+    known = tuple(field.name for field in msgspec.structs.fields(kind))
     for key in options:
         if key not in known:
             raise UsageError(f"{task} has no option {key!r}", hint=did_you_mean(key, known))

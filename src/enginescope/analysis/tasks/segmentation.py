@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enginescope.analysis.answer_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.analysis.tasks.base import (
     SampleScore,
     ScoredPart,
@@ -31,9 +31,9 @@ from enginescope.analysis.tasks.registry import options_as
 from enginescope.analysis.tasks.resampling import bilinear, nearest
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.target_folders import FolderTargets
-from enginescope.formats.target_maps import load_map
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.target_folders import FolderTargets
+from enginescope.formats.tensors.target_maps import load_map
+from enginescope.records.run.tensor_values import TensorValues
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),
@@ -48,20 +48,14 @@ _MOST_CLASSES = 4096
 class SegmentationOptions(Record, frozen=True, kw_only=True):
     """What has to be known of outputs and targets.
 
-    Attributes
-    ----------
-    output : str or None
-        Which; ``None``: the first that has a score for each class, or a class, for each pixel.
-    layout : {"nchw", "nhwc"}
-        Where the classes are.
-    threshold : float or None
-        Of an output of one channel: above it a pixel is of class 1, else of class 0.
-    ignore : int
-        Label of pixels that do not count.
-    shift : int
-        Added to labels that are not ignored; those that fall below 0 are.
-    names : str or None
-        File with the name of each class.
+    Attributes:
+        output: Which; ``None``: the first that has a score for each class, or a class, for each
+            pixel.
+        layout: Where the classes are.
+        threshold: Of an output of one channel: above it a pixel is of class 1, else of class 0.
+        ignore: Label of pixels that do not count.
+        shift: Added to labels that are not ignored; those that fall below 0 are.
+        names: File with the name of each class.
     """
 
     output: str | None = None
@@ -164,7 +158,9 @@ class PixelClasses:
                     scores = np.moveaxis(scores, 3, 1)
                 found = np.stack([_best(item, size) for item in scores])
                 return found, int(scores.shape[1])
-        shapes = ", ".join(f"{one.name} {'×'.join(map(str, one.shape))}" for one in answers)
+        shapes = ", ".join(
+            f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers
+        )
         raise UsageError(
             "segmentation: no output holds classes of pixels",
             why=shapes,

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.opening import Setup
+from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.requests import host_value
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.onnxruntime.types import dtype_of
-from enginescope.formats.answer_files import tensor_of
-from enginescope.model.job import Job
-from enginescope.model.notice import Notice
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import Job
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import DataType, Tensor
 
 
 class OrtAnswers:

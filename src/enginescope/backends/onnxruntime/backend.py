@@ -2,32 +2,126 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
 
-from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
-from enginescope.backends.onnxruntime import prepared, preparing, providers
+from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
+from enginescope.backends.onnxruntime import prepared, preparing
 from enginescope.backends.onnxruntime.answering import OrtAnswers
-from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.missing import library_hint_for, wheel_hint
-from enginescope.backends.onnxruntime.opening import Setup, setup_of
-from enginescope.backends.onnxruntime.options import check_spec, fp16_way
-from enginescope.backends.onnxruntime.placement import require_work, with_reasons
-from enginescope.backends.onnxruntime.plugins import library_of
-from enginescope.backends.onnxruntime.precision_notices import precision_notices
-from enginescope.backends.onnxruntime.probe_model import probe_failure
-from enginescope.backends.onnxruntime.profile_pass import ProfilePass
-from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
+from enginescope.backends.onnxruntime.options import check_spec, fp16_way, session_options
+from enginescope.backends.onnxruntime.providers import providers
+from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.providers.leftovers import reasons_of
+from enginescope.backends.onnxruntime.providers.missing import library_hint_for, wheel_hint
+from enginescope.backends.onnxruntime.providers.opening import Setup, setup_of
+from enginescope.backends.onnxruntime.providers.placement import require_work, with_reasons
+from enginescope.backends.onnxruntime.providers.plugins import library_of
+from enginescope.backends.onnxruntime.providers.probe_model import probe_failure
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
+from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import is_installed, require
-from enginescope.model.job import BackendSpec, Job
-from enginescope.model.preparation import Preparation
+from enginescope.formats.lenient_json import read_json
+from enginescope.formats.onnxruntime.ort_arenas import arenas_of
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.records.notice import Notice
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.timing import Profile
+from enginescope.records.run.job import BackendSpec, Job
+from enginescope.records.run.run import ArenaUse
+
+# Per-node times from ONNX Runtime's own profiler, in a session of its own.
+#
+# The profiler slows a run, many-fold where nodes are small, so nothing timed elsewhere may have it
+# switched on.
+
+_MIN_RUNS = 5
+_MAX_RUNS = 200
+_MAX_S = 2.0
+#: An event is about a kilobyte of JSON.
+_MAX_EVENTS = 60_000
+
+
+class ProfilePass:
+    """The pass, and what it finds besides the times.
+
+    Attributes:
+        reasons: Operator -> why the provider did not take it.
+    """
+
+    def __init__(self, ort: Any, setup: Setup) -> None:
+        self._ort = ort
+        self._setup = _without_graph(setup)
+        self.arenas: tuple[ArenaUse, ...] = ()
+        self.reasons: dict[str, str] = {}
+
+    def __call__(self, job: Job, feeds: Feeds) -> tuple[Profile, tuple[Notice, ...]]:
+        """Run the model under the profiler and return what each node took.
+
+        One run more than is used: the parser drops the first.
+        """
+        with (
+            translated("profiling"),
+            tempfile.TemporaryDirectory(prefix="enginescope-") as folder,
+        ):
+            prefix = str(Path(folder) / "profile")
+            session = OrtSession(self._ort, _plain(job), self._setup, profile_prefix=prefix)
+            session.bind(feeds)
+            session.step()
+            session.settle()
+            self._run(session)
+            path = Path(session.end_profiling())
+            document = read_json(read_bytes(path), path.name)
+        self.arenas = arenas_of(document)
+        if any(share.provider != self._setup.provider.name for share in session.placement):
+            self.reasons = self._reasons(job, session)
+        return ort_profile_of(document)
+
+    def _run(self, session: OrtSession) -> None:
+        nodes = sum(share.nodes for share in session.placement) or 300
+        runs = max(_MIN_RUNS, min(_MAX_RUNS, _MAX_EVENTS // nodes))
+        deadline = perf_counter() + _MAX_S
+        for done in range(runs):
+            if done >= _MIN_RUNS and perf_counter() > deadline:
+                return
+            session.step()
+
+    def _reasons(self, job: Job, session: OrtSession) -> dict[str, str]:
+        names = {
+            node.name: node.op_type
+            for part in session.session.get_provider_graph_assignment_info()
+            for node in part.get_nodes()
+        }
+        options = session_options(
+            self._ort, job.backend.options, job.conditions.pinned_cores, severity=1
+        )
+        return reasons_of(self._ort, self._setup, options, names)
+
+
+def _without_graph(setup: Setup) -> Setup:
+    """Return the setup without a CUDA graph: what is replayed has no nodes to be timed."""
+    option = setup.provider.graph_option
+    if option is None or option not in setup.provider_options:
+        return setup
+    told = {**setup.provider_options, option: "0"}
+    return msgspec.structs.replace(setup, provider_options=told)
+
+
+def _plain(job: Job) -> Job:
+    """Return the job with one way of asking, that from host memory, which every model bears."""
+    mode = msgspec.structs.replace(job.workload.mode, transfers=True)
+    workload = msgspec.structs.replace(job.workload, mode=mode)
+    return msgspec.structs.replace(job, workload=workload)
+
 
 _CONVERT = "enginescope[convert]"
 
@@ -35,11 +129,8 @@ _CONVERT = "enginescope[convert]"
 class OrtBackend:
     """ONNX Runtime with one execution provider asked for.
 
-    Parameters
-    ----------
-    provider : Provider
-    name : str, optional
-        The backend's name; by default the provider's.
+    Args:
+        name: The backend's name; by default the provider's.
     """
 
     def __init__(self, provider: Provider, name: str | None = None) -> None:
@@ -59,12 +150,9 @@ class OrtBackend:
     def require(self, spec: BackendSpec) -> None:
         """Say what a conversion that `spec` asks for needs; providers are asked in the worker.
 
-        Raises
-        ------
-        UsageError
-            The library of the provider is not there.
-        MissingDependencyError
-            A package of a conversion is not installed.
+        Raises:
+            UsageError: The library of the provider is not there.
+            MissingDependencyError: A package of a conversion is not installed.
         """
         given = spec.options.get("plugin")
         if given is not None:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.providers.failures import translated
 from enginescope.backends.onnxruntime.requests import arrays_of
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Step
 from enginescope.core.errors import UnsupportedError
-from enginescope.model.notice import Notice
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.records.notice import Notice
+from enginescope.records.tensor import DataType, Tensor
 
 _DEVICE = "cuda"
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from enginescope.backends.onnxruntime.provider_options import check_value
-from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.backends.onnxruntime.providers.provider_options import check_value
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.model.job import BackendSpec
+from enginescope.records.run.job import BackendSpec
 
 _COUNTS = ("intra_op_num_threads", "inter_op_num_threads")
 _MOST_THREADS = 65_536
@@ -149,14 +149,12 @@ def session_options(
 ) -> Any:
     """Return ``SessionOptions`` with the session's part of `options`; the log quiet.
 
-    Parameters
-    ----------
-    pinned_cores : sequence of int
-        Processors that the process is pinned to. Left to itself ONNX Runtime makes a thread for
-        each physical core of the machine and pins it there, whatever the process may use; as many
-        threads as are asked for stay where the process is.
-    severity : int
-        From which on its log is written; 3 is errors only, for its warnings are no results.
+    Args:
+        pinned_cores: Processors that the process is pinned to. Left to itself ONNX Runtime makes a
+            thread for each physical core of the machine and pins it there, whatever the process may
+            use; as many threads as are asked for stay where the process is.
+        severity: From which on its log is written; 3 is errors only, for its warnings are no
+            results.
     """
     made = ort.SessionOptions()
     made.log_severity_level = severity

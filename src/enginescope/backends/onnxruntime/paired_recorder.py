@@ -7,17 +7,16 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from enginescope.backends.recorder import AFTER_PAUSE, LONG_STRETCH, Step
-from enginescope.model.samples import Array, Samples, frozen
+from enginescope.backends.recorder import Step
+from enginescope.records.samples import Array, Samples, frozen
 
 
 class PairedRecorder:
     """One request from host memory, then the same one in device memory, each timed.
 
-    Parameters
-    ----------
-    host, device : callable
-        The two steps. In turn, so that clocks, temperature and other load are the same for both.
+    Args:
+        host, device: The two steps. In turn, so that clocks, temperature and other load are the
+            same for both.
     """
 
     def __init__(self, host: Step, device: Step) -> None:
@@ -36,15 +35,14 @@ class PairedRecorder:
         times = np.frombuffer(self._host, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
-    def run(self, count: int) -> None:
-        """Time `count` pairs."""
+    def run(self, count: int, untimed: int = 0) -> None:
+        """Time `count` pairs, after `untimed` pairs."""
         host, device = self._steps
-        untimed = AFTER_PAUSE if count >= LONG_STRETCH else 0
         self.issued += 2 * (untimed + count)
+        starts, hosts, devices = (array("q", bytes(8 * count)) for _ in range(3))
         for _ in range(untimed):
             host()
             device()
-        starts, hosts, devices = (array("q", bytes(8 * count)) for _ in range(3))
         clock = perf_counter_ns
         for i in range(count):
             begin = clock()

@@ -15,16 +15,21 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.backends.onnxruntime.kept_models import FOLDER as CONVERTED
-from enginescope.backends.onnxruntime.kept_models import is_sound, key_of, lookup, versions_of
+from enginescope.backends.onnxruntime.convert.model_cache import FOLDER as CONVERTED
+from enginescope.backends.onnxruntime.convert.model_cache import (
+    is_sound,
+    key_of,
+    lookup,
+    versions_of,
+)
 from enginescope.backends.onnxruntime.options import fp16_way
-from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
-from enginescope.formats.onnx_files import digest_of
-from enginescope.model.job import Job
-from enginescope.model.preparation import MadeModel, Preparation
+from enginescope.formats.onnx.onnx_files import digest_of
 from enginescope.probe.nvml import probe_device
+from enginescope.records.plan.preparation import MadeModel, Preparation
+from enginescope.records.run.job import Job
 
 RECORD = "prepared.json"
 _FOLDER = "ort"
@@ -67,10 +72,8 @@ def needs_preparation(job: Job, provider: Provider) -> bool:
 def preparation_key(job: Job, provider: Provider) -> str:
     """Return the digest of model, shapes, options, versions, GPU and driver.
 
-    Raises
-    ------
-    BackendError
-        The model cannot be read, or a file of its weights is missing.
+    Raises:
+        BackendError: The model cannot be read, or a file of its weights is missing.
     """
     workload, options = job.workload, job.backend.options
     device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None

@@ -8,24 +8,25 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
-from enginescope.backends.base import FeedSource, Measured, Progress, ProgressSink
+from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime import prepared
-from enginescope.backends.onnxruntime.autocast import autocast_model
-from enginescope.backends.onnxruntime.fp16 import Fp16Options, fp16_model
-from enginescope.backends.onnxruntime.heartbeat import Heartbeat
-from enginescope.backends.onnxruntime.kept_models import MadeModel
-from enginescope.backends.onnxruntime.missing import not_built_in
-from enginescope.backends.onnxruntime.opening import setup_of
+from enginescope.backends.onnxruntime.convert.autocast import autocast_model
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
+from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
+from enginescope.backends.onnxruntime.convert.shapes import ASKED_FOR, inferred_model
 from enginescope.backends.onnxruntime.options import fp16_way
-from enginescope.backends.onnxruntime.plugins import library_of
-from enginescope.backends.onnxruntime.providers import Provider
+from enginescope.backends.onnxruntime.progress_ticker import ProgressTicker
+from enginescope.backends.onnxruntime.providers.missing import not_built_in
+from enginescope.backends.onnxruntime.providers.opening import setup_of
+from enginescope.backends.onnxruntime.providers.plugins import library_of
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.onnxruntime.session import OrtSession
-from enginescope.backends.onnxruntime.shapes import ASKED_FOR, inferred_model
 from enginescope.core.errors import BackendError
-from enginescope.model.job import Job
-from enginescope.model.phase import Phase
-from enginescope.model.preparation import Preparation
 from enginescope.probe.memory import peak_rss_bytes
+from enginescope.records.phase import Phase
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
 
 T = TypeVar("T")
 
@@ -35,12 +36,9 @@ def make_ready(
 ) -> Measured:
     """Make `job` ready and keep what was made.
 
-    Raises
-    ------
-    UnsupportedError
-        The provider is not there, or takes nothing of the model.
-    BackendError
-        The model cannot be converted, loaded or run.
+    Raises:
+        UnsupportedError: The provider is not there, or takes nothing of the model.
+        BackendError: The model cannot be converted, loaded or run.
     """
     _require_built_in(ort, job, provider)
     key = prepared.preparation_key(job, provider)
@@ -136,7 +134,7 @@ class _Building:
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
         doing = f"{self._provider.name} builds what it needs"
-        with Heartbeat(self._progress, "build", doing):
+        with ProgressTicker(self._progress, "build", doing):
             session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
             try:
                 session.bind(self._feeds(session.input_specs))

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.onnxruntime.failures import translated
+from enginescope.backends.onnxruntime.providers.failures import translated
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Step
 from enginescope.core.errors import UnsupportedError
-from enginescope.model.notice import Notice
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.records.notice import Notice
+from enginescope.records.tensor import DataType, Tensor
 
 #: ONNX's number for bfloat16, which NumPy has no type for.
 _ONNX_BFLOAT16 = 16

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.onnxruntime.device_memory import DeviceMemoryWatch
 from enginescope.backends.onnxruntime.device_requests import DeviceRequest
-from enginescope.backends.onnxruntime.failures import translated
-from enginescope.backends.onnxruntime.opening import Setup, open_session, raise_if_unsupported
 from enginescope.backends.onnxruntime.options import session_options
 from enginescope.backends.onnxruntime.paired_recorder import PairedRecorder
-from enginescope.backends.onnxruntime.placement import (
+from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.providers.opening import (
+    Setup,
+    open_session,
+    raise_if_unsupported,
+)
+from enginescope.backends.onnxruntime.providers.placement import (
     leftover_notices,
     read_placement,
     request_assignment,
@@ -21,12 +25,45 @@ from enginescope.backends.onnxruntime.requests import Request, request_for
 from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.backends.recorder import Recorder, Step, StepRecorder
 from enginescope.core.errors import EnginescopeError, UnsupportedError
-from enginescope.formats.answer_files import tensor_of
-from enginescope.model.build import DeviceMemory
-from enginescope.model.job import Job, Mode
-from enginescope.model.notice import Notice
-from enginescope.model.tensor import Tensor
-from enginescope.model.tensor_values import TensorValues
+from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import DeviceMemory
+from enginescope.records.run.job import Job, Mode
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import Tensor
+
+_INTERVAL_S = 0.02
+
+
+class DeviceMemoryWatch:
+    """Samples until it is told to stop: before the timed loop, which it would disturb.
+
+    Args:
+        index: The GPU's number in CUDA's count.
+    """
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+        self._peak = PeakDeviceMemory(index, _INTERVAL_S)
+        self._peak.__enter__()
+        self._is_sampling = True
+
+    def stop(self) -> None:
+        """End the sampling; once is enough."""
+        if self._is_sampling:
+            self._is_sampling = False
+            self._peak.__exit__(None, None, None)
+
+    def read(self) -> DeviceMemory | None:
+        """Return what the process holds now and held at its peak; ``None`` if neither is known."""
+        self.stop()
+        device = probe_device(self._index)
+        now = process_memory_bytes(device.uuid if device else None, os.getpid())
+        marks = [one for one in (now, self._peak.bytes) if one is not None]
+        if not marks:
+            return None
+        return DeviceMemory(process_bytes=now, process_peak_bytes=max(marks))
 
 
 class OrtSession:

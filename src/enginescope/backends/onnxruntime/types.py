@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.model.tensor import DataType
+from enginescope.records.tensor import DataType
 
 _TENSOR_TYPES = {
     "float": DataType.FP32,

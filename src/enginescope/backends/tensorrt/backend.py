@@ -9,36 +9,31 @@ from typing import Any
 
 import msgspec
 
-from enginescope.backends.base import (
-    Availability,
-    FeedSource,
-    Measured,
-    Progress,
-    ProgressSink,
-)
+from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
-from enginescope.backends.tensorrt import engine_cache
-from enginescope.backends.tensorrt.answering import TrtAnswers
-from enginescope.backends.tensorrt.build import build_engine
+from enginescope.backends.tensorrt.build import engine_cache
+from enginescope.backends.tensorrt.build.build import build_engine
+from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.inspect_pass import inspected
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
-from enginescope.backends.tensorrt.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.profile_pass import profile_layers
-from enginescope.backends.tensorrt.session import TrtSession, must_be_runnable
-from enginescope.backends.tensorrt.throughput import ThroughputRecorder
+from enginescope.backends.tensorrt.run.answering import TrtAnswers
+from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable
+from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import (
     EnginescopeError,
     MissingDependencyError,
     UnsupportedError,
     UsageError,
 )
-from enginescope.model.build import BuildReport
-from enginescope.model.job import BackendSpec, Job, Mode
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import BackendSpec, Job, Mode
 
 #: Options that name a file to read.
 _FILES = ("calibration_cache", "refit_from")

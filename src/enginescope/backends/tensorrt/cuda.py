@@ -12,9 +12,9 @@ import numpy as np
 
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import Record
-from enginescope.model.environment import Device
-from enginescope.model.samples import Array
 from enginescope.probe.nvml import probe_device
+from enginescope.records.environment import Device
+from enginescope.records.samples import Array
 
 _NO_DEVICE = (
     "cudaErrorNoDevice",
@@ -27,15 +27,7 @@ _NO_DEVICE = (
 
 
 class DeviceFacts(Record, frozen=True, kw_only=True):
-    """What a GPU is.
-
-    Attributes
-    ----------
-    index : int
-    name : str
-    compute_capability : str
-    memory_bytes, l2_bytes, sm_count : int
-    """
+    """What a GPU is."""
 
     index: int
     name: str
@@ -48,10 +40,8 @@ class DeviceFacts(Record, frozen=True, kw_only=True):
 class Driver:
     """The CUDA runtime, asked without taking a device: that alone would fill some of its memory.
 
-    Parameters
-    ----------
-    runtime : module
-        ``cuda.bindings.runtime``.
+    Args:
+        runtime: ``cuda.bindings.runtime``.
     """
 
     def __init__(self, runtime: Any) -> None:
@@ -60,10 +50,8 @@ class Driver:
     def device_count(self) -> int:
         """Return how many GPUs there are, at least one.
 
-        Raises
-        ------
-        UnsupportedError
-            There is none, or no driver for it.
+        Raises:
+            UnsupportedError: There is none, or no driver for it.
         """
         try:
             asked = self.runtime.cudaGetDeviceCount()
@@ -111,14 +99,10 @@ class Driver:
     def check(self, result: tuple[Any, ...], doing: str) -> Any:
         """Return what a call gave beside its error code.
 
-        Raises
-        ------
-        MemoryError
-            The device's memory, or page-locked memory, is exhausted.
-        UnsupportedError
-            There is no GPU, or no driver for it.
-        BackendError
-            Any other error.
+        Raises:
+            MemoryError: The device's memory, or page-locked memory, is exhausted.
+            UnsupportedError: There is no GPU, or no driver for it.
+            BackendError: Any other error.
         """
         error, *values = result
         if error:
@@ -147,11 +131,8 @@ class Driver:
 class Cuda(Driver):
     """One device, and everything allocated on it.
 
-    Parameters
-    ----------
-    runtime : module
-        ``cuda.bindings.runtime``.
-    device : int
+    Args:
+        runtime: ``cuda.bindings.runtime``.
     """
 
     def __init__(self, runtime: Any, device: int = 0) -> None:

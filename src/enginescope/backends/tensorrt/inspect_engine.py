@@ -7,9 +7,9 @@ from typing import Any
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.plan_json import plan_of
-from enginescope.model.notice import Notice
-from enginescope.model.plan import Plan
+from enginescope.formats.plan.plan_json import plan_of
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
 
 _COMPATIBLE = "as is so for version-compatible ones"
 
@@ -19,12 +19,9 @@ def inspect(
 ) -> tuple[str | None, Plan | None, tuple[Notice, ...]]:
     """Return the inspector's JSON as it came, the plan in it, and what is to be said of it.
 
-    Parameters
-    ----------
-    context : IExecutionContext
-        With its shapes set: shapes in the plan are then those of the run.
-    name : str
-        Of the plan.
+    Args:
+        context: With its shapes set: shapes in the plan are then those of the run.
+        name: Of the plan.
     """
     # the lean bindings have the method and not the class of what it gives: calling it raises
     if not hasattr(libraries.trt, "EngineInspector"):

@@ -7,9 +7,9 @@ from pathlib import Path
 from enginescope.backends.base import Measured
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.session import TrtSession
-from enginescope.model.job import Job
-from enginescope.model.notice import Notice
+from enginescope.backends.tensorrt.run.session import TrtSession
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import Job
 
 
 def inspected(libraries: Libraries, job: Job) -> Measured:
@@ -18,10 +18,8 @@ def inspected(libraries: Libraries, job: Job) -> Measured:
     What is dynamic in its inputs is set to the optimum of the optimisation profile: other shapes
     follow from these, and without them the inspector tells none.
 
-    Raises
-    ------
-    UnsupportedError
-        It cannot be loaded here.
+    Raises:
+        UnsupportedError: It cannot be loaded here.
     """
     session = TrtSession(libraries, job)
     try:

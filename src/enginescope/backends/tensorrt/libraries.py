@@ -33,13 +33,10 @@ _NUMBER = re.compile(r"\d+")
 class Libraries(Record, frozen=True, kw_only=True, eq=False):
     """The modules a session works with.
 
-    Attributes
-    ----------
-    trt : module
-    cuda : module
-        ``cuda.bindings.runtime``.
-    runtime : str
-        ``full`` (builds and runs), ``lean`` or ``dispatch`` (run version-compatible plans).
+    Attributes:
+        cuda: ``cuda.bindings.runtime``.
+        runtime: ``full`` (builds and runs), ``lean`` or ``dispatch`` (run version-compatible
+            plans).
     """
 
     trt: Any
@@ -85,15 +82,11 @@ def _imported_version(runtime: str) -> str | None:
 def load(runtime: str | None = None) -> Libraries:
     """Import TensorRT and the CUDA runtime.
 
-    Parameters
-    ----------
-    runtime : {"full", "lean", "dispatch"}, optional
-        By default the first of them that is installed.
+    Args:
+        runtime: By default the first of them that is installed.
 
-    Raises
-    ------
-    MissingDependencyError
-        One of them is not installed, or fails to import.
+    Raises:
+        MissingDependencyError: One of them is not installed, or fails to import.
     """
     found = _find(runtime)
     if found is None:
@@ -127,10 +120,8 @@ def _find(runtime: str | None) -> tuple[str, str] | None:
 def member(enum: Any, name: str, doing: str) -> Any:
     """Return the enum member called `name`: by name, since their numbers differ by version.
 
-    Raises
-    ------
-    UnsupportedError
-        This TensorRT has none of that name.
+    Raises:
+        UnsupportedError: This TensorRT has none of that name.
     """
     found = getattr(enum, name, None)
     if found is None:

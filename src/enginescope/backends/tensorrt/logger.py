@@ -23,13 +23,7 @@ def is_out_of_memory(text: str) -> bool:
 
 
 class LogLine(Record, frozen=True, kw_only=True):
-    """A warning or an error of TensorRT.
-
-    Attributes
-    ----------
-    level : {"F", "E", "W"}
-    text : str
-    """
+    """A warning or an error of TensorRT."""
 
     level: str
     text: str
@@ -38,12 +32,9 @@ class LogLine(Record, frozen=True, kw_only=True):
 class Log:
     """What TensorRT has said so far.
 
-    Attributes
-    ----------
-    lines : list of LogLine
-        Warnings and errors.
-    text : list of str
-        Everything that was written, a line each.
+    Attributes:
+        lines: Warnings and errors.
+        text: Everything that was written, a line each.
     """
 
     def __init__(self) -> None:
@@ -68,10 +59,8 @@ class Log:
 def make_logger(trt: Any, log: Log, level: str = "info") -> Any:
     """Return a ``trt.ILogger`` that writes to standard error and fills `log`.
 
-    Parameters
-    ----------
-    level : {"error", "warning", "info", "verbose"}
-        The least severe that is written.
+    Args:
+        level: The least severe that is written.
     """
     shown = _ORDER[: _ORDER.index(LEVELS[level]) + 1]
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.backends.base import Feeds
-from enginescope.backends.tensorrt.lane import refused
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.session import TrtSession
+from enginescope.backends.tensorrt.run.inference_stream import refused
+from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError
-from enginescope.model.job import Job, Mode
-from enginescope.model.notice import Notice
-from enginescope.model.timing import LayerTiming, Profile
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
+from enginescope.records.run.job import Job, Mode
+from enginescope.stats.timer_step import quantum
 
 WARM_UP = 5
 #: At least so many inferences, and then until so much time is spent on them.
@@ -33,10 +33,8 @@ def profile_layers(
 ) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the times of every layer over a number of inferences, without copies or graphs.
 
-    Raises
-    ------
-    BackendError
-        TensorRT failed, or reported other layers from one inference to the next.
+    Raises:
+        BackendError: TensorRT failed, or reported other layers from one inference to the next.
     """
     mode = Mode(kind="latency", cuda_graph=False)
     session = TrtSession(libraries, job, mode)
@@ -94,10 +92,8 @@ def _collect(session: TrtSession) -> tuple[Profile, tuple[Notice, ...]]:
 def profile_of(rows: Sequence[Sequence[tuple[str, float]]], wholes: Sequence[float]) -> Profile:
     """Return the profile of inferences, each a row of layers in the order they were reported.
 
-    Raises
-    ------
-    BackendError
-        The rows do not name the same layers: their times cannot be put together.
+    Raises:
+        BackendError: The rows do not name the same layers: their times cannot be put together.
     """
     names = [name for name, _ in rows[0]] if rows else []
     if any([name for name, _ in row] != names for row in rows):
@@ -120,8 +116,16 @@ def profile_of(rows: Sequence[Sequence[tuple[str, float]]], wholes: Sequence[flo
         for index, name in enumerate(names)
     )
     mean = float(np.mean(wholes)) if wholes else None
-    profile = Profile(source="tensorrt", layers=layers, iterations=len(rows))
-    return msgspec.structs.replace(profile, whole_ms=mean)
+    steps = [step for step in map(quantum, times.T if rows else ()) if step]
+    half_step = float(np.median(steps)) / 2 if steps else 0.0
+    return Profile(
+        source="tensorrt",
+        layers=layers,
+        iterations=len(rows),
+        whole_ms=mean,
+        batch_sums_ms=batch_sums(times),
+        resolution_ms=(half_step, half_step),
+    )
 
 
 def _parallel(engine: Any) -> tuple[Notice, ...]:

@@ -9,7 +9,7 @@ import msgspec
 
 from enginescope.backends.trtexec.flags import name_of
 from enginescope.core.errors import UsageError
-from enginescope.model.job import BackendSpec, Job
+from enginescope.records.run.job import BackendSpec, Job
 
 NAME = "trtexec"
 OPTION = "args"
@@ -60,11 +60,9 @@ _REPEATABLE = frozenset({"staticPlugins", "setPluginsToSerialize"})
 def split_arguments(text: str) -> tuple[str, ...]:
     """Return the arguments in `text`, split as a shell does.
 
-    Raises
-    ------
-    UsageError
-        A quotation is left open, a part is not ``--name`` or ``--name=value``, or a flag that would
-        leave nothing to read.
+    Raises:
+        UsageError: A quotation is left open, a part is not ``--name`` or ``--name=value``, or a
+            flag that would leave nothing to read.
     """
     try:
         parts = tuple(shlex.split(text))
@@ -98,10 +96,8 @@ def merged(ours: Sequence[str], users: Sequence[str]) -> tuple[str, ...]:
 def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, ...]:
     """Return the jobs, those on trtexec with `arguments` added to their option ``args``.
 
-    Raises
-    ------
-    UsageError
-        No job is on trtexec, or an argument cannot be handed through.
+    Raises:
+        UsageError: No job is on trtexec, or an argument cannot be handed through.
     """
     if not arguments:
         return tuple(jobs)

@@ -17,8 +17,8 @@ from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.backends.trtexec.specification import check_options
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
-from enginescope.formats.trtexec_release import newer_release_text
-from enginescope.model.job import BackendSpec, Job
+from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.records.run.job import BackendSpec, Job
 
 
 class TrtexecBackend:
@@ -34,12 +34,9 @@ class TrtexecBackend:
     def require(self, spec: BackendSpec) -> None:
         """Say that there is no trtexec, or not where the specification has it, or a file is not.
 
-        Raises
-        ------
-        MissingDependencyError
-            There is none.
-        UsageError
-            What was asked for is no such file, or cannot be executed.
+        Raises:
+            MissingDependencyError: There is none.
+            UsageError: What was asked for is no such file, or cannot be executed.
         """
         check_named_files(spec, one=("refit_from",), several=("plugins", "serialize_plugins"))
         find_binary(spec.options.get("binary"))

@@ -28,12 +28,9 @@ _TIMEOUT_S = 120
 def find_binary(asked: str | None = None) -> Path:
     """Return the trtexec to use: `asked`, else $TRTEXEC, else on PATH, else the usual place.
 
-    Raises
-    ------
-    UsageError
-        What was asked for is not there, or cannot be executed.
-    MissingDependencyError
-        There is none.
+    Raises:
+        UsageError: What was asked for is not there, or cannot be executed.
+        MissingDependencyError: There is none.
     """
     for source, text in (("the option binary", asked), (f"${VARIABLE}", os.environ.get(VARIABLE))):
         if text:
@@ -70,10 +67,8 @@ def _is_executable(path: Path) -> bool:
 def version_of(binary: Path) -> Version:
     """Return the version of TensorRT that `binary` was built with, as it says itself.
 
-    Raises
-    ------
-    UnsupportedError
-        It does not start, does not say a version, or is older than 8.6.
+    Raises:
+        UnsupportedError: It does not start, does not say a version, or is older than 8.6.
     """
     said = ""
     for question in _QUESTIONS:

@@ -15,9 +15,9 @@ from enginescope.backends.trtexec.inputs import Fed, write_inputs
 from enginescope.backends.trtexec.specification import write_options
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec_release import newer_release_text
-from enginescope.model.job import Job, Mode, StopRule, WarmUp
-from enginescope.model.notice import Notice
+from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import Job, Mode, StopRule, WarmUp
 
 TIMES = "times.json"
 PROFILE = "profile.json"
@@ -30,18 +30,12 @@ DEFAULT_MS = 3_000.0
 class Command(Record, frozen=True, kw_only=True):
     """What to start, and what was meant by it.
 
-    Attributes
-    ----------
-    arguments : tuple of str
-        The binary first.
-    mode : Mode or None
-        As stated by the flags; ``None``: the user's own arguments may say otherwise.
-    rule : {"iterations", "duration"}
-        What ends the measurement; trtexec takes both as minima.
-    expected_ms : float
-        Warm-up and measurement together, at least.
-    notices : tuple of Notice
-        Where trtexec does less than was asked for.
+    Attributes:
+        arguments: The binary first.
+        mode: As stated by the flags; ``None``: the user's own arguments may say otherwise.
+        rule: What ends the measurement; trtexec takes both as minima.
+        expected_ms: Warm-up and measurement together, at least.
+        notices: Where trtexec does less than was asked for.
     """
 
     arguments: tuple[str, ...]
@@ -59,12 +53,9 @@ def command_for(
 
     Every switch whose default differs between versions is stated.
 
-    Raises
-    ------
-    UnsupportedError
-        This version, or trtexec at all, cannot do what is asked.
-    UsageError
-        Inputs that do not fit the model.
+    Raises:
+        UnsupportedError: This version, or trtexec at all, cannot do what is asked.
+        UsageError: Inputs that do not fit the model.
     """
     flags = Flags(version)
     flags.add("loadEngine" if job.subject.kind == "engine" else "onnx", job.subject.path)

@@ -11,15 +11,16 @@ import threading
 from types import TracebackType
 
 from enginescope.core.errors import EnginescopeError
-from enginescope.core.repeated import Repeated
-from enginescope.model.gpu_telemetry import GpuProcess, GpuTelemetry, Span, SpanKind
-from enginescope.model.notice import Notice
-from enginescope.model.telemetry import Telemetry
-from enginescope.model.telemetry_rule import TelemetryRule
+from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
-from enginescope.probe.telemetry.sampler import Sample, Sampler, open_sampler
+from enginescope.probe.telemetry.sampler import Sample, Sampler
+from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import now_ms, series_of
+from enginescope.records.notice import Notice
+from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, Span, SpanKind
+from enginescope.records.run.telemetry import Telemetry
+from enginescope.records.run.telemetry_rule import TelemetryRule
 
 #: Between two looks at the clock alone.
 _LOOK_MS = 100.0
@@ -34,16 +35,11 @@ _TRACE = re.compile(r"Timing trace has (\d+) queries over (\S+) s")
 class GpuBeside:
     """Reads a GPU between ``with`` and its end.
 
-    Parameters
-    ----------
-    rule : TelemetryRule
-    address : str
-        The GPU's number in CUDA's count.
+    Args:
+        address: The GPU's number in CUDA's count.
 
-    Attributes
-    ----------
-    notices : list of Notice
-        Why something that was asked for is not there, or is not as elsewhere.
+    Attributes:
+        notices: Why something that was asked for is not there, or is not as elsewhere.
     """
 
     def __init__(self, rule: TelemetryRule, address: str) -> None:
@@ -62,7 +58,7 @@ class GpuBeside:
         self._is_built = threading.Event()
         self._is_full = rule.depth == "full"
         each_ms = rule.interval_ms if self._is_full else _LOOK_MS
-        self._looks = Repeated(self._look, each_ms / 1e3)
+        self._looks = PeriodicThread(self._look, each_ms / 1e3)
 
     def __enter__(self) -> GpuBeside:
         """Find the GPU, and begin to read it."""

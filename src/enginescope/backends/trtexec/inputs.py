@@ -13,10 +13,10 @@ from enginescope.backends.trtexec.onnx_inputs import at_optimum, onnx_inputs
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
-from enginescope.formats.tensor_files import load_tensor
-from enginescope.model.job import Job, Workload
-from enginescope.model.notice import Notice
-from enginescope.model.tensor import DataType, Tensor
+from enginescope.formats.tensors.tensor_files import load_tensor
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import Job, Workload
+from enginescope.records.tensor import DataType, Tensor
 
 #: Endings of files that say the type of their values themselves.
 _TYPED_FILES = frozenset({".npy", ".npz", ".pb"})
@@ -25,13 +25,10 @@ _TYPED_FILES = frozenset({".npy", ".npz", ".pb"})
 class Fed(Record, frozen=True, kw_only=True):
     """What was written for trtexec to load.
 
-    Attributes
-    ----------
-    tensors : tuple of Tensor
-        Inputs as they are fed; empty for an engine, whose inputs are not known before it is loaded.
-    batch : int or None
-    random_integers : tuple of str
-        See `Feeds`.
+    Attributes:
+        tensors: Inputs as they are fed; empty for an engine, whose inputs are not known before it
+            is loaded.
+        random_integers: See `Feeds`.
     """
 
     tensors: tuple[Tensor, ...] = ()
@@ -43,12 +40,9 @@ class Fed(Record, frozen=True, kw_only=True):
 def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed:
     """Write the inputs of `job` into `folder` and add the flags that name them.
 
-    Raises
-    ------
-    UsageError
-        A name the model does not have, or a shape or file that does not fit.
-    UnsupportedError
-        An input that trtexec cannot be fed.
+    Raises:
+        UsageError: A name the model does not have, or a shape or file that does not fit.
+        UnsupportedError: An input that trtexec cannot be fed.
     """
     if job.subject.kind == "engine":
         return _for_engine(flags, job, folder)

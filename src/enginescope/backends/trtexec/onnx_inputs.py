@@ -11,7 +11,7 @@ import msgspec
 from enginescope.backends.base import InputSpec
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
-from enginescope.model.tensor import DataType
+from enginescope.records.tensor import DataType
 
 #: ONNX's names of element types, where they are not TensorRT's.
 _TYPES = {
@@ -33,12 +33,9 @@ _TYPES = {
 def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
     """Return the inputs of a model, those with an initial value left out.
 
-    Raises
-    ------
-    MissingDependencyError
-        The onnx package is not installed.
-    BackendError
-        The file is no ONNX model.
+    Raises:
+        MissingDependencyError: The onnx package is not installed.
+        BackendError: The file is no ONNX model.
     """
     onnx = require("onnx", purpose="reading a model's inputs", install="enginescope")
     try:

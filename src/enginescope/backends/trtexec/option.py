@@ -13,14 +13,10 @@ from enginescope.core.units import parse_bytes
 class Option(NamedTuple):
     """One key.
 
-    Attributes
-    ----------
-    expects : str
-        What its values are, for a message.
-    accepts : callable
-        Whether a value is one.
-    write : callable
-        Adds the flags for a value.
+    Attributes:
+        expects: What its values are, for a message.
+        accepts: Whether a value is one.
+        write: Adds the flags for a value.
     """
 
     expects: str

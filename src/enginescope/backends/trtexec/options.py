@@ -1,4 +1,4 @@
-"""Options by the keys that ``trt`` has too: a table for building, one for running."""
+"""Options by the keys of ``trt``: most from the table of flags, the others by their own rule."""
 
 from __future__ import annotations
 
@@ -22,37 +22,24 @@ from enginescope.backends.trtexec.option import (
 )
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.units import parse_bytes
+from enginescope.formats.trtexec.trtexec_flags import (
+    HARDWARE_LEVELS,
+    MEMORY_POOLS,
+    PREVIEW_FEATURES,
+    Flag,
+    option_flags,
+)
 
-_POOLS = {
-    "workspace": "workspace",
-    "dla_managed_sram": "dlaSRAM",
-    "dla_local_dram": "dlaLocalDRAM",
-    "dla_global_dram": "dlaGlobalDRAM",
-    "tactic_shared_memory": "tacticSharedMem",
-}
-_PREVIEWS = {
-    "FASTER_DYNAMIC_SHAPES_0805": "fasterDynamicShapes0805",
-    "DISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805": "disableExternalTacticSourcesForCore0805",
-    "PROFILE_SHARING_0806": "profileSharing0806",
-    "ALIASED_PLUGIN_IO_10_03": "aliasedPluginIO1003",
-    "RUNTIME_ACTIVATION_RESIZE_10_10": "runtimeActivationResize",
-    "MULTIDEVICE_RUNTIME_10_16": "multiDeviceRuntime",
-}
-_HARDWARE = {
-    "none": "none",
-    "ampere_plus": "ampere+",
-    "same_compute_capability": "sameComputeCapability",
-}
 _BUDGET = re.compile(r"^(auto|off|\d{1,3}%|\d+)$")
 
 
 def _is_pools(value: str) -> bool:
     parts = [one.partition(":") for one in value.split(",")]
-    return all(name in _POOLS and is_size(size) for name, _, size in parts)
+    return all(name in MEMORY_POOLS and is_size(size) for name, _, size in parts)
 
 
 def _is_previews(value: str) -> bool:
-    return all(one[:1] in "+-" and one[1:] in _PREVIEWS for one in value.split(","))
+    return all(one[:1] in "+-" and one[1:] in PREVIEW_FEATURES for one in value.split(","))
 
 
 def _megabytes(text: str) -> str:
@@ -62,7 +49,7 @@ def _megabytes(text: str) -> str:
 
 def _pools(flags: Flags, value: str) -> None:
     parts = [one.partition(":") for one in value.split(",")]
-    given = ",".join(f"{_POOLS[name]}:{_megabytes(size)}" for name, _, size in parts)
+    given = ",".join(f"{MEMORY_POOLS[name]}:{_megabytes(size)}" for name, _, size in parts)
     if "tacticSharedMem" in given and flags.version < (10, 0):
         raise UnsupportedError("memory pool tactic_shared_memory", why="it came with TensorRT 10.0")
     flags.add("memPoolSize", given)
@@ -71,11 +58,11 @@ def _pools(flags: Flags, value: str) -> None:
 def _hardware(flags: Flags, value: str) -> None:
     if value == "same_compute_capability" and flags.version < (10, 0):
         raise UnsupportedError(f"hardware_compatibility={value}", why="it came with TensorRT 10.0")
-    flags.add("hardwareCompatibilityLevel", _HARDWARE[value])
+    flags.add("hardwareCompatibilityLevel", HARDWARE_LEVELS[value])
 
 
 def _previews(flags: Flags, value: str) -> None:
-    flags.add("preview", ",".join(one[0] + _PREVIEWS[one[1:]] for one in value.split(",")))
+    flags.add("preview", ",".join(one[0] + PREVIEW_FEATURES[one[1:]] for one in value.split(",")))
 
 
 def _strongly_typed(flags: Flags, value: str) -> None:
@@ -122,8 +109,28 @@ def _are_shapes(value: str) -> bool:
 
 _SHAPE_OPTION = Option("such as x:1x3x224x224", _are_shapes, _no_flags)
 
-#: How an engine is built: nothing that one which is there could take.
+
+def _option(flag: Flag) -> Option:
+    """Return the option that is this flag of trtexec."""
+    name = flag.name.removeprefix("--")
+    if flag.fixed:
+        return switch(name, on=flag.fixed)
+    if flag.words:
+        return choice(name, same(*flag.words))
+    return whole(name) if flag.kind == "int" else text(name)
+
+
+#: Flags of the group "build" that a loaded engine takes, too.
+_OF_LOADED = ("runtime", "refit_from")
+_FLAGS = option_flags()
+
+#: How an engine is built: an engine that exists takes none of them.
 BUILD_OPTIONS: dict[str, Option] = {
+    **{
+        key: _option(flag)
+        for key, flag in _FLAGS.items()
+        if flag.group == "build" and key not in _OF_LOADED
+    },
     "min_shapes": _SHAPE_OPTION,
     "opt_shapes": _SHAPE_OPTION,
     "max_shapes": _SHAPE_OPTION,
@@ -131,64 +138,32 @@ BUILD_OPTIONS: dict[str, Option] = {
         "a size such as 1GiB", is_size, lambda flags, v: _pools(flags, f"workspace:{v}")
     ),
     "memory_pools": Option("pool:size, such as workspace:1GiB", _is_pools, _pools),
-    "builder_optimization_level": whole("builderOptimizationLevel"),
-    "max_aux_streams": whole("maxAuxStreams"),
-    "avg_timing_iterations": whole("avgTiming"),
-    "max_num_tactics": whole("maxTactics"),
-    "tiling_optimization_level": whole("tilingOptimizationLevel"),
-    "l2_limit_for_tiling": whole("l2LimitForTiling"),
-    "tactic_sources": text("tacticSources"),
     "preview_features": Option("such as +PROFILE_SHARING_0806", _is_previews, _previews),
-    "sparsity": choice("sparsity", same("disable", "enable", "force")),
-    "hardware_compatibility": Option(" or ".join(_HARDWARE), lambda v: v in _HARDWARE, _hardware),
+    "hardware_compatibility": Option(
+        " or ".join(HARDWARE_LEVELS), lambda v: v in HARDWARE_LEVELS, _hardware
+    ),
     "runtime_platform": choice("runtimePlatform", {"same_as_build": "SameAsBuild"}),
     "profiling_verbosity": choice(
         "profilingVerbosity", same("detailed", "layer_names_only", "none")
     ),
-    "tf32": switch("noTF32", on="0"),
-    "direct_io": switch("directIO"),
-    "refit": switch("refit"),
     "strip_plan": switch("stripWeights"),
-    "weight_streaming": switch("allowWeightStreaming"),
-    "version_compatible": switch("versionCompatible"),
-    "exclude_lean_runtime": switch("excludeLeanRuntime"),
-    "error_on_timing_cache_miss": switch("errorOnTimingCacheMiss"),
-    "disable_compilation_cache": switch("noCompilationCache"),
-    "disable_timing_cache": switch("noBuilderCache"),
-    "monitor_memory": switch("monitorMemory"),
-    "distributive_independence": switch("distributiveIndependence"),
     "strongly_typed": decided(_strongly_typed),
-    "gpu_fallback": switch("allowGPUFallback"),
-    "timing_cache": text("timingCacheFile"),
-    "calibration_cache": text("calib"),
-    "precision_constraints": choice("precisionConstraints", same("none", "obey", "prefer")),
-    "layer_precisions": text("layerPrecisions"),
-    "layer_output_types": text("layerOutputTypes"),
-    "layer_device_types": text("layerDeviceTypes"),
     "input_formats": io_formats("inputIOFormats"),
     "output_formats": io_formats("outputIOFormats"),
     "serialize_plugins": each("setPluginsToSerialize"),
     "native_instance_norm": decided(_instance_norm),
-    "plugin_override": switch("enablePluginOverride"),
-    "tempdir": text("tempdir"),
-    "tempfile_controls": text("tempfileControls"),
 }
 
 RUN_OPTIONS: dict[str, Option] = {
-    "dla_core": whole("useDLACore"),
+    **{key: _option(flag) for key, flag in _FLAGS.items() if key not in BUILD_OPTIONS},
     "plugins": each("staticPlugins"),
-    "refit_from": text("refitFromOnnx"),
-    "device": whole("device"),
-    "runtime": choice("useRuntime", same("full", "lean", "dispatch")),
     "profile_index": Option("a whole number", is_whole, _profile_index),
-    "allocation": choice("allocationStrategy", same("static", "profile", "runtime")),
     "weight_streaming_budget": Option(
         "auto, off, 50% or bytes", lambda v: bool(_BUDGET.match(v)), _budget
     ),
     "persistent_cache_ratio": Option(
         "0…1", is_ratio, lambda flags, value: flags.add("persistentCacheRatio", value)
     ),
-    "managed_memory": switch("useManagedMemory"),
     "log_level": Option("verbose or info", lambda value: value in ("verbose", "info"), _log_level),
 }
 

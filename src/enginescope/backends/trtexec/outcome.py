@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,6 @@ import msgspec
 from enginescope.backends.base import Measured
 from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
-from enginescope.backends.trtexec.failures import read_log
 from enginescope.backends.trtexec.printed import (
     bindings,
     mode_notices,
@@ -21,20 +21,67 @@ from enginescope.backends.trtexec.printed import (
 )
 from enginescope.backends.trtexec.process import Ended
 from enginescope.core.errors import BackendError, FormatError
-from enginescope.formats.exported_profile import parse_profile
-from enginescope.formats.exported_times import ExportedTimes, parse_times
-from enginescope.formats.plan_json import parse_plan
-from enginescope.formats.summary_check import summary_mismatches
-from enginescope.formats.trtexec_log import TrtexecLog
-from enginescope.model.build import DeviceMemory
-from enginescope.model.job import Job
-from enginescope.model.notice import Notice
-from enginescope.model.plan import Plan
-from enginescope.model.run import Phase, StopReport
-from enginescope.model.tensor import Tensor
-from enginescope.model.timing import Profile
-from enginescope.model.tool_report import ToolReport
-from enginescope.stats.bootstrap import quantile_interval
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.summary_check import summary_mismatches
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import DeviceMemory
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Phase, StopReport
+from enginescope.records.tensor import Tensor
+from enginescope.stats.batch_means import quantile_interval
+
+_SHOWN = 3
+
+
+def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+    """Return the log of a run that ended well.
+
+    Raises:
+        BackendError: It was killed, failed, or said nothing that trtexec says; with its first
+            errors.
+    """
+    try:
+        log, notices = parse_trtexec_log(ended.log.encode(), source)
+    except FormatError as error:
+        raise BackendError(_end(ended), why=_last_line(ended.log)) from error
+    if ended.status != 0 or log.report.passed is False:
+        raise BackendError(_end(ended), why=_errors(log.report, ended), hint=_hint(log.report))
+    return log, notices
+
+
+def _end(ended: Ended) -> str:
+    if ended.status < 0:
+        try:
+            return f"trtexec died of {signal.Signals(-ended.status).name}"
+        except ValueError:
+            return f"trtexec died of signal {-ended.status}"
+    return f"trtexec failed with exit status {ended.status}"
+
+
+def _errors(report: ToolReport, ended: Ended) -> str:
+    errors = [one.text for one in report.messages if one.level != "warning"]
+    return "; ".join(errors[:_SHOWN]) if errors else _last_line(ended.log)
+
+
+def _hint(report: ToolReport) -> str | None:
+    text = " ".join(one.text for one in report.messages).lower()
+    if "unknown option" in text:
+        return "what stands in --trtexec-args or after -- goes to trtexec as it is"
+    if "out of memory" in text or "outofmemory" in text:
+        return "a smaller batch or shape, or another GPU: ?device=N"
+    return None
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
 
 T = TypeVar("T")
 
@@ -47,10 +94,8 @@ def measured_from(
 ) -> Measured:
     """Return what trtexec measured.
 
-    Raises
-    ------
-    BackendError
-        It failed, or left no times that can be used.
+    Raises:
+        BackendError: It failed, or left no times that can be used.
     """
     stem = Path(job.subject.path or job.subject.name).stem
     log, told = read_log(ended, f"{stem}.log")

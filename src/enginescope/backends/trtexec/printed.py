@@ -6,13 +6,13 @@ import re
 
 import msgspec
 
-from enginescope.formats.import_options import inference_options, workload_of
-from enginescope.formats.log_lines import log_lines
-from enginescope.model.job import Mode
-from enginescope.model.notice import Notice
-from enginescope.model.run import WarmUpReport
-from enginescope.model.tensor import DataType, Tensor
-from enginescope.model.tool_report import ToolReport
+from enginescope.formats.importing.import_options import inference_options, workload_of
+from enginescope.formats.trtexec.log_lines import log_lines
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.job import Mode
+from enginescope.records.run.run import WarmUpReport
+from enginescope.records.tensor import DataType, Tensor
 
 _WARM_UP = re.compile(r"Warmup completed (\d+) queries over (\S+) ms")
 _BINDING = re.compile(

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-from enginescope.backends.base import Progress, ProgressSink
+from enginescope.backends.base import ProgressSink
 from enginescope.core.errors import UnsupportedError
+from enginescope.records.progress import Progress
 
 #: Verbose lines beyond so many characters are left out of the kept log: a build can write hundreds
 #: of megabytes of them.
@@ -54,19 +55,13 @@ def run(
 ) -> Ended:
     """Run trtexec to its end; what it says goes to standard error too, as it comes.
 
-    Parameters
-    ----------
-    expected_ms : float
-        How long warm-up and measurement last, for the display.
-    profiles : bool
-        Whether a pass that times the layers follows.
-    beside : Beside, optional
-        Hears of its start, and of each line as it comes.
+    Args:
+        expected_ms: How long warm-up and measurement last, for the display.
+        profiles: Whether a pass that times the layers follows.
+        beside: Hears of its start, and of each line as it comes.
 
-    Raises
-    ------
-    UnsupportedError
-        It cannot be started.
+    Raises:
+        UnsupportedError: It cannot be started.
     """
     log = _Log()
     report = _Reporter(expected_ms, progress, profiles=profiles)

@@ -11,9 +11,9 @@ from enginescope.backends.trtexec.flags import Flags
 from enginescope.backends.trtexec.options import BUILD_OPTIONS, OPTIONS, WITHOUT_FLAG
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.model.job import BackendSpec, Subject
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.records.run.job import BackendSpec, Subject
 
-PRECISIONS = ("fp16", "bf16", "int8", "fp8", "int4", "best")
 #: Of this backend alone: where the binary is, and what goes to it untouched.
 OWN = ("binary", ARGUMENTS)
 
@@ -50,10 +50,8 @@ def _check_option(key: str, value: str) -> None:
 def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
     """Add the flags of precision and options.
 
-    Raises
-    ------
-    UnsupportedError
-        This version lacks one, or it says how to build what is built already.
+    Raises:
+        UnsupportedError: This version lacks one, or it says how to build what is built already.
     """
     if subject.kind == "engine":
         _refuse_build(spec, subject)

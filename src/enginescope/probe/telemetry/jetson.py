@@ -6,9 +6,9 @@ from typing import Any
 
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.optional import require
-from enginescope.model import gpu_telemetry as channel
-from enginescope.model.gpu_telemetry import GpuProcess, SampledGpu
 from enginescope.probe.telemetry.sampler import Sample
+from enginescope.records.run import gpu_telemetry as channel
+from enginescope.records.run.gpu_telemetry import GpuProcess, SampledGpu
 
 _INTERVAL_S = 0.1
 #: Places of a process in a row of ``jtop.processes``.
@@ -18,12 +18,9 @@ _PID, _MEMORY_KIB, _NAME = 0, -2, -1
 def open_jetson(address: str) -> JetsonSampler:
     """Return the sampler of the board's GPU; a Jetson has one, whatever its address.
 
-    Raises
-    ------
-    MissingDependencyError
-        jetson-stats is not installed.
-    UnsupportedError
-        Its service cannot be reached, or there is no integrated GPU.
+    Raises:
+        MissingDependencyError: jetson-stats is not installed.
+        UnsupportedError: Its service cannot be reached, or there is no integrated GPU.
     """
     del address
     module = require("jtop", purpose="reading a Jetson's GPU", install="jetson-stats")
@@ -91,7 +88,7 @@ class JetsonSampler:
         self._board.close()
 
     def _memory_of(self, pid: int) -> float | None:
-        used = [one.memory_bytes for one in self.processes() if one.pid == pid]
+        used = [process.memory_bytes for process in self.processes() if process.pid == pid]
         return float(used[0]) if used and used[0] else None
 
     def _temperature(self) -> float | None:

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from enginescope.core.errors import UnsupportedError
-from enginescope.model import gpu_telemetry as channel
-from enginescope.model.gpu_telemetry import GpuProcess, SampledGpu
 from enginescope.probe.nvml import answer_of, handle_of, opened_nvml
 from enginescope.probe.processes import process_name
 from enginescope.probe.telemetry.sampler import Sample
+from enginescope.records.run import gpu_telemetry as channel
+from enginescope.records.run.gpu_telemetry import GpuProcess, SampledGpu
 
 #: NVML's name of a reason, behind ``nvmlClocksEventReason`` or ``nvmlClocksThrottleReason``.
 _REASONS = {
@@ -29,10 +29,8 @@ _REASONS = {
 def open_nvml_sampler(address: str) -> NvmlSampler:
     """Return the sampler of a GPU.
 
-    Raises
-    ------
-    UnsupportedError
-        There is no NVML, or it does not know the GPU.
+    Raises:
+        UnsupportedError: There is no NVML, or it does not know the GPU.
     """
     with ExitStack() as opened:
         nvml = opened.enter_context(opened_nvml())

@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 
 from enginescope.core.errors import UnsupportedError
-from enginescope.model.gpu_telemetry import CHANNELS, SampledGpu
-from enginescope.model.samples import frozen
-from enginescope.model.telemetry import Channel, Telemetry
 from enginescope.probe.telemetry.worker import Line
+from enginescope.records.run.gpu_telemetry import CHANNELS, SampledGpu
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
 
 #: Starting an interpreter and NVML takes tenths of a second; a machine under load, seconds.
 START_S = 30.0
@@ -29,19 +29,13 @@ _END_S = 5.0
 class Sampling:
     """A process that samples a GPU between ``with`` and its end.
 
-    Parameters
-    ----------
-    address : str
-        The GPU's UUID, or its number in CUDA's count.
-    interval_ms : float
-        Between two samples.
+    Args:
+        address: The GPU's UUID, or its number in CUDA's count.
+        interval_ms: Between two samples.
 
-    Attributes
-    ----------
-    gpu : SampledGpu or None
-    series : Telemetry or None
-        After the end: time on the host's monotonic clock, and every channel that was reported at
-        least once; NaN where it was not.
+    Attributes:
+        series: After the end: time on the host's monotonic clock, and every channel that was
+            reported at least once; NaN where it was not.
     """
 
     def __init__(self, address: str, interval_ms: float) -> None:
@@ -55,10 +49,8 @@ class Sampling:
     def __enter__(self) -> Sampling:
         """Start sampling, and wait for the first sample.
 
-        Raises
-        ------
-        UnsupportedError
-            The GPU cannot be asked; says why.
+        Raises:
+            UnsupportedError: The GPU cannot be asked; says why.
         """
         self._process = subprocess.Popen(
             [*_python(), "-m", "enginescope.probe.telemetry.worker", *self._arguments],
@@ -104,11 +96,11 @@ class Sampling:
     def _read(self) -> str | None:
         """Take the series from the file; return why there is none."""
         lines = list(_lines(self._file))
-        self.gpu = next((one.gpu for one in lines if one.gpu is not None), None)
-        samples = [one for one in lines if one.at_ns is not None]
+        self.gpu = next((line.gpu for line in lines if line.gpu is not None), None)
+        samples = [line for line in lines if line.at_ns is not None]
         if samples:
             self.series = _series(samples)
-        return next((one.why_not for one in lines if one.why_not), None)
+        return next((line.why_not for line in lines if line.why_not), None)
 
 
 def now_ms() -> float:
@@ -128,8 +120,8 @@ def series_of(times_ms: list[float], values: list[dict[str, float | None]]) -> T
 
 
 def _series(samples: list[Line]) -> Telemetry:
-    times = [one.at_ns / 1e6 for one in samples if one.at_ns is not None]
-    return series_of(times, [one.values for one in samples])
+    times = [sample.at_ns / 1e6 for sample in samples if sample.at_ns is not None]
+    return series_of(times, [sample.values for sample in samples])
 
 
 def _lines(file: Path) -> list[Line]:

@@ -17,8 +17,9 @@ import msgspec
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.model.gpu_telemetry import SampledGpu
-from enginescope.probe.telemetry.sampler import Sampler, open_sampler
+from enginescope.probe.telemetry.sampler import Sampler
+from enginescope.probe.telemetry.sampler_sources import open_sampler
+from enginescope.records.run.gpu_telemetry import SampledGpu
 
 READY = b"ready\n"
 
@@ -26,13 +27,8 @@ READY = b"ready\n"
 class Line(Record, frozen=True, kw_only=True):
     """A line of the file: the GPU, a sample, or why there are none.
 
-    Attributes
-    ----------
-    gpu : SampledGpu or None
-    at_ns : int or None
-        When the sample was taken, on the host's monotonic clock.
-    values : dict of str to (float or None)
-    why_not : str or None
+    Attributes:
+        at_ns: When the sample was taken, on the host's monotonic clock.
     """
 
     gpu: SampledGpu | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from enginescope.render.charts.spec import Spec, quantity
-from enginescope.render.charts.tips import with_tips
+from enginescope.render.charts.tooltips import with_tips
+from enginescope.render.html.spec import Spec, quantity
 
 ROW_HEIGHT = 19
 #: Less than half of a narrow page.
@@ -29,20 +29,15 @@ def group_color(
 def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> Spec:
     """Return bars of the field ``value``, in the order of the rows.
 
-    Parameters
-    ----------
-    rows : list of dict
-        With ``row`` (the same for parts of one bar), ``label``, ``value``, and what `tips` and
-        `color` name.
-    x_title : str
-        With the unit.
-    tips : dict of str to str
-        Fields of the tooltip and their titles; ``#`` at the end: a number.
-    color : dict
-        The channel.
+    Args:
+        rows: With ``row`` (the same for parts of one bar), ``label``, ``value``, and what `tips`
+            and `color` name.
+        x_title: With the unit.
+        tips: Fields of the tooltip and their titles; ``#`` at the end: a number.
+        color: The channel.
     """
-    names = {one["row"]: one["label"] for one in rows}
-    counts = all(isinstance(one["value"], int) for one in rows)
+    names = {row["row"]: row["label"] for row in rows}
+    counts = all(isinstance(row["value"], int) for row in rows)
     whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
     return {
@@ -71,4 +66,4 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
 
 def height_of(rows: list[Spec]) -> int:
     """Return the pixels that so many bars need."""
-    return max(40, (ROW_HEIGHT + 4) * len({one["row"] for one in rows}))
+    return max(40, (ROW_HEIGHT + 4) * len({row["row"] for row in rows}))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.build_story import tuning_costs, tuning_total_s
+from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.core.units import format_significant
-from enginescope.model.build_story import BuildStory
-from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
-from enginescope.render.phrases import shorten
+from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.base.phrases import shorten
+from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
 
 _MOST = 15
 _NAME_LENGTH = 44
 _ROW_HEIGHT = 19
 
 
-def tuning_bars(story: BuildStory) -> Chart | None:
+def tuning_bars(story: BuildTrace) -> Chart | None:
     """The layers whose tuning took longest; ``None`` where the log does not time it."""
     total_s = tuning_total_s(story)
-    costs = [one for one in tuning_costs(story) if one.tuning_s]
+    costs = [cost for cost in tuning_costs(story) if cost.tuning_s]
     if not total_s or not costs:
         return None
     rows = [
@@ -30,7 +30,7 @@ def tuning_bars(story: BuildStory) -> Chart | None:
         }
         for rank, one in enumerate(costs[:_MOST])
     ]
-    share = sum(one.share_pct or 0.0 for one in costs[:_MOST])
+    share = sum(cost.share_pct or 0.0 for cost in costs[:_MOST])
     part = f"{format_significant(share)} % of {format_significant(total_s)} s"
     return Chart(
         key="build_tuning",
@@ -45,7 +45,7 @@ def _spec(rows: list[Spec]) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": {one["row"]: one["label"] for one in rows}}],
+        "params": [{"name": "names", "value": {row["row"]: row["label"] for row in rows}}],
         "encoding": {
             "y": {
                 "field": "row",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_ms, format_significant
-from enginescope.model.samples import Summary
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.phrases import (
+from enginescope.records.samples import Summary
+from enginescope.render.base.phrases import (
     count_text,
     in_text,
     interval_text,
     percentile_name,
     support_text,
 )
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.histogram import Histogram
 
 _LABEL_TOP = 8
@@ -140,7 +140,7 @@ def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
             text = f"{percentile_name(p)} {format_ms(found.value_ms, 3)}"
             rules.append({"x": found.value_ms, "label": f"{text} ({weak})" if weak else text})
             rules[-1]["weak"] = weak is not None
-    shown = [one for one in rules if low <= one["x"] <= high]
+    shown = [rule for rule in rules if low <= rule["x"] <= high]
     for row, one in enumerate(shown):
         one["row"] = _LABEL_TOP + row * _LABEL_STEP
         one["right"] = one["x"] > low + 0.55 * (high - low)
@@ -167,7 +167,7 @@ def _rule_layer(rules: list[Spec]) -> Spec:
 
 def _labels(rules: list[Spec]) -> list[Spec]:
     # Each twice: first as a halo that keeps the letters apart from bars and lines.
-    return [_label(one, style) for one in rules for style in ("halo", "text")]
+    return [_label(rule, style) for rule in rules for style in ("halo", "text")]
 
 
 def _label(rule: Spec, style: str) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
@@ -23,10 +23,8 @@ class Bucket(Record, frozen=True, kw_only=True):
 def extremes(x: Array, values: Array, buckets: int = BUCKETS) -> tuple[Bucket, ...]:
     """Return the least and greatest value of each of `buckets` stretches of equal count.
 
-    Parameters
-    ----------
-    x, values : numpy.ndarray, shape (n,)
-        Any unit; n of at least 1.
+    Args:
+        x, values: Any unit; n of at least 1.
     """
     starts = np.unique(np.linspace(0, values.size, min(buckets, values.size) + 1).astype(int)[:-1])
     lows = np.minimum.reduceat(values, starts)

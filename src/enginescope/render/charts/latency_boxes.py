@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.charts.told_apart import colored
+from enginescope.render.charts.series_styles import colored
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 _ROW = 46
 #: Ends of the whiskers.
@@ -66,10 +66,10 @@ def _row(label: str, view: RunView) -> Spec | None:
 
 
 def _spec(rows: list[Spec]) -> Spec:
-    low, high = min(one["p5"] for one in rows), max(one["p95"] for one in rows)
+    low, high = min(row["p5"] for row in rows), max(row["p95"] for row in rows)
     margin = 0.06 * (high - low) or 0.01 * high
     domain = [max(0.0, low - margin), high + 5 * margin]  # room for what is said at the right
-    names = [one["run"] for one in rows]
+    names = [row["run"] for row in rows]
     y = {
         "field": "run",
         "type": "nominal",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.layer_table import LayerRow, slowest_first
-from enginescope.analysis.run_view import RunView
-from enginescope.analysis.time_shares import TimeShare
+from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
+from enginescope.analysis.layers.time_shares import TimeShare
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
+from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
+from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import ROW_HEIGHT, bars, group_color, height_of
-from enginescope.render.charts.spec import Chart, ChartTable, Spec
-from enginescope.render.palette import family_color, precision_color, type_color, type_family
-from enginescope.render.phrases import shorten
+from enginescope.render.html.spec import Chart, ChartTable, Spec
 
 _NAME_LENGTH = 44
 _X_TITLE = "mean time per iteration, ms"
@@ -30,7 +30,7 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     Of a profile alone neither is known. ``None`` without layer times.
     """
     every = slowest_first(view.layers)
-    timed = [row for row in every if row.mean_ms is not None and not row.is_container]
+    timed = [row for row in every if row.took_time and not row.is_container]
     rows = timed[:topk]
     if not rows:
         return None
@@ -73,8 +73,8 @@ def time_by_precision(view: RunView) -> Chart | None:
 def _shares(
     key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
 ) -> Chart | None:
-    shares = tuple(one for one in shares if one.mean_ms > 0)
-    if not any(one.key for one in shares):
+    shares = tuple(share for share in shares if share.mean_ms > 0)
+    if not any(share.key for share in shares):
         return None
     data: list[Spec] = [
         {

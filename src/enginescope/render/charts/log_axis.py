@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 
-from enginescope.render.charts.spec import Spec
+from enginescope.render.html.spec import Spec
 
 _MOST_TICKS = 9
 #: Fine to coarse.

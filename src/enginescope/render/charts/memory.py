@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_significant
-from enginescope.model.samples import Array
+from enginescope.records.samples import Array
 from enginescope.render.charts.downsample import extremes
-from enginescope.render.charts.spec import Chart, ChartTable, quantity, tooltip
+from enginescope.render.html.spec import Chart, ChartTable, quantity, tooltip
 
 _MIB = 1 << 20
 _POINTS = 1_000
@@ -23,7 +23,10 @@ def memory_series(view: RunView) -> Chart | None:
         return None
     seen = np.isfinite(values)
     time_ms, rss = telemetry.time_ms[seen], values[seen]
-    rows = [{"x": one.x / 1e3, "y": one.high / _MIB} for one in extremes(time_ms, rss, _POINTS)]
+    rows = [
+        {"x": extreme.x / 1e3, "y": extreme.high / _MIB}
+        for extreme in extremes(time_ms, rss, _POINTS)
+    ]
     peak = view.run.peak_memory_bytes
     title = "Resident memory of the worker" + (f": peak {format_bytes(peak)}" if peak else "")
     return Chart(
@@ -50,7 +53,7 @@ def memory_series(view: RunView) -> Chart | None:
 
 def _table(time_ms: Array, rss: Array) -> ChartTable:
     rows = (
-        (format_significant(one.x / 1e3), format_significant(one.high / _MIB, 4))
-        for one in extremes(time_ms, rss, _TABLE_ROWS)
+        (format_significant(extreme.x / 1e3), format_significant(extreme.high / _MIB, 4))
+        for extreme in extremes(time_ms, rss, _TABLE_ROWS)
     )
     return ChartTable(headers=("From, s", "Greatest resident memory, MiB"), rows=tuple(rows))

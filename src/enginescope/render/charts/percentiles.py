@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.percentile_curve import CurvePoint
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.percentile_curve import CurvePoint
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.phrases import metric_title, percentile_name, support_text
+from enginescope.render.base.phrases import metric_title, percentile_name, support_text
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 _TICKS = (0, 50, 75, 90, 95, 99, 99.9)
 _ALL_MARKED = 90
@@ -33,8 +33,11 @@ def percentiles(view: RunView) -> Chart | None:
         subtitle=("Hollow: too few independent samples to state it. Bars: 95 % intervals",),
         spec={"layer": layers},
         table=ChartTable(
-            headers=("Percentile", "Latency, ms", "Samples"),
-            rows=tuple((one["name"], format_significant(one["y"], 4), one["need"]) for one in rows),
+            headers=("Percentile", "Latency, ms", "Effective n", "Samples"),
+            rows=tuple(
+                (row["name"], format_significant(row["y"], 4), row["effective"], row["need"])
+                for row in rows
+            ),
         ),
     )
 
@@ -52,6 +55,7 @@ def _row(one: CurvePoint) -> Spec:
         "supported": one.is_supported,
         "marked": one.p >= _ALL_MARKED or one.p % 10 == 0,
         "need": _need(one),
+        "effective": f"{int(one.effective_n):,}",
     }
 
 
@@ -60,7 +64,9 @@ def _need(one: CurvePoint) -> str:
         return "enough"
     if one.needed_n is None:
         return "an extreme, not a percentile"
-    return f"{int(one.effective_n):,} of {one.needed_n:,} needed"
+    if one.effective_n < one.needed_n:
+        return f"{int(one.effective_n):,} of {one.needed_n:,} needed"
+    return f"too few samples for {percentile_name(one.weak_below or 0)}"
 
 
 def _x() -> Spec:
@@ -99,14 +105,14 @@ def _intervals(view: RunView) -> list[Spec]:
     assert latency is not None
     rows = [
         {
-            "x": _spread(one.p),
-            "name": percentile_name(one.p),
-            "low": one.interval.low,
-            "high": one.interval.high,
-            "weak": support_text(one) or "enough",
+            "x": _spread(percentile.p),
+            "name": percentile_name(percentile.p),
+            "low": percentile.interval.low,
+            "high": percentile.interval.high,
+            "weak": support_text(percentile) or "enough",
         }
-        for one in latency.percentiles
-        if one.interval is not None and one.p < 100
+        for percentile in latency.percentiles
+        if percentile.interval is not None and percentile.p < 100
     ]
     if not rows:
         return []

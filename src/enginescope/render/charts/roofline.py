@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from enginescope.analysis.gpu_limits import GpuLimits, rate_precision
-from enginescope.analysis.plan_view import PlanView
-from enginescope.analysis.roofline import LayerRoof
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
+from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
-from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
-from enginescope.render.palette import precision_color
-from enginescope.render.phrases import shorten
+from enginescope.render.base.palette import precision_color
+from enginescope.render.base.phrases import shorten
+from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
 
 #: Layers drawn: more points than that hide each other.
 MOST_POINTS = 400
@@ -28,9 +28,9 @@ def roofline_chart(view: PlanView) -> Chart | None:
     found = view.roofline
     if found is None:
         return None
-    roofs = [one for one in found.layers if one.mean_ms and _intensity(view, one)]
+    roofs = [layer for layer in found.layers if layer.mean_ms and _intensity(view, layer)]
     roofs.sort(key=lambda one: -(one.mean_ms or 0.0))
-    points = [_point(view, one) for one in roofs[:MOST_POINTS]]
+    points = [_point(view, roof) for roof in roofs[:MOST_POINTS]]
     if not points:
         return None
     lines = _limits(found.gpu, points)
@@ -49,7 +49,7 @@ def _intensity(view: PlanView, roof: LayerRoof) -> float | None:
 
 def _which(view: PlanView, roofs: Sequence[LayerRoof], drawn: int) -> str:
     total_ms = view.total_ms
-    shown_ms = sum(one.mean_ms or 0.0 for one in roofs[:drawn])
+    shown_ms = sum(roof.mean_ms or 0.0 for roof in roofs[:drawn])
     share = f"{format_significant(100 * shown_ms / total_ms)} % of the time; " if total_ms else ""
     which = f"{drawn:,}" if drawn == len(roofs) else f"the {drawn:,} slowest of {len(roofs):,}"
     return f"{which} layers that multiply, {share}others only move data: the table has them"
@@ -76,11 +76,11 @@ def _point(view: PlanView, roof: LayerRoof) -> Spec:
 
 def _limits(gpu: GpuLimits, points: Sequence[Spec]) -> list[Spec]:
     """Ends and ridge of the limit for each precision that a point has."""
-    low = min(one["intensity"] for one in points) / 2
-    high = max(one["intensity"] for one in points) * 2
+    low = min(point["intensity"] for point in points) / 2
+    high = max(point["intensity"] for point in points) * 2
     per_byte = gpu.bytes_per_ms / 1e9
     lines = []
-    for precision in dict.fromkeys(one["rate_of"] for one in points):
+    for precision in dict.fromkeys(point["rate_of"] for point in points):
         macs = gpu.macs_per_ms(precision or "") or (
             gpu.macs_per_ms("FP32") if precision == "TF32" else None
         )
@@ -102,11 +102,11 @@ def _spec(points: list[Spec], lines: list[Spec]) -> Spec:
     rates = [one["rate"] for one in (*points, *lines)]
     x = quantity("intensity", "operations per byte moved", **_log())
     y = quantity("rate", "10¹² operations per second", **_log([min(rates) / 2, max(rates) * 2]))
-    names = list(dict.fromkeys(one["precision"] for one in points))
+    names = list(dict.fromkeys(point["precision"] for point in points))
     color: dict[str, Any] = {
         "field": "precision",
         "type": "nominal",
-        "scale": {"domain": names, "range": [precision_color(one) for one in names]},
+        "scale": {"domain": names, "range": [precision_color(name) for name in names]},
         "legend": {"title": "precision of the first input"},
     }
     shown = tooltip(

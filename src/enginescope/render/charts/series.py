@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.model.samples import Array, Samples
+from enginescope.records.samples import Array, Samples
+from enginescope.render.base.phrases import metric_title
 from enginescope.render.charts.downsample import MAX_POINTS, extremes
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.phrases import metric_title
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 _TABLE_ROWS = 24
 
@@ -60,7 +60,10 @@ def _points(x: Array, values_ms: Array) -> list[Spec]:
 
 
 def _stretches(x: Array, values_ms: Array) -> list[Spec]:
-    return [{"x": one.x, "low": one.low, "high": one.high} for one in extremes(x, values_ms)]
+    return [
+        {"x": extreme.x, "low": extreme.low, "high": extreme.high}
+        for extreme in extremes(x, values_ms)
+    ]
 
 
 def _marks(rows: list[Spec], x_title: str, limit: float, *, whole: bool) -> Spec:
@@ -107,8 +110,8 @@ def _tooltip(x_title: str) -> list[Spec]:
 
 def _table(x: Array, x_title: str, values_ms: Array) -> ChartTable:
     rows = (
-        tuple(format_significant(value, 4) for value in (one.x, one.low, one.high))
-        for one in extremes(x, values_ms, _TABLE_ROWS)
+        tuple(format_significant(value, 4) for value in (extreme.x, extreme.low, extreme.high))
+        for extreme in extremes(x, values_ms, _TABLE_ROWS)
     )
     headers = (f"From, {x_title}", "Least, ms", "Greatest, ms")
     return ChartTable(headers=headers, rows=tuple(rows))

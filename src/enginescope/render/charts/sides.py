@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.units import format_ms, format_significant
-from enginescope.model.samples import Array
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from enginescope.render.phrases import in_text
+from enginescope.records.samples import Array
+from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.base.phrases import in_text
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.histogram import shown_range
 
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
@@ -28,7 +28,7 @@ def side_distributions(found: MeasuredComparison) -> Chart | None:
     if any(one.size == 0 for one in series):
         return None
     ends = [shown_range(one) for one in series]
-    low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     margin = 0.02 * (high - low) or 0.01 * high
     edges = np.linspace(low - margin, high + margin, _BINS + 1)
     shares = [100 * np.histogram(one, edges)[0] / one.size for one in series]
@@ -96,8 +96,8 @@ def _pooled(side: MeasuredSide, metric: str) -> Array:
 
 
 def _medians(found: MeasuredComparison) -> list[Spec]:
-    verdicts = [one.headline for one in found.pairs]
-    values = [verdicts[0].a, *(one.b for one in verdicts)]
+    verdicts = [pair.headline for pair in found.pairs]
+    values = [verdicts[0].a, *(verdict.b for verdict in verdicts)]
     return [
         {"side": side.label, "x": value, "label": f"{side.label} {format_ms(value)}"}
         for side, value in zip(found.sides, values, strict=True)
@@ -151,7 +151,9 @@ def _distribution_spec(
                 "encoding": {**encoding, "strokeDash": _dashed(labels)},
             },
             {
-                "data": {"values": [one for one in medians if edges[0] <= one["x"] <= edges[-1]]},
+                "data": {
+                    "values": [median for median in medians if edges[0] <= median["x"] <= edges[-1]]
+                },
                 "mark": {"type": "rule", "strokeWidth": 1.6},
                 "encoding": {
                     "x": quantity("x", "time, ms"),
@@ -180,7 +182,7 @@ def _distribution_table(labels: list[str], edges: Array, shares: list[Array]) ->
 
 def _process_spec(rows: list[Spec], labels: list[str], each: str) -> Spec:
     shapes = [_SHAPES[at % len(_SHAPES)] for at in range(len(labels))]
-    values = [one["median"] for one in rows]
+    values = [row["median"] for row in rows]
     margin = 0.06 * (max(values) - min(values)) or 0.01 * max(values)
     domain = [min(values) - margin, max(values) + margin]
     whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}

@@ -7,14 +7,14 @@ from itertools import cycle
 
 import numpy as np
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
-from enginescope.model import gpu_telemetry as channel
-from enginescope.model.samples import Array
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.facts import backend_text
-from enginescope.render.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.records.run import gpu_telemetry as channel
+from enginescope.records.samples import Array
+from enginescope.render.base.facts import backend_text
+from enginescope.render.base.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 _MIB = 1 << 20
 _BUCKETS = 400
@@ -29,16 +29,10 @@ _AXIS_WIDTH = 58
 class Panel(Record, frozen=True, kw_only=True):
     """One quantity.
 
-    Attributes
-    ----------
-    key, title, axis : str
-    channels : tuple of str
-        The first of these that a run has is drawn.
-    scale : float
-        What its values are multiplied by.
-    domain : tuple of (float, float) or None
-        Of its axis; ``None``: as the values are.
-    from_zero : bool
+    Attributes:
+        channels: The first of these that a run has is drawn.
+        scale: What its values are multiplied by.
+        domain: Of its axis; ``None``: as the values are.
     """
 
     key: str
@@ -104,11 +98,8 @@ class _Line(Record, frozen=True, kw_only=True, eq=False):
 def telemetry_charts(views: Sequence[RunView], *, prefix: str = "") -> tuple[Chart, ...]:
     """Return a picture for each quantity that any of the runs reports.
 
-    Parameters
-    ----------
-    views : sequence of RunView
-    prefix : str
-        Before the keys of the pictures, where a page has them more than once.
+    Args:
+        prefix: Before the keys of the pictures, where a page has them more than once.
     """
     found = (_chart(panel, views, prefix) for panel in PANELS)
     return tuple(one for one in found if one is not None)
@@ -121,10 +112,8 @@ def telemetry_picture(
 ) -> Chart | None:
     """Return quantities stacked over one time axis, as one picture; ``None`` without any.
 
-    Parameters
-    ----------
-    labels : sequence of str, optional
-        What the runs are called, each by another name.
+    Args:
+        labels: What the runs are called, each by another name.
     """
     labelled = list(zip(views, labels or map(_label, views), strict=True))
     panels = [(panel, lines) for panel in quantities if (lines := _lines(panel, labelled))]
@@ -143,10 +132,10 @@ _IDLE = "Left of 0 the model is loaded and nothing is asked of it; a gap: nothin
 
 
 def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
-    lines = _lines(panel, [(one, _label(one)) for one in views])
+    lines = _lines(panel, [(view, _label(view)) for view in views])
     if not lines:
         return None
-    known = np.concatenate([one.values[np.isfinite(one.values)] for one in lines])
+    known = np.concatenate([line.values[np.isfinite(line.values)] for line in lines])
     low, high = (format_significant(one) for one in (known.min(), known.max()))
     unit = panel.axis.rpartition(", ")[2]
     span = f"{low} {unit}" if low == high else f"{low} … {high} {unit}"
@@ -180,12 +169,12 @@ def _label(view: RunView) -> str:
 
 
 def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
-    rows = [row for one in lines for row in _rows(one)]
+    rows = [row for line in lines for row in _rows(line)]
     scale: Spec = {"zero": panel.from_zero}
     domain = panel.domain or _around(lines)
     if domain:
         scale["domain"] = list(domain)
-    names = [one.run for one in lines]
+    names = [line.run for line in lines]
     color: Spec = {} if len(lines) == 1 else _told_apart(names, with_legend=with_legend)
     axis = {"tickCount": 4, "minExtent": _AXIS_WIDTH}
     return {
@@ -254,7 +243,10 @@ def _table(panel: Panel, lines: Sequence[_Line]) -> ChartTable:
     for line in lines:
         for times, values in _stretches(line, _TABLE_ROWS):
             figures = (_least(values), _most(values))
-            texts = (format_significant(one, 4) if np.isfinite(one) else "none" for one in figures)
+            texts = (
+                format_significant(figure, 4) if np.isfinite(figure) else "none"
+                for figure in figures
+            )
             named = (line.run,) if len(lines) > 1 else ()
             rows.append((*named, f"{times[0]:.2f}", *texts))
     head = ("Run",) if len(lines) > 1 else ()

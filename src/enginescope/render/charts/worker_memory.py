@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.render.charts.downsample import extremes
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.charts.told_apart import colored, dashed
+from enginescope.render.charts.series_styles import colored, dashed
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
 
 _MIB = 1 << 20
 _POINTS = 400
@@ -29,7 +29,7 @@ def worker_memory(
             continue
         seen = np.isfinite(values)
         points = extremes(telemetry.time_ms[seen], values[seen], _POINTS)
-        rows += [{"run": label, "x": one.x / 1e3, "y": one.high / _MIB} for one in points]
+        rows += [{"run": label, "x": point.x / 1e3, "y": point.high / _MIB} for point in points]
         peaks.append((label, format_significant(float(values[seen].max()) / _MIB, 4)))
     drawn = "Drawn instead: resident memory of each worker"
     return Chart(

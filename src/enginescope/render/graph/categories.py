@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
-from enginescope.model.plan import Layer
-from enginescope.render.graph.faces import Times
-from enginescope.render.palette import OTHER, family_color, precision_color, type_family
+from enginescope.records.plan.plan import Layer
+from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
+from enginescope.render.graph.node_labels import Times
 
 COLORINGS = ("type", "precision")
 
@@ -18,11 +18,8 @@ COLORINGS = ("type", "precision")
 class Category(Record, frozen=True, kw_only=True):
     """A colour, what has it, and the words of the legend.
 
-    Attributes
-    ----------
-    name, color, text : str
-    ink : str or None
-        Colour of text on it, where boxes are filled with it; ``None``: boxes are tinted.
+    Attributes:
+        ink: Colour of text on it, where boxes are filled with it; ``None``: boxes are tinted.
     """
 
     name: str
@@ -57,10 +54,8 @@ def edge_category(edge: GraphEdge, coloring: str) -> str | None:
 def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Category, ...]:
     """Return what is to be told apart, the longest time first, else the most layers.
 
-    Raises
-    ------
-    UsageError
-        `coloring` is neither ``"type"`` nor ``"precision"``.
+    Raises:
+        UsageError: `coloring` is neither ``"type"`` nor ``"precision"``.
     """
     if coloring not in COLORINGS:
         raise UsageError(f"no such colouring: {coloring!r}", hint=", ".join(COLORINGS))

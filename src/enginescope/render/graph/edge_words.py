@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from enginescope.analysis.plan_graph import GraphEdge, GraphNode, PlanGraph
-from enginescope.render.graph.faces import ordinal, shortened, tensor_text
+from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.render.graph.node_labels import ordinal, shortened, tensor_text
 
 #: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
 LABEL_CHARACTERS = 36
@@ -26,7 +26,7 @@ def edge_labels(graph: PlanGraph) -> Iterator[str | None]:
     """Yield shape, precision and format for each edge; ``None`` where a node at its end says so."""
     for edge in graph.edges:
         ends = graph.nodes[edge.source], graph.nodes[edge.target]
-        if edge.tensor is None or edge.kind != "data" or any(one.tensor for one in ends):
+        if edge.tensor is None or edge.kind != "data" or any(end.tensor for end in ends):
             yield None
         else:
             yield shortened(tensor_text(edge.tensor), LABEL_CHARACTERS) or None
@@ -41,7 +41,7 @@ def edge_titles(graph: PlanGraph) -> Iterator[str]:
 
 def _title(edge: GraphEdge, nodes: tuple[GraphNode, ...], readers: int) -> Iterator[str]:
     ends = nodes[edge.source], nodes[edge.target]
-    between = " → ".join(shortened(one.name, _END_CHARACTERS) for one in ends)
+    between = " → ".join(shortened(end.name, _END_CHARACTERS) for end in ends)
     if edge.tensor is None:
         yield f"{between}\norder only: no tensor joins them"
         return
@@ -53,7 +53,7 @@ def _title(edge: GraphEdge, nodes: tuple[GraphNode, ...], readers: int) -> Itera
     if edge.kind == "reuse":
         yield "the same memory, written anew"
     else:
-        use = next((one.generation for one in ends if one.generation is not None), None)
+        use = next((end.generation for end in ends if end.generation is not None), None)
         yield f"{ordinal(use + 1)} use of this memory" if use is not None else ""
     if edge.is_carried:
         yield "read before it is written: from an earlier iteration"

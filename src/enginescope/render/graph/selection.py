@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.folding.fold import folded
-from enginescope.analysis.folding.left_out import left_out
-from enginescope.analysis.plan_graph import PlanGraph
-from enginescope.analysis.plan_graph_part import (
+from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.folding.left_out import left_out
+from enginescope.analysis.graph.plan_graph import PlanGraph
+from enginescope.analysis.graph.plan_graph_part import (
     GraphPart,
     named,
     parse_beam,
     part_of,
     within,
 )
-from enginescope.analysis.plan_graph_query import queried
+from enginescope.analysis.graph.plan_graph_query import queried
 
 
 def selected(
@@ -26,18 +26,14 @@ def selected(
 ) -> GraphPart | None:
     """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
 
-    Parameters
-    ----------
-    graph : PlanGraph
-    beam : str, optional
-        ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been folded.
-    filters, highlights : sequence of str
-        As `queried` reads them. What the filters do not mean is folded, run by run.
+    Args:
+        beam: ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been
+            folded.
+        filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
+            run.
 
-    Raises
-    ------
-    UsageError
-        One of them means nothing.
+    Raises:
+        UsageError: One of them means nothing.
     """
     centres, radius = set[int](), 0
     if beam:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from enginescope.core.errors import UsageError
 from enginescope.render.graph.categories import Category
-from enginescope.render.theme import DARK, FONT, LIGHT, Theme
+from enginescope.render.html.theme import DARK, FONT, LIGHT, Theme
 
 THEMES = ("auto", "light", "dark")
 
@@ -16,10 +16,8 @@ def style_sheet(found: Iterable[Category], theme: str) -> str:
 
     Plain rules without variables: converters to PNG know no more.
 
-    Raises
-    ------
-    UsageError
-        No such theme.
+    Raises:
+        UsageError: No such theme.
     """
     if theme not in THEMES:
         raise UsageError(f"no such theme: {theme!r}", hint=", ".join(THEMES))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.build_choices import choices
-from enginescope.analysis.build_story import fusion_groups, reformat_costs, tuning_costs
+from enginescope.analysis.build_log.build_choices import choices
+from enginescope.analysis.build_log.build_log_summary import (
+    fusion_groups,
+    reformat_costs,
+    tuning_costs,
+)
 from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.model.build import BuildReport
-from enginescope.model.build_story import BuildStory
-from enginescope.model.tool_report import ToolReport
-from enginescope.render.build_story_text import RowTable, build_fact_rows
-from enginescope.render.build_words import EVIDENCE, brief_format, chosen_formats, option_formats
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.facts import Facts
+from enginescope.render.base.figures import Figures
 from enginescope.render.charts.build import tuning_bars
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.facts import Facts
-from enginescope.render.figures import Figures
-from enginescope.render.page_subject import PageSubject
+from enginescope.render.plans.build_trace_text import RowTable, build_fact_rows
+from enginescope.render.plans.build_words import (
+    EVIDENCE,
+    brief_format,
+    chosen_formats,
+    option_formats,
+)
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "build"
@@ -48,7 +57,7 @@ def build(subject: PageSubject) -> Section | None:
         key=KEY,
         title="Build",
         charts=(chart,) if chart else (),
-        tables=tuple(one for one in tables if one is not None),
+        tables=tuple(table for table in tables if table is not None),
         empty=None if rows else f"{story.source} tells nothing of a build: is the log verbose?",
         facts={"pairs": facts, "figures": tuple(map(_figures, rows)), "no_log": None},
     )
@@ -86,12 +95,14 @@ def _of_tool(tool: ToolReport | None) -> Facts:
 def _figures(table: RowTable) -> Figures:
     numbers = tuple(at for at, name in enumerate(table.headers) if name in table.right)
     caption = f"{table.title}; {table.note}" if table.note else table.title
-    headers = tuple(f"{one[:1].upper()}{one[1:]}" for one in table.headers)
+    headers = tuple(f"{header[:1].upper()}{header[1:]}" for header in table.headers)
     return Figures(caption=caption, headers=headers, rows=table.rows, numbers=numbers)
 
 
-def _choices(story: BuildStory) -> DataTable | None:
-    found = [one for one in choices(story) if one.evidence != "inert"] if story.tuned else []
+def _choices(story: BuildTrace) -> DataTable | None:
+    found = (
+        [choice for choice in choices(story) if choice.evidence != "inert"] if story.tuned else []
+    )
     order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
     fastest = [one.fastest.tactic.time_ms if one.fastest else None for one in order]
     return data_table(
@@ -115,7 +126,7 @@ def _choices(story: BuildStory) -> DataTable | None:
     )
 
 
-def _fusions(story: BuildStory) -> DataTable | None:
+def _fusions(story: BuildTrace) -> DataTable | None:
     order = sorted(fusion_groups(story), key=lambda one: (not one.in_engine, -len(one.nodes)))
     return data_table(
         "build-fusions",
@@ -134,25 +145,25 @@ def _fusions(story: BuildStory) -> DataTable | None:
     )
 
 
-def _tuning(story: BuildStory) -> DataTable | None:
+def _tuning(story: BuildTrace) -> DataTable | None:
     costs = tuning_costs(story)
     return data_table(
         "build-tuning",
         "What tuning cost, the longest first",
         _LAYERS,
         (
-            column("Layer", (one.name or f"unnamed: {one.kind}s" for one in costs)),
-            column("s", (one.tuning_s for one in costs), 3),
-            column("Share %", (one.share_pct for one in costs), 2, is_share=True),
-            column("Formats", (one.combinations for one in costs), 0),
-            column("Tactics timed", (one.trials for one in costs), 0),
-            column("Put aside", (one.pruned for one in costs), 0),
-            column("Kind", (one.kind for one in costs), is_choice=True),
+            column("Layer", (cost.name or f"unnamed: {cost.kind}s" for cost in costs)),
+            column("s", (cost.tuning_s for cost in costs), 3),
+            column("Share %", (cost.share_pct for cost in costs), 2, is_share=True),
+            column("Formats", (cost.combinations for cost in costs), 0),
+            column("Tactics timed", (cost.trials for cost in costs), 0),
+            column("Put aside", (cost.pruned for cost in costs), 0),
+            column("Kind", (cost.kind for cost in costs), is_choice=True),
         ),
     )
 
 
-def _conversions(story: BuildStory) -> DataTable | None:
+def _conversions(story: BuildTrace) -> DataTable | None:
     order = sorted(
         reformat_costs(story), key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0))
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.figures import summary_rows
 from enginescope.render.charts.series import latency_series
-from enginescope.render.figures import summary_rows
 from enginescope.render.sections.section import Section
 
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.figures import Figures
-from enginescope.render.findings import RULE_HEADERS, rule_rows
-from enginescope.render.page_subject import PageSubject
-from enginescope.render.phrases import shorten
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.figures import Figures
+from enginescope.render.base.phrases import shorten
+from enginescope.render.plans.findings import RULE_HEADERS, rule_rows
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import paragraphs
 from enginescope.rules.engine import LintReport
-from enginescope.rules.every import RULES
+from enginescope.rules.registry import RULES
 
 KEY = "findings"
 _NAME = 60
@@ -27,12 +27,9 @@ _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 class Worst(Record, frozen=True, kw_only=True):
     """The finding with most time at stake, for the first screen.
 
-    Attributes
-    ----------
-    stake : str or None
-        ``at most 0.083 ms, 4.1 %``; ``None`` without times.
-    code, subject, short, message : str
-        `short` is the subject with its middle left out.
+    Attributes:
+        stake: ``at most 0.083 ms, 4.1 %``; ``None`` without times.
+        code, subject, short, message: `short` is the subject with its middle left out.
     """
 
     stake: str | None

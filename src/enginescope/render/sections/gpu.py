@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.sections.section import Section
 
 _NOT_SAMPLED = (

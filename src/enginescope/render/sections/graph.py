@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from enginescope.analysis.folding.fold import folded
-from enginescope.analysis.plan_graph import PlanGraph, plan_graph
-from enginescope.core.paused_collection import paused_collection
+from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.core.gc_paused import gc_paused
 from enginescope.core.units import format_ms
-from enginescope.render.graph.canvas import Canvas, canvas
-from enginescope.render.graph.drawing import draw
-from enginescope.render.graph.faces import Times, times_of
-from enginescope.render.graph.packing import container, packed
-from enginescope.render.graph.svg import svg
-from enginescope.render.page_subject import PageSubject
+from enginescope.render.graph.node_labels import Times, times_of
+from enginescope.render.graph.view.canvas import Canvas, canvas
+from enginescope.render.graph.view.packing import container, packed
+from enginescope.render.graph.write.drawing import draw
+from enginescope.render.graph.write.svg import svg
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"
@@ -27,15 +27,15 @@ def graph(subject: PageSubject) -> Section | None:
     view = subject.plan
     if view is None or not view.all_layers:
         return None
-    with paused_collection():
+    with gc_paused():
         found = plan_graph(view.plan)
         if not found.nodes:
             return Section(key=KEY, title="Graph", empty=_NOTHING)
         times = times_of(view.attribution) or Times(mean_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer)
         rows = [
-            subject.row_of_layer.get(one.layer.index, -1) if one.layer else -1
-            for one in found.nodes
+            subject.row_of_layer.get(node.layer.index, -1) if node.layer else -1
+            for node in found.nodes
         ]
         data = container({**made.data, "rows": packed("i4", rows)})
     return Section(

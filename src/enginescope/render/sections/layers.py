@@ -7,11 +7,11 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from enginescope.analysis.layer_table import LayerRow
-from enginescope.model.tensor import Tensor
-from enginescope.render.data_table import DataColumn, column, data_table
-from enginescope.render.facts import shape_text
-from enginescope.render.page_subject import PageSubject
+from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.records.tensor import Tensor
+from enginescope.render.base.data_table import DataColumn, column, data_table
+from enginescope.render.base.facts import shape_text
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "layers"
@@ -71,16 +71,19 @@ def _of_plan(subject: PageSubject, rows: Sequence[LayerRow]) -> tuple[DataColumn
             [codes.get(row.index) if row.in_plan else None for row in rows],
             is_mark=True,
         ),
-        column("Weights, bytes", [one and one.weights_bytes for one in sizes], 0),
+        column("Weights, bytes", [size and size.weights_bytes for size in sizes], 0),
         column(
             "Footprint, bytes",
-            [one and one.footprint_bytes for one in sizes],
+            [size and size.footprint_bytes for size in sizes],
             0,
             meaning="weights and activations, without padding",
         ),
-        column("MACs, millions", [_millions(one.macs) if one else None for one in works], 3),
+        column("MACs, millions", [_millions(work.macs) if work else None for work in works], 3),
         column(
-            "MAC/byte", [one and one.arithmetic_intensity for one in works], 2, meaning="intensity"
+            "MAC/byte",
+            [work and work.arithmetic_intensity for work in works],
+            2,
+            meaning="intensity",
         ),
         *_limits(subject, at),
     )
@@ -90,11 +93,11 @@ def _limits(subject: PageSubject, at: Sequence[int | None]) -> tuple[DataColumn,
     found = subject.plan.roofline if subject.plan else None
     if found is None:
         return ()
-    of_position = {one.position: one for one in found.layers}
+    of_position = {layer.position: layer for layer in found.layers}
     roofs = [None if one is None else of_position.get(one) for one in at]
 
     def of(name: str) -> list[Any]:
-        return [None if one is None else getattr(one, name) for one in roofs]
+        return [None if roof is None else getattr(roof, name) for roof in roofs]
 
     gpu = found.gpu.name
     return (

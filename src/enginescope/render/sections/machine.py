@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.facts import machine_facts
 from enginescope.render.charts.memory import memory_series
-from enginescope.render.facts import machine_facts
 from enginescope.render.sections.section import Section
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
-from enginescope.render.facts import method_facts, phase_facts
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.facts import method_facts, phase_facts
 from enginescope.render.sections.section import Section
 
 

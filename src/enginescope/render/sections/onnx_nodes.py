@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.onnx_map import NodeCost, OnnxMap
-from enginescope.formats.onnx_graph import OnnxGraph
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.page_subject import PageSubject
+from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
+from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 
@@ -34,7 +34,7 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="ONNX nodes",
-        tables=tuple(one for one in tables if one is not None),
+        tables=tuple(table for table in tables if table is not None),
         facts={"sentence": _sentence(found, view.onnx), "is_other": not found.links},
     )
 
@@ -46,7 +46,7 @@ _NO_MODEL = (
 
 
 def _sentence(found: OnnxMap, graph: OnnxGraph) -> str:
-    matched = len({one.node for one in found.costs})
+    matched = len({cost.node for cost in found.costs})
     return (
         f"{matched:,} of {len(graph.nodes):,} nodes are in {len(found.links):,} layers. A layer "
         "that holds several nodes shares its time out among them by their work: “a part”."
@@ -82,7 +82,7 @@ def _layers_of(
     subject: PageSubject, costs: Sequence[NodeCost]
 ) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
     assert subject.plan is not None
-    first = [subject.plan.all_layers[one.positions[0]] for one in costs]
+    first = [subject.plan.all_layers[cost.positions[0]] for cost in costs]
     rows = subject.row_of_layer
     return tuple(one.name for one in first), tuple(rows.get(one.index) for one in first)
 
@@ -117,7 +117,7 @@ def _left_layers(subject: PageSubject, found: OnnxMap) -> DataTable | None:
                 rows_there=tuple(subject.row_of_layer.get(layer.index) for layer in own),
             ),
             column("Type", (layer.type for layer in own), is_choice=True),
-            column("Mean ms", (one.mean_ms if one else None for one in timings), 5),
+            column("Mean ms", (timing.mean_ms if timing else None for timing in timings), 5),
         ),
     )
 

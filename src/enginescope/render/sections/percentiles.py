@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.figures import percentile_rows
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
-from enginescope.render.figures import percentile_rows
 from enginescope.render.sections.section import Section
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.provider_work import ProviderWork, is_shared, provider_work
-from enginescope.analysis.run_view import RunView
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.provider_phrases import caveat, provider_facts
+from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.provider_phrases import caveat, provider_facts
 from enginescope.render.sections.section import Section
 
 KEY = "providers"
@@ -26,7 +26,7 @@ def providers(view: RunView) -> Section | None:
     return Section(
         key=KEY,
         title="Execution providers",
-        tables=tuple(one for one in tables if one is not None),
+        tables=tuple(table for table in tables if table is not None),
         facts={"pairs": facts, "about": (caveat(work), None if has_nodes else _NOT_SAID)},
     )
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.reformats import ReformatLayer, ReformatShare, reformats, reformats_by
+from enginescope.analysis.layers.reformats import (
+    ReformatLayer,
+    ReformatShare,
+    reformats,
+    reformats_by,
+)
 from enginescope.core.units import format_ms, format_significant
-from enginescope.render.charts.card.every import charts_of
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.figures import Figures, figure
-from enginescope.render.page_subject import PageSubject
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.figures import Figures, figure
+from enginescope.render.charts.card.registry import charts_of
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 
@@ -28,7 +33,8 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     if run.plan is None or run.plan.source_schema == "names-only":
         return None
     found = reformats(run.plan, subject.view.layers)
-    whole_ms = subject.view.layer_sum_ms
+    profile = subject.view.run.profile
+    whole_ms = profile.sum_mean_ms if profile else None
     by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
     by_conversion = reformats_by(found, lambda one: one.conversion, whole_ms)
     return Section(
@@ -63,12 +69,12 @@ def _shares(caption: str, header: str, shares: Sequence[ReformatShare]) -> Figur
         headers=(header, "Layers", "Mean ms", "Share %"),
         rows=tuple(
             (
-                _ORIGINS.get(one.key) or one.key or "not known",
-                f"{one.layers:,}",
-                figure(one.mean_ms),
-                figure(one.share_pct, 3),
+                _ORIGINS.get(share.key) or share.key or "not known",
+                f"{share.layers:,}",
+                figure(share.mean_ms),
+                figure(share.share_pct, 3),
             )
-            for one in shares
+            for share in shares
         ),
         numbers=(1, 2, 3),
     )

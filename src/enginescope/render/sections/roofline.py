@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.gpu_limits import GpuLimits
-from enginescope.analysis.roofline import WORST, LayerRoof, Roofline
+from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.roofline.roofline import WORST, LayerRoof, Roofline
 from enginescope.core.units import format_ms, format_significant
+from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.facts import Facts
 from enginescope.render.charts.roofline import roofline_chart
-from enginescope.render.data_table import DataTable, column, data_table
-from enginescope.render.facts import Facts
-from enginescope.render.page_subject import PageSubject
+from enginescope.render.plans.page_subject import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
+from enginescope.render.base.facts import Facts
+from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
-from enginescope.render.facts import Facts
-from enginescope.render.layer_counts import others_text, timed_at_rest
-from enginescope.render.phrases import layer_sum_sentence, pass_sentence, path_sentence
+from enginescope.render.plans.layer_counts import others_text, timed_at_rest
 from enginescope.render.sections.section import Section
 
 
@@ -20,10 +20,10 @@ def where_the_time_goes(view: RunView, topk: int) -> Section:
     return Section(
         key="time",
         title="Where the time goes",
-        charts=tuple(one for one in charts if one),
+        charts=tuple(chart for chart in charts if chart),
         empty=None if view.layers else _NO_PROFILE,
         facts={
-            "sentences": [one for one in sentences if one],
+            "sentences": [sentence for sentence in sentences if sentence],
             "totals": plan_facts(view),
         },
     )

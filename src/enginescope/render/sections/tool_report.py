@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_significant
-from enginescope.render.facts import Facts
-from enginescope.render.figures import reported_rows
+from enginescope.render.base.facts import Facts
+from enginescope.render.base.figures import reported_rows
 from enginescope.render.sections.section import Section
 
 

@@ -1,1 +1,1 @@
-"""One rule a file; `enginescope.rules.every` lists them."""
+"""One rule a file; `enginescope.rules.registry` lists them."""

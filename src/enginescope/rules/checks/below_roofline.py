@@ -20,8 +20,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from enginescope.analysis.roofline import roofline
-from enginescope.model.timing import AttributedLayer, Attribution
+from enginescope.analysis.roofline.roofline import roofline
+from enginescope.records.plan.timing import AttributedLayer, Attribution
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 

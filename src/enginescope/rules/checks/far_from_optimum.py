@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from enginescope.model.plan import IOTensor
-from enginescope.model.tensor import Tensor
+from enginescope.records.plan.plan import IOTensor
+from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.model.tensor import DataType
+from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.checks.data_copies import moves_only
 from enginescope.rules.layer_kinds import (
@@ -33,7 +33,7 @@ _COMPUTING = _HEAVY | {"kgen", "Myelin"}
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    if not any(one.type in _COMPUTING and one.reads in REDUCED for one in view.kinds):
+    if not any(kind.type in _COMPUTING and kind.reads in REDUCED for kind in view.kinds):
         return
     times = view.times_ms
     for layer in view.of_kinds(_is_left):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.analysis.layer_work import matrix_product_of
+from enginescope.analysis.roofline.layer_work import matrix_product_of
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import MATMULS
 from enginescope.rules.tensor_cores import alignment_of, lacks_tensor_cores

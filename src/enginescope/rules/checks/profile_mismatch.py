@@ -4,8 +4,9 @@ What it looks for: times whose layer the plan does not have, and layers that lau
 time. Layers are joined by name; of several optimisation profiles only the one in use is expected to
 have times.
 
-Why it costs time: it does not, but every figure on layers is incomplete, and may be of another
-engine.
+Why it costs time: it does not, but every figure on layers is incomplete. Where the profile has
+layers that the plan lacks and lacks active layers of the plan, it is of another build: an error,
+and no rule uses its times.
 
 What to do: export plan and profile from one and the same engine, in one run of trtexec.
 
@@ -24,30 +25,38 @@ _NAMED = 3
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    if view.profile is None or not view.plan.layers:
+    if view.given_profile is None or not view.plan.layers:
         return
-    strange = [one for one in view.unmatched if one.mean_ms != 0]
-    expected = [one for one in view.active if one.profile_index in (None, view.profile_index)]
-    untimed = [one for one in expected if one.index not in view.timings]
-    mostly = len(untimed) > _ERROR_SHARE * len(expected)
+    timings, left = view.given_times
+    strange = [timing for timing in left if timing.mean_ms != 0]
+    expected = [layer for layer in view.active if layer.profile_index in (None, view.profile_index)]
+    untimed = [layer for layer in expected if layer.index not in timings]
+    is_other = view.profile is None
+    severity = Severity.ERROR if is_other or len(untimed) > _ERROR_SHARE * len(expected) else None
     if strange:
-        known = [one.mean_ms for one in strange if one.mean_ms is not None]
+        ignored = ": it is of another build, so no rule uses its times" if is_other else ""
         yield Found(
             layers=(),
             subject="profile",
-            message=f"has {len(strange):,} times whose layer the plan does not have",
-            evidence={"count": len(strange), "names": [one.name for one in strange[:_NAMED]]},
-            severity=Severity.ERROR if mostly else None,
-            stake_ms=sum(known) if known else None,
+            message=f"has {_times(len(strange))} whose layer the plan does not have{ignored}",
+            evidence={
+                "count": len(strange),
+                "names": [timing.name for timing in strange[:_NAMED]],
+            },
+            severity=severity,
         )
     if untimed:
         yield Found(
             layers=tuple(layer.index for layer in untimed),
             subject="profile",
             message=f"has no time for {len(untimed):,} of {len(expected):,} layers",
-            evidence={"count": len(untimed), "names": [one.name for one in untimed[:_NAMED]]},
-            severity=Severity.ERROR if mostly else None,
+            evidence={"count": len(untimed), "names": [layer.name for layer in untimed[:_NAMED]]},
+            severity=severity,
         )
+
+
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count:,} times"
 
 
 RULE = Rule(

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from enginescope.model.plan import Layer
-from enginescope.model.tensor import DataType
+from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import (
     CONVOLUTIONS,
@@ -68,7 +68,7 @@ def _is_quantised_with_floats(kind: Kind) -> bool:
 
 def _spared_bytes(layer: Layer, dtype: DataType) -> int:
     """Return what its float outputs hold beyond the same in `dtype`; 0 where that is not known."""
-    floats = (one for one in layer.outputs if one.dtype in FLOATS)
+    floats = (output for output in layer.outputs if output.dtype in FLOATS)
     pairs = ((one.nbytes, msgspec.structs.replace(one, dtype=dtype).nbytes) for one in floats)
     return sum(now - then for now, then in pairs if now is not None and then is not None)
 
@@ -79,10 +79,10 @@ def _ends_at_output(view: LintView, index: int) -> bool:
     if not readers:
         return index in view.flow.writes_output
     return all(
-        view.layers[one].type in REFORMATS
-        and one in view.flow.writes_output
-        and one not in view.flow.after
-        for one in readers
+        view.layers[reader].type in REFORMATS
+        and reader in view.flow.writes_output
+        and reader not in view.flow.after
+        for reader in readers
     )
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.model.plan import Layer
-from enginescope.model.tensor import Tensor
+from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import REFORMATS
 from enginescope.rules.view import LintView
@@ -55,7 +55,7 @@ def _kind(tensor: Tensor) -> tuple[str | None, str | None]:
 
 def _words(layer: Layer) -> str:
     sides = (layer.inputs[0], layer.outputs[0]) if layer.outputs else (layer.inputs[0],)
-    return " → ".join(" ".join(word for word in _kind(one) if word) for one in sides)
+    return " → ".join(" ".join(word for word in _kind(side) if word) for side in sides)
 
 
 RULE = Rule(

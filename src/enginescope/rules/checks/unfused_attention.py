@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from enginescope.model.plan import Layer
+from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import MATMULS
 from enginescope.rules.view import LintView

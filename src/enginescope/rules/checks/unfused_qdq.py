@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.model.plan import Layer
+from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.layer_kinds import QUANTISED, REFORMATS, converted
 from enginescope.rules.view import LintView

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from enginescope.core.record import Record
-from enginescope.model.suite import Cell
+from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.machines import uses_gpu
 
 ERRAND, RETURNED = "errand", "returned"
@@ -45,7 +45,7 @@ def docker_command(docker: str, image: str, cell: Cell, work: Path, *, name: str
         f"--user={os.getuid()}:{os.getgid()}",
         f"--env=HOME={work}",
         *(["--gpus=all"] if uses_gpu(cell) else []),
-        *(f"--mount={one}" for one in mounts),
+        *(f"--mount={mount}" for mount in mounts),
         "--entrypoint=python3",
         image,
         "-m",
@@ -70,8 +70,8 @@ def _read(cell: Cell) -> Iterator[str]:
     job = cell.job
     yield from filter(None, (job.subject.path, job.workload.data_set, cell.checking.reference))
     yield from cell.data_sets
-    for one in job.workload.files:
-        yield one.path
+    for file in job.workload.files:
+        yield file.path
     yield from job.backend.options.values()
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
-from enginescope.model.suite import Cell
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.fleet.cell_task import FleetWatch, Lost, packed_errand, unpacked_returned
 from enginescope.runner.fleet.docker_command import ERRAND, RETURNED, docker_command, mounts_of
-from enginescope.runner.fleet.errand import FleetWatch, Lost, packed_errand, unpacked_returned
-from enginescope.runner.fleet.slurm_fleet import longest_s
+from enginescope.runner.fleet.longest import longest_s
 
 #: How long Docker may take for an answer.
 _ANSWER_S = 30.0
@@ -22,17 +22,12 @@ _ANSWER_S = 30.0
 class DockerFleet:
     """Containers of one image.
 
-    Parameters
-    ----------
-    image : str
-        With enginescope in it, of this version; it must be on this machine.
+    Args:
+        image: With enginescope in it, of this version; it must be on this machine.
 
-    Raises
-    ------
-    MissingDependencyError
-        There is no ``docker``.
-    UnsupportedError
-        It does not answer, or has no such image.
+    Raises:
+        MissingDependencyError: There is no ``docker``.
+        UnsupportedError: It does not answer, or has no such image.
     """
 
     def __init__(self, image: str) -> None:
@@ -119,5 +114,5 @@ def _why(ended: subprocess.CompletedProcess[bytes] | None, limit_s: float) -> st
 
 
 def _last_line(data: bytes) -> str:
-    lines = [one.strip() for one in data.decode(errors="replace").splitlines() if one.strip()]
+    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
     return lines[-1] if lines else ""

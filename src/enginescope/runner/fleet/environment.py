@@ -14,9 +14,14 @@ from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.model.suite import Cell
-from enginescope.runner.fleet.errand import Lost, Returned, packed_errand, unpacked_returned
-from enginescope.runner.fleet.slurm_fleet import longest_s
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.fleet.cell_task import (
+    CellTaskResult,
+    Lost,
+    packed_errand,
+    unpacked_returned,
+)
+from enginescope.runner.fleet.longest import longest_s
 from enginescope.runner.isolate import killed_after
 
 #: How long the other Python may take to say what it is.
@@ -30,29 +35,22 @@ _A_PYTHON = "name its bin/python, or a script that becomes it"
 class Environment:
     """A Python with enginescope in it, of this version.
 
-    Parameters
-    ----------
-    name : str
-        After the ``@`` of backends.
-    python : str
-        The interpreter, or a script that becomes it.
+    Args:
+        name: After the ``@`` of backends.
+        python: The interpreter, or a script that becomes it.
     """
 
     def __init__(self, name: str, python: str) -> None:
         self._name, self._python = name, python
 
     def conditions(self, cores: int | None = None) -> dict[str, str]:
-        """Return versions and hardware as it sees them; see `conditions_here`.
+        """Return versions and hardware as it sees them; see `environment_fingerprint`.
 
-        Parameters
-        ----------
-        cores : int, optional
-            Logical processors that each cell has, where it is not given all.
+        Args:
+            cores: Logical processors that each cell has, where it is not given all.
 
-        Raises
-        ------
-        UsageError
-            It cannot be started, or has no enginescope of this version.
+        Raises:
+            UsageError: It cannot be started, or has no enginescope of this version.
         """
         command = ["-m", "enginescope.cell_conditions", str(cores or 0)]
         try:
@@ -81,13 +79,11 @@ class Environment:
             raise self._unfit(f"has enginescope {other}, here is {__version__}", self._install())
         return found
 
-    def do(self, cell: Cell, command: str | None) -> Returned | Lost:
+    def do(self, cell: Cell, command: str | None) -> CellTaskResult | Lost:
         """Do a cell there and wait for its end; it dies with this process.
 
-        Parameters
-        ----------
-        command : str, optional
-            The command line to record.
+        Args:
+            command: The command line to record.
         """
         with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as made:
             work = Path(made)
@@ -173,5 +169,5 @@ def _end(status: int | None, limit_s: float) -> str:
 
 
 def _tail(data: bytes, count: int) -> str:
-    lines = [one.strip() for one in data.decode(errors="replace").splitlines() if one.strip()]
+    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
     return "\n".join(lines[-count:])

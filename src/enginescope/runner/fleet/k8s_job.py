@@ -16,10 +16,10 @@ from typing import Any
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.model.suite import Cell
+from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.docker_command import mounts_of
+from enginescope.runner.fleet.longest import longest_s
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
-from enginescope.runner.fleet.slurm_fleet import longest_s
 
 _APP = "app.kubernetes.io/name"
 _NAME = "enginescope-cell"
@@ -38,13 +38,8 @@ class Claim(Record, frozen=True, kw_only=True):
 class Cluster(Record, frozen=True, kw_only=True):
     """What jobs have in common.
 
-    Attributes
-    ----------
-    image : str
-    claims : tuple of Claim
-    gpu_label : str
-        Of nodes, with ``{gpu}`` for the kind: ``nvidia.com/gpu.product={gpu}``.
-    namespace : str or None
+    Attributes:
+        gpu_label: Of nodes, with ``{gpu}`` for the kind: ``nvidia.com/gpu.product={gpu}``.
     """
 
     image: str
@@ -58,15 +53,11 @@ def job_of(
 ) -> dict[str, Any]:
     """Return the manifest of a cell's Job.
 
-    Parameters
-    ----------
-    errand, returned : Path
-        Files, here and there.
+    Args:
+        errand, returned: Files, here and there.
 
-    Raises
-    ------
-    UsageError
-        A file of the cell lies on none of the volumes.
+    Raises:
+        UsageError: A file of the cell lies on none of the volumes.
     """
     _check_claims(cell, (errand, returned), cluster)
     labels = {
@@ -144,9 +135,9 @@ def _affinity(cell: Cell) -> dict[str, Any]:
 
 
 def _check_claims(cell: Cell, files: Sequence[Path], cluster: Cluster) -> None:
-    folders = [*(Path(one.folder) for one in mounts_of(cell)), *(one.parent for one in files)]
+    folders = [*(Path(one.folder) for one in mounts_of(cell)), *(file.parent for file in files)]
     for folder in folders:
-        if not any(folder.is_relative_to(one.folder) for one in cluster.claims):
+        if not any(folder.is_relative_to(claim.folder) for claim in cluster.claims):
             raise UsageError(
                 f"{folder} is on no volume",
                 why="a job finds its files where they are here",

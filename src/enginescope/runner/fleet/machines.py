@@ -10,20 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.model.suite import Cell
-from enginescope.runner.job_gpus import gpu_index
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.machine.job_gpus import gpu_index
 
 
 class Machine(Record, frozen=True, kw_only=True):
     """A machine as its fleet describes it.
 
-    Attributes
-    ----------
-    id, name : str
-    cpus, gpus : int
-        That cells may have.
-    kinds : tuple of str
-        Of its GPUs, as the fleet calls them.
+    Attributes:
+        cpus, gpus: That cells may have.
+        kinds: Of its GPUs, as the fleet calls them.
     """
 
     id: str
@@ -56,7 +52,7 @@ def suits(cell: Cell, machine: Machine) -> bool:
     if machine.cpus < 1 or (uses_gpu(cell) and machine.gpus < 1):
         return False
     wanted = cell.needs.gpu
-    return wanted is None or any(is_kind(wanted, one) for one in machine.kinds)
+    return wanted is None or any(is_kind(wanted, kind) for kind in machine.kinds)
 
 
 def is_kind(wanted: str, kind: str) -> bool:
@@ -73,21 +69,19 @@ def place_for(
 ) -> Share | None:
     """Return where a cell may start now; ``None``: nowhere yet.
 
-    Parameters
-    ----------
-    running : mapping of str to sequence of Cell
-        By the ids of machines.
+    Args:
+        running: By the ids of machines.
     """
-    for one in machines:
-        there = running.get(one.id, ())
-        if not suits(cell, one) or any(is_alone(other) for other in there):
+    for machine in machines:
+        there = running.get(machine.id, ())
+        if not suits(cell, machine) or any(is_alone(other) for other in there):
             continue
         if is_alone(cell):
             if not there:
-                gpus = one.gpus if cell.needs.exclusive else int(uses_gpu(cell))
-                return Share(machine=one, cpus=one.cpus, gpus=gpus)
-        elif len(there) < one.gpus:
-            return Share(machine=one, cpus=max(1, one.cpus // one.gpus), gpus=1)
+                gpus = machine.gpus if cell.needs.exclusive else int(uses_gpu(cell))
+                return Share(machine=machine, cpus=machine.cpus, gpus=gpus)
+        elif len(there) < machine.gpus:
+            return Share(machine=machine, cpus=max(1, machine.cpus // machine.gpus), gpus=1)
     return None
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
-from enginescope.model.suite import Cell
-from enginescope.runner.fleet.errand import (
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.fleet.cell_task import (
     Doing,
     FleetWatch,
     Lost,
@@ -50,12 +50,9 @@ class _Task(Record, frozen=True, kw_only=True, eq=False):
 class RayFleet:
     """The machines of a Ray cluster.
 
-    Parameters
-    ----------
-    address : str
-        As `ray_session` takes it.
-    doing : callable
-        What a task calls; importable on every machine.
+    Args:
+        address: As `ray_session` takes it.
+        doing: What a task calls; importable on every machine.
     """
 
     def __init__(self, address: str, doing: Doing) -> None:
@@ -103,8 +100,8 @@ class _Sitting:
                 for one in ready:
                     self._take(one, self._tasks.pop(one))
         except BaseException:  # also on Ctrl-C: what was submitted would go on
-            for one in self._tasks:
-                self._ray.cancel(one, force=True)
+            for task in self._tasks:
+                self._ray.cancel(task, force=True)
             raise
 
     def _machines(self) -> tuple[Machine, ...]:
@@ -148,8 +145,8 @@ class _Sitting:
 
     def _running(self) -> Mapping[str, list[Cell]]:
         found: dict[str, list[Cell]] = defaultdict(list)
-        for one in self._tasks.values():
-            found[one.machine.id].append(one.cell)
+        for task in self._tasks.values():
+            found[task.machine.id].append(task.cell)
         return found
 
     def _start(self, cell: Cell, share: Share) -> None:
@@ -188,7 +185,7 @@ class _Sitting:
             self._waiting.insert(0, task.cell)
             self._watch.again(task.cell, f"{task.machine.name} was lost ({kind})")
             return
-        where = " and ".join(one.name for one in losses)
+        where = " and ".join(loss.name for loss in losses)
         reason = f"the machine that did it was lost {len(losses)} times: {where} ({kind})"
         self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=len(losses)))
 
@@ -220,7 +217,7 @@ def _kinds(resources: Mapping[str, float], labels: Mapping[str, str]) -> Iterato
 
 
 def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
-    kinds = sorted({kind for one in machines for kind in one.kinds})
+    kinds = sorted({kind for machine in machines for kind in machine.kinds})
     if cell.needs.gpu is not None:
         there = f"there are {', '.join(kinds)}" if kinds else "no machine says which it has"
         return f"no machine of the cluster has a GPU of kind {cell.needs.gpu}; {there}"

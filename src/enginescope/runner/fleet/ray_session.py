@@ -40,18 +40,13 @@ _QUIET = {
 def ray_session(address: str) -> Iterator[Any]:
     """Give the module ``ray``, connected; disconnect after it.
 
-    Parameters
-    ----------
-    address : str
-        ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from any other;
-        ``local``: a cluster of this machine alone.
+    Args:
+        address: ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from
+            any other; ``local``: a cluster of this machine alone.
 
-    Raises
-    ------
-    MissingDependencyError
-        Ray is not installed.
-    BackendError
-        The cluster cannot be reached, or lets nobody in without its token.
+    Raises:
+        MissingDependencyError: Ray is not installed.
+        BackendError: The cluster cannot be reached, or lets nobody in without its token.
     """
     is_local = address == LOCAL
     if not is_local:

@@ -15,27 +15,21 @@ from typing import Any
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.model.job import Job
-from enginescope.model.suite import Cell
-from enginescope.runner.fleet.errand import (
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.fleet.cell_task import (
     Doing,
     FleetWatch,
     Lost,
     packed_errand,
     unpacked_returned,
 )
+from enginescope.runner.fleet.longest import longest_s
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
 
 #: A cell is given up when its job was lost so often.
 LOSSES = 2
 #: Between two looks at the jobs.
 _LOOK_S = 2.0
-#: Beside what a cell may take by itself: starting, and sending back.
-_BESIDE_S = 120.0
-#: Backends without a process that makes something ready before the one that measures.
-_BUILD_NOTHING = ("ort-cpu", "fake", "trtexec")
-#: Where answers are compared, a cell and its reference each say what they take, and answer.
-_SIDES, _ANSWERING = 2, 4
 
 
 class _Job(Record, frozen=True, kw_only=True, eq=False):
@@ -49,16 +43,11 @@ class _Job(Record, frozen=True, kw_only=True, eq=False):
 class SlurmFleet:
     """A Slurm cluster, or its stand-in of this machine.
 
-    Parameters
-    ----------
-    folder : Path
-        On a file system that all machines share; submitit's files go there.
-    doing : callable
-        What a job calls; importable on every machine.
-    options : mapping of str to str
-        Of sbatch, for every job: partition, account, qos …
-    cluster : {"slurm", "local"}
-        ``local``: processes of this machine in place of jobs.
+    Args:
+        folder: On a file system that all machines share; submitit's files go there.
+        doing: What a job calls; importable on every machine.
+        options: Of sbatch, for every job: partition, account, qos …
+        cluster: ``local``: processes of this machine in place of jobs.
     """
 
     def __init__(
@@ -140,24 +129,7 @@ class SlurmFleet:
         return None
 
 
-def longest_s(cell: Cell) -> float:
-    """Return how long a cell may take at most: all its processes, each up to its limits."""
-    each_s, build_s = cell.job.limits.timeout_s, _build_s(cell.job)
-    attempts = cell.processes * (1 + cell.retries) if cell.mode != "validate" else 0
-    answering_s = _ANSWERING * each_s + _SIDES * build_s if cell.mode != "benchmark" else 0.0
-    return attempts * (each_s + build_s) + answering_s + _BESIDE_S
-
-
-def _build_s(job: Job) -> float:
-    backend = job.backend
-    # for which ort-cpu has the model converted
-    makes_another = backend.precision is not None or "infer_shapes" in backend.options
-    makes_another = makes_another and backend.name == "ort-cpu"
-    builds = job.subject.kind != "engine" and backend.name not in _BUILD_NOTHING
-    return job.limits.build_timeout_s if builds or makes_another else 0.0
-
-
 def _why(error: BaseException, state: str) -> str:
-    lines = [one.strip() for one in str(error).splitlines() if one.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     last = lines[-1] if lines else type(error).__name__
     return f"{state.lower()}: {last}" if state not in ("DONE", "FINISHED") else last

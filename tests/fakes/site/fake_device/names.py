@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import recorded_symbols
-
 from fake_device.errors import fast_enum
 from fake_device.handles import handle_class
 

@@ -7,7 +7,6 @@ from typing import Any
 from fake_device.crash import crash
 from fake_device.device import DEVICE
 from fake_device.settings import faulty
-
 from tensorrt import _model, _plan, _validation
 from tensorrt._bound import Bound, need
 from tensorrt._config import IBuilderConfig

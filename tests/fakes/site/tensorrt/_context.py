@@ -6,7 +6,6 @@ from typing import Any
 
 from fake_device.device import DEVICE
 from fake_device.handles import Handle
-
 from tensorrt._bound import Made, need
 from tensorrt._callbacks import IOutputAllocator, IProfiler
 from tensorrt._enqueue import Enqueue

@@ -6,7 +6,6 @@ from typing import Any
 
 from fake_device.device import DEVICE
 from fake_device.settings import faulty
-
 from tensorrt import _io, _model
 from tensorrt._bound import Made, need
 from tensorrt._enums import ALL

@@ -9,7 +9,6 @@ from fake_device.device import DEVICE
 from fake_device.errors import Error
 from fake_device.settings import compute_ns, faulty
 from fake_device.timeline import Node, Stream
-
 from tensorrt import _model
 from tensorrt._values import Dims
 from tensorrt._version import MAJOR

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-
 from tensorrt import _io
 from tensorrt._enums import ALL
 from tensorrt._values import numpy_type

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from tensorrt._enums import ALL
 
 TensorFormat = ALL["TensorFormat"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
-
 from tensorrt._enums import ALL, number
 from tensorrt._version import MAJOR
 

@@ -8,7 +8,6 @@ from typing import Any
 import onnx
 from fake_device.settings import faulty
 from google.protobuf.message import DecodeError
-
 from tensorrt import _model
 from tensorrt._bound import Bound, Made, buffer_of, need
 from tensorrt._enums import ALL

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import onnx
-
 from tensorrt._version import FULL, NUMBERS, SERIALIZATION
 
 TAG = b"ftrt"

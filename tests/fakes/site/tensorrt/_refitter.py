@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
-
 from tensorrt import _plan
 from tensorrt._bound import Bound, buffer_of, need
 from tensorrt._engine import ICudaEngine

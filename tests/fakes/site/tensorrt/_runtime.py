@@ -6,7 +6,6 @@ from typing import Any
 
 from fake_device.device import DEVICE
 from fake_device.settings import faulty
-
 from tensorrt import _plan
 from tensorrt._bound import Bound, buffer_of, need
 from tensorrt._engine import ICudaEngine

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-
 from tensorrt._bound import Bound, need
 from tensorrt._enums import ALL
 

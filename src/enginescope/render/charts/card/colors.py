@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.kernels import kernel_of
-from enginescope.analysis.layer_quantities import QUANTITIES
-from enginescope.analysis.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.report_card.layer_quantities import QUANTITIES
+from enginescope.analysis.roofline.convolution_params import kernel_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.render.charts.bars import group_color
-from enginescope.render.charts.card.wording import NOT_KNOWN, shape
-from enginescope.render.charts.spec import Spec
-from enginescope.render.palette import (
+from enginescope.render.base.palette import (
     AMOUNTS,
     BLUE,
     GREEN,
@@ -28,6 +25,9 @@ from enginescope.render.palette import (
     precision_color,
     type_family,
 )
+from enginescope.render.charts.bars import group_color
+from enginescope.render.charts.card.wording import NOT_KNOWN, shape
+from enginescope.render.html.spec import Spec
 
 _IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
 
@@ -35,14 +35,10 @@ _IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
 class Coloring(Record, frozen=True, kw_only=True):
     """A property of layers that has a colour.
 
-    Attributes
-    ----------
-    name : str
-        As a legend says it.
-    group : callable
-        The property of a layer, as text.
-    colors : callable or None
-        From every group to its own colour; ``None``: in turn.
+    Attributes:
+        name: As a legend says it.
+        group: The property of a layer, as text.
+        colors: From every group to its own colour; ``None``: in turn.
     """
 
     name: str

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.kernels import CONVOLUTION_TYPES, groups_of, kernel_of
-from enginescope.analysis.layer_groups import LayerGroup, group_layers
-from enginescope.analysis.plan_column_table import LayerFacts
-from enginescope.analysis.plan_view import PlanView
-from enginescope.analysis.pointwise_operations import PointwiseOperation, pointwise_operations
-from enginescope.analysis.reformats import reformats
-from enginescope.analysis.tactics import tactic_shares
+from enginescope.analysis.layers.reformats import reformats
+from enginescope.analysis.layers.tactics import tactic_shares
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.layer_groups import LayerGroup, group_layers
+from enginescope.analysis.report_card.pointwise_operations import (
+    PointwiseOperation,
+    pointwise_operations,
+)
+from enginescope.analysis.roofline.convolution_params import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
+from enginescope.render.base.palette import precision_color, type_color
+from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
-from enginescope.render.charts.spec import Chart, Spec
-from enginescope.render.palette import precision_color, type_color
-from enginescope.render.phrases import shorten_apart
+from enginescope.render.html.spec import Chart, Spec
 
 _MOST_ROWS = 24
 _TIPS = {"name": "of", "group": "colour", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
@@ -34,7 +37,7 @@ def by_groups(view: PlanView) -> Chart | None:
 
 def by_origin(view: PlanView) -> Chart | None:
     """Reformats by where they come from, split by what they change."""
-    found = {one.index: one for one in reformats(view.plan, view.rows)}
+    found = {reformat.index: reformat for reformat in reformats(view.plan, view.rows)}
     rows = [row for row in view.facts if row.layer.index in found]
 
     def key(row: LayerFacts) -> tuple[str, str]:
@@ -82,7 +85,7 @@ def operations(view: PlanView) -> Chart | None:
         "even": "shared out evenly, ms#",
     }
     color = group_color(
-        "operation", [one["group"] for one in rows], lambda _: type_color("PointWise"), legend=False
+        "operation", [row["group"] for row in rows], lambda _: type_color("PointWise"), legend=False
     )
     first = next((one for one in found if one.operation), found[0])
     return Chart(
@@ -119,7 +122,7 @@ def _held(one: PointwiseOperation) -> str:
 
 def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     """Time by tactic, hashes at the end of a name left out."""
-    found = [one for one in tactic_shares(view.rows) if one.mean_ms]
+    found = [share for share in tactic_shares(view.rows) if share.mean_ms]
     if not found or all(one.tactic is None for one in found):
         return None
     labels = shorten_apart([one.tactic or NOT_KNOWN for one in found[:top]], 44)
@@ -136,7 +139,7 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
         }
         for rank, one in enumerate(found[:top])
     ]
-    color = group_color("type", [one["group"] for one in rows], type_color)
+    color = group_color("type", [row["group"] for row in rows], type_color)
     return Chart(
         key="latency-per-tactic",
         title=f"Time by tactic: {counted(len(found), 'tactic')}, coloured by type of layer",
@@ -201,10 +204,10 @@ def _groups_text(row: LayerFacts) -> str:
 
 def _taken(what: str, groups: Sequence[LayerGroup[tuple[str, str]]]) -> str:
     """Return ``"18 reformats take 0.0825 ms, 17.5 %"``."""
-    times = [one.mean_ms for one in groups if one.mean_ms is not None]
+    times = [group.mean_ms for group in groups if group.mean_ms is not None]
     if not times:
         return what
-    share = sum(one.share_pct or 0.0 for one in groups)
+    share = sum(group.share_pct or 0.0 for group in groups)
     verb = "takes" if what.startswith("1 ") else "take"
     return f"{what} {verb} {format_significant(sum(times))} ms, {format_significant(share)} %"
 
@@ -217,15 +220,16 @@ def _split(
     name: str,
     color: Callable[[str | None], str],
 ) -> Chart:
-    timed = any(one.mean_ms for one in groups)
+    timed = any(group.mean_ms for group in groups)
     sums: dict[str, float] = {}
-    for one in groups:
-        sums[one.key[0]] = sums.get(one.key[0], 0.0) + (
-            (one.mean_ms or 0.0) if timed else one.layers
+    for group in groups:
+        sums[group.key[0]] = sums.get(group.key[0], 0.0) + (
+            (group.mean_ms or 0.0) if timed else group.layers
         )
     order = {label: rank for rank, label in enumerate(sorted(sums, key=lambda one: -sums[one]))}
     shown = sorted(
-        (one for one in groups if order[one.key[0]] < _MOST_ROWS), key=lambda one: order[one.key[0]]
+        (group for group in groups if order[group.key[0]] < _MOST_ROWS),
+        key=lambda one: order[one.key[0]],
     )
     rows: list[Spec] = [
         {
@@ -249,7 +253,7 @@ def _split(
             rows,
             "mean time per iteration, ms" if timed else "layers",
             {**_TIPS, "group": name},
-            group_color(name, [one.key[1] for one in groups], color),
+            group_color(name, [group.key[1] for group in groups], color),
         ),
         table=table_of(
             ("Of", name.capitalize(), "Layers", "Mean, ms", "Share, %"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.layer_stretches import stretches
-from enginescope.analysis.liveness import liveness
-from enginescope.analysis.plan_column_table import LayerFacts
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.execution_segments import stretches
+from enginescope.analysis.report_card.liveness import liveness
 from enginescope.core.units import format_bytes
+from enginescope.render.base.palette import PURPLE, SKY
+from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.order import (
     place_text,
@@ -17,9 +19,7 @@ from enginescope.render.charts.card.order import (
     stretch_text,
 )
 from enginescope.render.charts.card.wording import counted, figure, table_of
-from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
-from enginescope.render.palette import PURPLE, SKY
-from enginescope.render.phrases import shorten
+from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
@@ -121,7 +121,7 @@ def live_activations(view: PlanView) -> Chart | None:
         },
         table=table_of(
             ("Position", "Layer", "Alive, MiB"),
-            [(f"{one['x']:,}", one["name"], figure(one["y"])) for one in rows],
+            [(f"{row['x']:,}", row["name"], figure(row["y"])) for row in rows],
         ),
         height=180,
         is_wide=True,

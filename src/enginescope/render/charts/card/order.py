@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.cumulative_time import CumulativePoint, cumulative_time
-from enginescope.analysis.layer_stretches import Stretch, stretches
-from enginescope.analysis.plan_column_table import LayerFacts
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.execution_segments import Stretch, stretches
+from enginescope.analysis.runs.cumulative_time import CumulativePoint, cumulative_time
 from enginescope.core.units import format_significant
+from enginescope.render.base.palette import family_color, precision_color, type_family
 from enginescope.render.charts.bars import group_color
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, table_of
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.palette import family_color, precision_color, type_family
-from enginescope.render.theme import LIGHT
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.theme import LIGHT
 
 _ORDERS = ("slowest first", "in the plan's order")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.layer_groups import group_layers
-from enginescope.analysis.plan_view import PlanView
-from enginescope.analysis.precision_rollup import RollupPart, precision_rollup
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.layer_groups import group_layers
+from enginescope.analysis.report_card.precision_rollup import RollupPart, precision_rollup
 from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.render.base.palette import AMOUNTS, precision_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.colors import AMOUNT_LEGEND
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
-from enginescope.render.charts.spec import Chart, Spec
-from enginescope.render.charts.tips import with_tips
-from enginescope.render.palette import AMOUNTS, precision_color
+from enginescope.render.charts.tooltips import with_tips
+from enginescope.render.html.spec import Chart, Spec
 
 _TEXTS: dict[str, Callable[[float], str]] = {
     "layers": lambda value: counted(round(value), "layer"),
@@ -27,21 +27,21 @@ _TEXTS: dict[str, Callable[[float], str]] = {
 def rollup(view: PlanView) -> Chart | None:
     """What part of layers, time, work and bytes each precision has."""
     parts = precision_rollup(view.facts)
-    if not any(one.precision != NOT_KNOWN for one in parts):
+    if not any(part.precision != NOT_KNOWN for part in parts):
         return None
-    measures = list(dict.fromkeys(one.measure for one in parts))
+    measures = list(dict.fromkeys(part.measure for part in parts))
     rows: list[Spec] = [
         {
-            "row": f"{measures.index(one.measure)}",
-            "label": one.measure,
-            "group": one.precision,
-            "value": one.share_pct,
-            "amount": _TEXTS[one.measure](one.value),
+            "row": f"{measures.index(part.measure)}",
+            "label": part.measure,
+            "group": part.precision,
+            "value": part.share_pct,
+            "amount": _TEXTS[part.measure](part.value),
         }
-        for one in parts
+        for part in parts
     ]
     tips = {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"}
-    color = group_color("precision", [one.precision for one in parts], precision_color)
+    color = group_color("precision", [part.precision for part in parts], precision_color)
     spec = bars(rows, "share, %", tips, color)
     spec["encoding"]["x"]["scale"] = {"domain": [0, 100]}
     return Chart(
@@ -52,8 +52,13 @@ def rollup(view: PlanView) -> Chart | None:
         table=table_of(
             ("Of", "Precision", "Amount", "Share, %"),
             [
-                (one.measure, one.precision, _TEXTS[one.measure](one.value), figure(one.share_pct))
-                for one in parts
+                (
+                    part.measure,
+                    part.precision,
+                    _TEXTS[part.measure](part.value),
+                    figure(part.share_pct),
+                )
+                for part in parts
             ],
         ),
         height=height_of(rows),
@@ -62,7 +67,7 @@ def rollup(view: PlanView) -> Chart | None:
 
 def _most(parts: tuple[RollupPart, ...], measures: list[str]) -> str:
     measure = "time" if "time" in measures else "layers"
-    first = next(one for one in parts if one.measure == measure)
+    first = next(part for part in parts if part.measure == measure)
     share = format_significant(first.share_pct)
     return f"{first.precision} has {share} % of the {measure}"
 
@@ -72,22 +77,22 @@ def precision_changes(view: PlanView) -> Chart | None:
     pairs = group_layers(
         view.facts, lambda row: (row.precision or NOT_KNOWN, row.output_precision or NOT_KNOWN)
     )
-    if not any(NOT_KNOWN not in one.key for one in pairs):
+    if not any(NOT_KNOWN not in pair.key for pair in pairs):
         return None
-    timed = any(one.mean_ms for one in pairs)
+    timed = any(pair.mean_ms for pair in pairs)
     rows: list[Spec] = [
         {
-            "from": one.key[0],
-            "to": one.key[1],
-            "layers": one.layers,
-            "ms": one.mean_ms,
-            "share": one.share_pct,
-            "shade": one.mean_ms if timed else one.layers,
-            "text": f"{one.layers:,}" + (f" · {format_ms(one.mean_ms, 3)}" if timed else ""),
+            "from": pair.key[0],
+            "to": pair.key[1],
+            "layers": pair.layers,
+            "ms": pair.mean_ms,
+            "share": pair.share_pct,
+            "shade": pair.mean_ms if timed else pair.layers,
+            "text": f"{pair.layers:,}" + (f" · {format_ms(pair.mean_ms, 3)}" if timed else ""),
         }
-        for one in pairs
+        for pair in pairs
     ]
-    changed = sum(one.layers for one in pairs if one.key[0] != one.key[1])
+    changed = sum(pair.layers for pair in pairs if pair.key[0] != pair.key[1])
     extents = len({one["from"] for one in rows})
     return Chart(
         key="precision-changes",
@@ -97,8 +102,8 @@ def precision_changes(view: PlanView) -> Chart | None:
         table=table_of(
             ("Reads", "Writes", "Layers", "Mean, ms", "Share, %"),
             [
-                (*one.key, f"{one.layers:,}", figure(one.mean_ms), figure(one.share_pct))
-                for one in pairs
+                (*pair.key, f"{pair.layers:,}", figure(pair.mean_ms), figure(pair.share_pct))
+                for pair in pairs
             ],
         ),
         height=max(60, 40 * extents),
@@ -113,7 +118,7 @@ def _changed_text(changed: int, layers: int) -> str:
 
 
 def _matrix(rows: list[Spec], shade_title: str) -> Spec:
-    top = max(one["shade"] or 0.0 for one in rows)
+    top = max(row["shade"] or 0.0 for row in rows)
     place = {
         "y": {"field": "from", "type": "nominal", "title": "reads", "sort": None},
         "x": {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from enginescope.analysis.layer_clusters import Cluster, Clusters, clusters
-from enginescope.analysis.layer_quantities import Quantity, quantity_named
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.layer_clusters import Cluster, Clusters, clusters
+from enginescope.analysis.report_card.layer_quantities import Quantity, quantity_named
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_significant
 from enginescope.render.charts.card.colors import COLORS, GROUPS, color_channel
 from enginescope.render.charts.card.wording import counted, figure, table_of
 from enginescope.render.charts.log_axis import log_axis
-from enginescope.render.charts.spec import Chart, ChartTable, Spec, quantity
-from enginescope.render.charts.tips import with_tips
+from enginescope.render.charts.tooltips import with_tips
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity
 
 
 def scatter(
@@ -27,17 +27,12 @@ def scatter(
 ) -> Chart | None:
     """Layers as points by two quantities, on logarithmic axes; near ones of a large plan as one.
 
-    Parameters
-    ----------
-    view : PlanView
-    x, y : str
-        Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``, ``"intensity"`` …
-    color : str
-        ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
-    kinds : collection of str, optional
-        Only layers of these types.
-    key : str, optional
-        Name of the chart.
+    Args:
+        x, y: Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``,
+            ``"intensity"`` …
+        color: ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
+        kinds: Only layers of these types.
+        key: Name of the chart.
     """
     if color not in GROUPS:
         raise UsageError(
@@ -67,13 +62,13 @@ def _short(title: str) -> str:
 
 def _legend(points: list[Cluster]) -> list[str]:
     counts: dict[str, int] = {}
-    for one in points:
-        counts[one.key] = counts.get(one.key, 0) + one.layers
+    for point in points:
+        counts[point.key] = counts.get(point.key, 0) + point.layers
     return sorted(counts, key=lambda name: -counts[name])
 
 
 def _notes(found: Clusters) -> tuple[str, ...]:
-    layers = sum(one.layers for one in found.points)
+    layers = sum(point.layers for point in found.points)
     together = layers > len(found.points)
     drawn = f"{counted(layers, 'layer')}{', near ones as one larger point' if together else ''}"
     left = (
@@ -87,15 +82,15 @@ def _notes(found: Clusters) -> tuple[str, ...]:
 def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) -> Spec:
     rows = [
         {
-            "x": one.x,
-            "y": one.y,
-            "group": one.key,
-            "layers": one.layers,
-            "ms": one.mean_ms,
-            "name": one.example.layer.name,
-            "type": one.example.layer.type,
+            "x": point.x,
+            "y": point.y,
+            "group": point.key,
+            "layers": point.layers,
+            "ms": point.mean_ms,
+            "name": point.example.layer.name,
+            "type": point.example.layer.type,
         }
-        for one in points
+        for point in points
     ]
     titles = {
         "name": "layer",
@@ -107,14 +102,14 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
         "ms": "together, ms#",
     }
     told, tips = with_tips(rows, titles)
-    several = any(one.layers > 1 for one in points)
+    several = any(point.layers > 1 for point in points)
     size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
     return {
         "data": {"values": told},
         "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
         "encoding": {
-            "x": quantity("x", across.title, **log_axis([one.x for one in points])),
-            "y": quantity("y", up.title, **log_axis([one.y for one in points])),
+            "x": quantity("x", across.title, **log_axis([point.x for point in points])),
+            "y": quantity("y", up.title, **log_axis([point.y for point in points])),
             "color": color,
             "shape": {
                 "field": "group",

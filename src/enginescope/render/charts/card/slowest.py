@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from enginescope.analysis.kernels import groups_of, kernel_of
-from enginescope.analysis.layer_quantities import QUANTITIES, quantity_named
-from enginescope.analysis.plan_column_table import LayerFacts
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.layer_quantities import QUANTITIES, quantity_named
+from enginescope.analysis.roofline.convolution_params import groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
+from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bars, height_of
 from enginescope.render.charts.card.colors import (
     check_color,
@@ -17,8 +18,7 @@ from enginescope.render.charts.card.colors import (
     color_title,
 )
 from enginescope.render.charts.card.wording import counted, figure, shape, table_of
-from enginescope.render.charts.spec import Chart, ChartTable, Spec
-from enginescope.render.phrases import shorten
+from enginescope.render.html.spec import Chart, ChartTable, Spec
 
 _NAME_LENGTH = 44
 #: The others have no bar of their own if it would be longer than so many of the longest.
@@ -47,17 +47,12 @@ def slowest_layers(
 ) -> Chart | None:
     """The `top` layers with the longest mean time, and the rest in one bar.
 
-    Parameters
-    ----------
-    view : PlanView
-    top : int
-    color : str
-        ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
-        ``"macs"``, ``"footprint"``, ``"intensity"``, ``"compute"``, ``"bandwidth"``, ``"groups"``.
-    kinds : collection of str, optional
-        Only layers of these types.
-    noun : str
-        What such a layer is called.
+    Args:
+        color: ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
+            ``"macs"``, ``"footprint"``, ``"intensity"``, ``"compute"``, ``"bandwidth"``,
+            ``"groups"``.
+        kinds: Only layers of these types.
+        noun: What such a layer is called.
     """
     check_color(color)
     every = [row for row in view.facts if row.mean_ms and (not kinds or row.layer.type in kinds)]

@@ -1,15 +1,18 @@
-"""How an amount is distributed over the layers."""
+"""Histograms of an amount over the layers of a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.log_bins import LogBin, log_bins
-from enginescope.analysis.plan_column_table import LayerFacts
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.amount_bins import AmountBin, amount_bins, is_even_range
 from enginescope.core.units import format_bytes, format_significant
 from enginescope.render.charts.card.wording import counted, figure, table_of
-from enginescope.render.charts.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
+
+_EVEN = "All bars cover ranges of one width"
+_LOGARITHMIC = "Logarithmic axis: each bar covers a wider range than the bar to its left"
 
 
 def time_spread(view: PlanView) -> Chart | None:
@@ -68,8 +71,8 @@ def _spread(
     value: Callable[[LayerFacts], float | None],
     binary: bool = False,
 ) -> Chart | None:
-    known = [one for row in view.facts if (one := value(row)) is not None]
-    bins = log_bins(known, binary=binary)
+    known = [amount for row in view.facts if (amount := value(row)) is not None]
+    bins = amount_bins(known, binary=binary)
     if not any(one.high for one in bins):
         return None
     unit = "bytes" if binary else "ms"
@@ -78,13 +81,18 @@ def _spread(
     return Chart(
         key=key,
         title=f"{title}: {_middle(known, binary=binary)}",
-        subtitle=("Each bar is wider than the one before it: the axis is logarithmic", *left_out),
+        subtitle=(_EVEN if is_even_range(known) else _LOGARITHMIC, *left_out),
         spec=_bars(bins, what, binary=binary),
         table=table_of(
             (f"From, {unit}", f"To below, {unit}", "Layers", f"Together, {unit}"),
             [
-                (figure(one.low, 6), figure(one.high, 6), f"{one.count:,}", figure(one.total, 6))
-                for one in bins
+                (
+                    figure(each.low, 6),
+                    figure(each.high, 6),
+                    f"{each.count:,}",
+                    figure(each.total, 6),
+                )
+                for each in bins
             ],
         ),
         height=170,
@@ -97,28 +105,46 @@ def _middle(values: Sequence[float], *, binary: bool) -> str:
     return f"half of {counted(len(ranked), 'layer')} at most {half}"
 
 
-def _text(value: float, *, binary: bool) -> str:
-    return format_bytes(round(value)) if binary else f"{format_significant(value)} ms"
+def _text(value: float, digits: int = 3, *, binary: bool) -> str:
+    return format_bytes(value, digits) if binary else f"{format_significant(value, digits)} ms"
 
 
-def _edge(value: float, *, binary: bool) -> str:
-    """Round numbers without the zeros behind them."""
-    number, _, unit = _text(value, binary=binary).partition(" ")
+def _edge(value: float, digits: int, *, binary: bool) -> str:
+    """Return a round number without trailing zeros, in bytes or ms."""
+    number, _, unit = _text(value, digits, binary=binary).partition(" ")
     number = number.rstrip("0").rstrip(".") if "." in number else number
     return f"{number} {unit}" if binary else number
 
 
-def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
+def _digits(bins: Sequence[AmountBin], *, binary: bool) -> int:
+    """Return how many significant digits tell all edges apart."""
+    edges = {each.low for each in bins if each.high} | {bins[-1].high}
+    for digits in range(3, 9):
+        if len({_edge(edge, digits, binary=binary) for edge in edges}) == len(edges):
+            return digits
+    return 9
+
+
+def _bars(bins: Sequence[AmountBin], what: str, *, binary: bool) -> Spec:
+    digits = _digits(bins, binary=binary)
+
+    def edge(value: float) -> str:
+        return _edge(value, digits, binary=binary)
+
+    unit = "" if binary else " ms"
     rows = [
         {
             "bin": f"{rank:03}",
-            "layers": one.count,
-            "range": _range(one, binary=binary),
-            "total": _text(one.total, binary=binary),
+            "layers": each.count,
+            "range": f"{edge(each.low)} … {edge(each.high)}{unit}" if each.high else "0",
+            "total": _text(each.total, binary=binary),
         }
-        for rank, one in enumerate(bins)
+        for rank, each in enumerate(bins)
     ]
-    starts = {row["bin"]: _start(one, binary=binary) for row, one in zip(rows, bins, strict=True)}
+    starts = {
+        row["bin"]: edge(each.low) if each.high else "0"
+        for row, each in zip(rows, bins, strict=True)
+    }
     step = -(-len(bins) // 10)
     return {
         "data": {"values": rows},
@@ -139,14 +165,3 @@ def _bars(bins: Sequence[LogBin], what: str, *, binary: bool) -> Spec:
             "tooltip": tooltip(range=what, layers="layers#", total="together"),
         },
     }
-
-
-def _start(one: LogBin, *, binary: bool) -> str:
-    return "0" if not one.high else _edge(one.low, binary=binary)
-
-
-def _range(one: LogBin, *, binary: bool) -> str:
-    if not one.high:
-        return "0"
-    unit = "" if binary else " ms"
-    return f"{_edge(one.low, binary=binary)} … {_edge(one.high, binary=binary)}{unit}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from enginescope.analysis.layer_groups import LayerGroup, group_layers
-from enginescope.analysis.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.layer_groups import LayerGroup, group_layers
 from enginescope.core.units import format_significant
+from enginescope.render.base.palette import OTHER, precision_color, type_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
-from enginescope.render.charts.spec import Chart, Spec
-from enginescope.render.palette import OTHER, precision_color, type_color
+from enginescope.render.html.spec import Chart, Spec
 
 _MOST_TYPES = 20
 _TIPS = {"type": "type", "layers": "layers#", "ms": "mean, ms#", "share": "share of the sum, %#"}
@@ -50,11 +50,11 @@ def time_per_type(view: PlanView) -> Chart | None:
 def precision_per_type(view: PlanView) -> Chart | None:
     """Time of each type, split by precision; numbers of layers where there are no times."""
     pairs = group_layers(view.facts, lambda row: (row.layer.type, row.precision or NOT_KNOWN))
-    if not pairs or all(one.key[1] == NOT_KNOWN for one in pairs):
+    if not pairs or all(pair.key[1] == NOT_KNOWN for pair in pairs):
         return None
-    timed = any(one.mean_ms for one in pairs)
+    timed = any(pair.mean_ms for pair in pairs)
     order = {one.key: rank for rank, one in enumerate(_by_type(view))}
-    shown = [one for one in pairs if order[one.key[0]] < _MOST_TYPES]
+    shown = [pair for pair in pairs if order[pair.key[0]] < _MOST_TYPES]
     shown.sort(key=lambda one: (order[one.key[0]], -(one.mean_ms or 0.0), -one.layers))
     rows: list[Spec] = [
         {
@@ -110,8 +110,8 @@ def _of_types(
         layers = sum(one.layers for one in rest)
         more = {"type": label, "layers": layers, "ms": None, "share": None}
         rows.append({**more, "row": "rest", "label": label, "group": label, "value": amount})
-    names = [one["group"] for one in rows]
-    kinds = {one.key for one in groups}
+    names = [row["group"] for row in rows]
+    kinds = {group.key for group in groups}
     color = group_color(
         "type", names, lambda one: type_color(one) if one in kinds else OTHER, legend=False
     )
@@ -120,7 +120,8 @@ def _of_types(
         title=title,
         spec=bars(rows, x_title, _TIPS, color),
         table=table_of(
-            ("Type", "Layers", "Mean, ms", "Share, %"), [(one.key, *_cells(one)) for one in groups]
+            ("Type", "Layers", "Mean, ms", "Share, %"),
+            [(group.key, *_cells(group)) for group in groups],
         ),
         height=height_of(rows),
     )
@@ -135,7 +136,7 @@ def _cells(one: LayerGroup[Any]) -> tuple[str, ...]:
 
 
 def _precisions(pairs: Sequence[LayerGroup[tuple[str, str]]]) -> list[str]:
-    return list(dict.fromkeys(one.key[1] for one in pairs))
+    return list(dict.fromkeys(pair.key[1] for pair in pairs))
 
 
 def _left_out(types: int) -> tuple[str, ...]:

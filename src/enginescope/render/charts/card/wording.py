@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from enginescope.core.units import format_significant
-from enginescope.render.charts.spec import ChartTable
+from enginescope.render.html.spec import ChartTable
 
 NOT_KNOWN = "not known"
 #: Most rows of the table behind a picture.
@@ -25,7 +25,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 def shape(extents: Sequence[int] | None) -> str:
     """Return ``"3×3"``."""
-    return "×".join(str(one) for one in extents) if extents else NOT_KNOWN
+    return "×".join(str(extent) for extent in extents) if extents else NOT_KNOWN
 
 
 def table_of(
@@ -33,13 +33,9 @@ def table_of(
 ) -> ChartTable:
     """Return the table behind a picture; a long one ends in how many rows are left out.
 
-    Parameters
-    ----------
-    headers : tuple of str
-    rows : iterable of (tuple of str)
-        No more are made than the table has.
-    total : int, optional
-        How many there are; by default they are counted.
+    Args:
+        rows: No more are made than the table has.
+        total: How many there are; by default they are counted.
     """
     if total is None:
         rows = list(rows)

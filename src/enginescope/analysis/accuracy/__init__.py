@@ -1,0 +1,1 @@
+"""Outputs against a reference: limits, comparison, verdict."""

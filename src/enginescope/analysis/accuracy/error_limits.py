@@ -1,0 +1,206 @@
+"""How large an error may be: the one definition, for outputs and for tensors inside a model.
+
+An error is judged for all elements together and for each channel, always against the reference's
+own scale there, so that large values never hide small ones. `docs/validate.md` derives the limits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.accuracy.expected_noise import ChannelNoise, ExpectedNoise
+from enginescope.analysis.errors.channel_errors import ChannelErrors
+from enginescope.analysis.errors.error_moments import ErrorMoments
+from enginescope.analysis.errors.output_tolerance import Tolerance
+
+#: RMSE ÷ scale from which on no precision and no expected noise excuses an error: half is lost.
+CEILING = 0.45
+#: An error may be so many times the expected noise.
+NOISE_FACTOR = 8.0
+#: Share of a channel's squared error that one factor explains where it is the error; how far off
+#: the channel may be then; and fewer elements than show a factor or a scale by themselves.
+_COHERENT, _MOST_COHERENT, _FEW = 0.9, 0.35, 8
+#: Errors of FP32's summation order, ÷ range: below it nothing is accused of being systematic.
+NEGLIGIBLE = 5e-7
+#: Range ÷ spread of values that no few elements carry, as of a normal distribution.
+_RANGES = 4.0
+#: How much more of few elements may be the error of one: errors of a deep network have long tails.
+_TAIL = 3.0
+#: The largest error allowed, ÷ the range.
+_MOST_OF_RANGE = 0.9
+#: Exponent of how much larger than its norm a channel of few elements may be by chance:
+#: n elements of 1,000 channels are all below exp(−12 ÷ n) of it once in a hundred outputs;
+#: and those of a single channel below exp(−4.6 ÷ n).
+_CHANCE, _CHANCE_OF_ONE = 12.0, 4.6
+#: Spread ÷ norm up to which a channel is constant.
+_CONSTANT = 1e-6
+#: Channels are of one population unless their norms have a gap of this factor, which m elements
+#: leave by chance with a probability of gap⁻ᵐ.
+_GAP, _UNLIKELY = 8.0, math.log(1e3)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of all elements of an output, or arrays of them by channel.
+
+    Attributes:
+        scale: What the RMSE is a part of.
+        rmse, peak: Largest RMSE and largest |error| of an element.
+        unexcused: The largest RMSE without regard to the row's resolution.
+        hidden: All values are below the resolution of the row: no error can show there.
+    """
+
+    scale: Any
+    rmse: Any
+    peak: Any
+    unexcused: Any
+    hidden: Any
+
+
+def whole_limits(
+    moments: ErrorMoments,
+    low: float | None,
+    high: float | None,
+    row: Tolerance,
+    noise: ExpectedNoise | None = None,
+) -> Limits:
+    """Return the limits of all elements together.
+
+    Args:
+        low, high: Range of the reference.
+    """
+    scale = moments.scale or 0.0
+    if 0 < moments.count < _FEW:  # their spread may be small by chance
+        few = math.exp(_CHANCE_OF_ONE / moments.count)
+        scale = max(scale, min(few * scale, moments.norm or 0.0))
+    low, high = low or 0.0, high or 0.0
+    reach = scale if moments.is_constant else max(high - moments.mean, moments.mean - low)
+    rmse = (row.error_to_spread or 0.0) * scale
+    peak = (row.peak_to_spread or 0.0) * max(scale, reach / _RANGES)
+    if noise is not None and row.resolution:
+        tail = 1 + _TAIL / math.sqrt(max(moments.count, 1))
+        rmse = min(NOISE_FACTOR * tail * noise.rmse, CEILING * scale)
+        peak = max(peak, NOISE_FACTOR * noise.peak)  # one element may be far off by chance
+    size = max(high, -low)
+    limits = _limits(row, scale, reach, rmse, peak, low >= 0 and high <= 1, size)
+    if limits.hidden:
+        return limits
+    # no resolution excuses the loss of a whole output
+    most = max(float(rmse), min(float(limits.rmse), CEILING * scale))
+    return replace(limits, rmse=most)
+
+
+def channel_limits(
+    errors: ChannelErrors, row: Tolerance, noise: ChannelNoise | None = None
+) -> Limits:
+    """Return the limits of each channel; those without a finite element have no limits (NaN)."""
+    count = np.maximum(errors.count, 1)
+    own, group = populations(errors)
+    chance = np.exp(_CHANCE / count)
+    typical, farthest = _typical(own, count, group), _largest(errors.high, group)
+    scale, reach = np.maximum(own, typical), np.maximum(errors.high, farthest)
+    has_own = (own > 0) & (not errors.is_spatial)  # zeros and places take that of their population
+    scale = np.where(has_own, np.minimum(chance * own, scale), scale)
+    reach = np.where(has_own, np.minimum(chance * errors.high, reach), reach)
+    few = 1 / np.sqrt(count)
+    # a single element may be off by most of the scale; many elements by one factor may not
+    coherent = np.square(errors.cross) > _COHERENT * errors.energy * errors.squares
+    coherent &= count >= _FEW
+    most = np.where(coherent, _MOST_COHERENT, CEILING)
+    ceiling = most * (1 + 1 / count)
+    one = row.peak_to_spread or 0.0
+    limit = np.maximum(row.channel_error or 0.0, _TAIL * one * few)
+    rmse = np.minimum(limit, ceiling) * scale
+    peak = one * (1 + _TAIL * few) * np.maximum(scale, reach / _RANGES)
+    if noise is not None and row.resolution:
+        usual, usual_peak = (
+            np.array([value or 0.0 for value in values]) for values in (noise.rmse, noise.peak)
+        )
+        if errors.is_spatial:
+            usual_peak = _largest(usual_peak, group)
+        # of few elements, and where nothing is, the noise may be small too
+        shared = _typical(usual, count, group) * (1.0 if errors.is_spatial else few)
+        rmse = np.minimum(NOISE_FACTOR * (usual + shared), ceiling * scale)
+        peak = np.maximum(peak, NOISE_FACTOR * (usual_peak + shared))
+    natural = (errors.low >= 0) & (errors.high <= 1)
+    limits = _limits(row, scale, reach, rmse, peak, natural, errors.high)
+    # no resolution excuses a factor, where values are large enough to show it
+    shown = coherent & (errors.high > row.resolution)
+    return replace(
+        limits, rmse=np.where(shown, np.minimum(limits.rmse, ceiling * scale), limits.rmse)
+    )
+
+
+def _limits(
+    row: Tolerance, scale: Any, reach: Any, rmse: Any, peak: Any, natural: Any, size: Any
+) -> Limits:
+    """Return limits that are never below the row's resolution.
+
+    Probabilities have a range of 1, whatever their values: sigmoid and softmax round at that range.
+    Other values have their own range, and their resolution never excuses the loss of their scale.
+    """
+    least = np.where(natural, 1.0, size) * row.resolution
+    excused = np.where(natural, least / 2, np.minimum(least / 2, CEILING * scale))
+    return Limits(
+        scale=scale,
+        rmse=np.maximum(rmse, excused),
+        peak=np.minimum(peak, _MOST_OF_RANGE * np.maximum(reach, scale)) + 2 * excused,
+        unexcused=rmse,
+        hidden=natural & (size <= least),
+    )
+
+
+def _own_scale(errors: ChannelErrors, count: Any) -> Any:
+    """Return the size of each channel's values, as far as its own elements show it.
+
+    Outputs of similar samples, such as frames of a film, vary little: a channel may then be near 0
+    throughout by chance. Its variation, beside that of the other channels, shows its scale.
+    """
+    norm = np.sqrt(errors.energy / count)
+    spread = np.sqrt(np.maximum(errors.energy / count - np.square(errors.total / count), 0.0))
+    varied = spread > _CONSTANT * norm
+    if not varied.any() or count.max() >= _FEW * errors.samples:  # a sample alone shows the scale
+        return norm
+    return np.maximum(norm, spread * np.median(norm[varied] / spread[varied]))
+
+
+def populations(errors: ChannelErrors) -> tuple[Any, Any]:
+    """Return each channel's own scale, and the number of the population that it belongs to."""
+    count = np.maximum(errors.count, 1)
+    own = _own_scale(errors, count)
+    if errors.is_spatial:
+        return own, np.zeros(own.size, dtype=np.int64)
+    return own, _populations(own, count)
+
+
+def _populations(scale: Any, count: Any) -> Any:
+    """Return the number of each channel's population; channels of zeros are in the smallest."""
+    order = np.argsort(scale)
+    order = order[scale[order] > 0]
+    group = np.zeros(scale.size, dtype=np.int64)
+    steps = np.diff(np.log(scale[order]))
+    below = np.cumsum(count[order])
+    number, before = 0, 0
+    for at in np.flatnonzero(steps >= math.log(_GAP)):
+        if (below[at] - before) * steps[at] >= _UNLIKELY:
+            number, before = number + 1, below[at]
+            group[order[at + 1 :]] = number
+    return group
+
+
+def _typical(values: Any, count: Any, group: Any) -> Any:
+    """Return, by channel, the root mean square over its population; zeros are left out."""
+    elements = np.where(values > 0, count, 0)
+    energy = np.bincount(group, np.square(values) * elements)
+    return np.sqrt(energy / np.maximum(np.bincount(group, elements), 1))[group]
+
+
+def _largest(values: Any, group: Any) -> Any:
+    """Return, by channel, the largest value of its population."""
+    largest = np.zeros(group.max(initial=0) + 1)
+    np.maximum.at(largest, group, values)
+    return largest[group]

@@ -1,0 +1,343 @@
+"""Answers of one side against the reference's, sample by sample, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from enginescope.analysis.accuracy.axis_order_check import NearestArrangement
+from enginescope.analysis.accuracy.best_class import BestClasses
+from enginescope.analysis.accuracy.error_limits import channel_limits, whole_limits
+from enginescope.analysis.accuracy.expected_noise import ExpectedNoise, NoiseSum, by_name
+from enginescope.analysis.accuracy.farthest_sample import farthest
+from enginescope.analysis.accuracy.nearest_reference import NearestReference
+from enginescope.analysis.accuracy.output_diff import (
+    OutputDiff,
+    SampleDiff,
+    SideDiff,
+    channels_of,
+    figures_of,
+)
+from enginescope.analysis.accuracy.output_verdict import (
+    FEWEST_ELEMENTS,
+    Compared,
+    OutputReason,
+    accepts_noise,
+    is_negligible,
+    misplaced,
+    reasons_of,
+)
+from enginescope.analysis.accuracy.topk_agreement import (
+    RankAgreement,
+    looks_like_scores,
+    rank_agreement,
+)
+from enginescope.analysis.accuracy.value_steps import ValueSteps
+from enginescope.analysis.errors.channel_errors import ChannelAxes
+from enginescope.analysis.errors.element_comparison import compare_elements
+from enginescope.analysis.errors.element_errors import ElementErrors
+from enginescope.analysis.errors.output_numbers import kind_of
+from enginescope.analysis.errors.output_tolerance import Tolerance
+from enginescope.analysis.errors.ulp_distance import has_ulps
+from enginescope.records.notice import Notice
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import DataType
+
+#: Return the limits for an output of this name.
+Tolerances = Callable[[str], Tolerance]
+#: Different shapes of an output that are kept.
+_MOST_SHAPES = 16
+
+
+class SideComparison:
+    """Adds up the differences of one side; holds no more than a few samples at a time.
+
+    Args:
+        label: Name of the side.
+        tolerances: Name of an output -> its limits.
+        allow_nothing: Whether an output passes of which no element could be compared.
+    """
+
+    def __init__(self, label: str, tolerances: Tolerances, *, allow_nothing: bool = False) -> None:
+        self._label = label
+        self._tolerances = tolerances
+        self._allow_nothing = allow_nothing
+        self._outputs: dict[str, _Output] = {}
+        self._samples: list[SampleDiff] = []
+
+    def add(
+        self,
+        sample: int,
+        name: str,
+        reference: Sequence[TensorValues],
+        candidate: Sequence[TensorValues],
+        rounded: Sequence[TensorValues] | None = None,
+    ) -> None:
+        """Add one sample's outputs; they belong together by name.
+
+        Args:
+            rounded: Outputs of the rounded reference: their distance from the reference is the
+                error that the row's precision is expected to cause.
+        """
+        ours, expected = by_name(candidate), by_name(rounded)
+        theirs = by_name(reference)
+        for output in dict.fromkeys((*theirs, *ours)):
+            if output not in self._outputs:
+                self._outputs[output] = _Output(
+                    output, self._tolerances(output), allow_nothing=self._allow_nothing
+                )
+            found = self._outputs[output]
+            pair = theirs.get(output), ours.get(output)
+            self._samples.append(found.add(sample, name, pair, expected.get(output)))
+
+    def result(self) -> SideDiff:
+        """Return what was added so far."""
+        return SideDiff(
+            label=self._label,
+            outputs=tuple(output.result() for output in self._outputs.values()),
+            samples=tuple(self._samples),
+            worst=farthest(self._samples),
+        )
+
+
+class _Output:
+    """One output over the samples."""
+
+    def __init__(self, name: str, tolerance: Tolerance, *, allow_nothing: bool) -> None:
+        self._name = name
+        self._tolerance = tolerance
+        self._allow_nothing = allow_nothing
+        self._errors = ElementErrors()
+        self._channels = ChannelAxes()
+        self._noise = NoiseSum()
+        self._best = BestClasses()
+        self._steps = ValueSteps(tolerance.name)
+        self._nearest = NearestReference()
+        self._arranged = NearestArrangement()
+        self._ranks: RankAgreement | None = None
+        self._structure: dict[str, OutputReason] = {}
+        self._shapes: dict[tuple[int, ...], None] = {}
+        self._dtypes: tuple[DataType | None, DataType | None] = (None, None)
+        self._count = 0
+
+    def add(
+        self,
+        sample: int,
+        name: str,
+        pair: tuple[TensorValues | None, TensorValues | None],
+        rounded: TensorValues | None,
+    ) -> SampleDiff:
+        """Add one sample's pair and return its figures."""
+        a, b = pair
+        self._dtypes = (a.dtype if a else self._dtypes[0], b.dtype if b else self._dtypes[1])
+        reason = _difference(self._name, sample, a, b)
+        shape = (a or b).shape if (a or b) is not None else None  # type: ignore[union-attr]
+        if reason is not None or a is None or b is None:
+            if reason is not None:
+                self._structure.setdefault(reason.code, reason)
+            return SampleDiff(
+                sample=sample,
+                name=name,
+                output=self._name,
+                shape=shape,
+                figures=None,
+                reason=reason.code if reason else None,
+            )
+        errors = self._compared(sample, a, b)
+        self._noise.add(a, rounded)
+        broken = reasons_of(Compared(errors), self._tolerance, kind_of(a.dtype))
+        return SampleDiff(
+            sample=sample,
+            name=name,
+            output=self._name,
+            shape=shape,
+            figures=figures_of(errors),
+            reason=broken[0].code if broken else None,
+        )
+
+    def _compared(self, sample: int, a: TensorValues, b: TensorValues) -> ElementErrors:
+        errors = compare_elements(a, b, self._tolerance, sample)
+        self._errors = self._errors + errors
+        self._channels.add(a, b, sample)
+        self._best.add(a, b)
+        self._steps.add(a, b)
+        self._nearest.add(sample, a, b)
+        self._arranged.add(a, b)
+        if looks_like_scores(a):
+            self._ranks = (self._ranks or RankAgreement()) + rank_agreement(a, b)
+        if len(self._shapes) < _MOST_SHAPES:
+            self._shapes[a.shape] = None
+        self._count += 1
+        return errors
+
+    def result(self) -> OutputDiff:
+        """Return the output's figures and verdict."""
+        reference_dtype, dtype = self._dtypes
+        noise = self._noise.result()
+        channels = self._channels
+        reasons = [*self._structure.values()]
+        if self._count and reference_dtype is not None:
+            kind = kind_of(reference_dtype)
+            compared = Compared(self._errors, channels.axes, noise, self._best, self._steps)
+            reasons += reasons_of(compared, self._tolerance, kind)
+            is_float = kind == "float"
+            if not (is_float and is_negligible(self._errors, self._tolerance)):
+                hidden = is_float and is_negligible(self._errors, self._tolerance, places=True)
+                reasons += misplaced(self._nearest, self._arranged, is_hidden=hidden)
+        nothing = None if reasons else self._nothing(noise)
+        if nothing is not None and not self._allow_nothing:
+            reasons.append(OutputReason(code="nothing-compared", message=nothing))
+        with_ulps = reference_dtype is dtype and dtype is not None and has_ulps(dtype)
+        is_compared = self._count > 0
+        shown = channels.shown()
+        limits = None
+        if shown is not None and not self._tolerance.is_given:
+            expected = noise.along(shown.axis, shown.count.size) if noise else None
+            limits = channel_limits(shown, self._tolerance, expected)
+        return OutputDiff(
+            name=self._name,
+            reference_dtype=reference_dtype,
+            dtype=dtype,
+            shapes=tuple(self._shapes),
+            samples=self._count,
+            tolerance=self._tolerance,
+            reasons=tuple(reasons),
+            notices=tuple(self._notices(nothing)),
+            figures=figures_of(self._errors) if is_compared else None,
+            errors=_counts(self._errors.errors) if is_compared else (),
+            zero_errors=self._errors.zero_errors,
+            ulps=_counts(self._errors.ulps) if is_compared and with_ulps else (),
+            channels=channels_of(shown, limits) if shown is not None else None,
+            ranks=self._ranks,
+            expected_noise=noise,
+            astray=self._nearest.astray if self._nearest.samples else None,
+            told_apart=self._nearest.samples or None,
+        )
+
+    def _is_too_little(self) -> bool:
+        """Whether limits that are wide hold for elements that are few."""
+        limit = self._tolerance.error_to_spread
+        is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
+        return is_wide and 0 < self._errors.moments.count < FEWEST_ELEMENTS
+
+    def _is_constant(self) -> bool:
+        moments = self._errors.moments
+        dtype = self._dtypes[0]
+        is_float = dtype is not None and has_ulps(dtype)
+        return is_float and moments.count > 1 and moments.is_constant
+
+    def _nothing(self, noise: ExpectedNoise | None) -> str | None:
+        """Return why no element of the output shows anything, if none does."""
+        errors, dtype = self._errors, self._dtypes[0]
+        if not self._count or dtype is None:
+            return None
+        if not errors.elements:
+            return f"{self._name} is empty in every sample"
+        if errors.shared_nonfinite == errors.elements:
+            return f"{self._name} is NaN or infinite in every element, on both sides"
+        if kind_of(dtype) == "float" and not self._tolerance.is_given and self._is_hidden(noise):
+            return (
+                f"every value of {self._name} is below what {self._tolerance.name.upper()} "
+                f"resolves ({errors.low:.3g} … {errors.high:.3g})"
+            )
+        return None
+
+    def _is_hidden(self, noise: ExpectedNoise | None) -> bool:
+        """Whether all values are so small that only the resolution excuses their error."""
+        found = self._errors
+        limits = whole_limits(found.moments, found.low, found.high, self._tolerance, noise)
+        beyond = (found.moments.rmse or 0.0) > limits.unexcused
+        return bool(limits.hidden) and beyond and not found.moments.is_constant
+
+    def _notices(self, nothing: str | None) -> list[Notice]:
+        made = []
+        if nothing is not None:
+            made.append(
+                Notice(
+                    code="W-NOTHING-COMPARED",
+                    message=f"{nothing}: nothing was compared",
+                    evidence={"elements": self._errors.elements},
+                )
+            )
+        reference_dtype, dtype = self._dtypes
+        if self._count and reference_dtype is not dtype and reference_dtype and dtype:
+            made.append(
+                Notice(
+                    code="W-OUTPUT-TYPE",
+                    message=f"{self._name} is {dtype.value}, {reference_dtype.value} in the "
+                    "reference; compared by value",
+                    evidence={"dtype": dtype.value, "reference": reference_dtype.value},
+                )
+            )
+        ranks = self._ranks
+        if ranks is not None and ranks.top1 < ranks.rows:
+            made.append(
+                Notice(
+                    code="W-BEST-CLASS",
+                    message=f"{self._name}: the best class is another in "
+                    f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
+                    evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
+                )
+            )
+        if self._is_too_little():
+            count = self._errors.moments.count
+            made.append(
+                Notice(
+                    code="W-FEW-ELEMENTS",
+                    message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
+                    "samples: a wrong scale cannot be told from rounding; more samples can",
+                    evidence={"elements": count},
+                )
+            )
+        if self._is_constant():
+            made.append(
+                Notice(
+                    code="W-CONSTANT-OUTPUT",
+                    message=f"{self._name} has one value in every element of every sample of the "
+                    "reference: inputs do not reach it, and agreement shows little",
+                    evidence={"elements": self._errors.moments.count},
+                )
+            )
+        if accepts_noise(self._errors, self._tolerance):
+            made.append(
+                Notice(
+                    code="W-TOLERANCE-LOOSE",
+                    message=f"the tolerance given for {self._name} would also pass the reference "
+                    "with its elements in another order: it shows nothing",
+                    evidence={"control_mismatched": self._errors.control_mismatched},
+                )
+            )
+        return made
+
+
+def _counts(values: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def _difference(
+    name: str, sample: int, a: TensorValues | None, b: TensorValues | None
+) -> OutputReason | None:
+    """Return why two tensors cannot be compared element by element, if they cannot."""
+    if a is None or b is None:
+        code, who = ("missing", "this side") if b is None else ("extra", "the reference")
+        return OutputReason(
+            code="missing" if code == "missing" else "extra",
+            message=f"{who} has no output {name}",
+            evidence={"sample": sample},
+        )
+    if a.shape != b.shape:
+        return OutputReason(
+            code="shape",
+            message=f"{_dims(b.shape)}, {_dims(a.shape)} in the reference (sample {sample})",
+            evidence={"sample": sample, "shape": list(b.shape), "reference": list(a.shape)},
+        )
+    if kind_of(a.dtype) != kind_of(b.dtype):
+        return OutputReason(
+            code="type",
+            message=f"{b.dtype.value}, {a.dtype.value} in the reference",
+            evidence={"dtype": b.dtype.value, "reference": a.dtype.value},
+        )
+    return None
+
+
+def _dims(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape)) or "a scalar"

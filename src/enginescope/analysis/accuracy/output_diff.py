@@ -1,0 +1,220 @@
+"""What the comparison of two sides' answers comes to: by output, and by sample."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.accuracy.error_limits import Limits
+from enginescope.analysis.accuracy.expected_noise import ExpectedNoise
+from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.topk_agreement import RankAgreement
+from enginescope.analysis.errors.channel_errors import ChannelErrors
+from enginescope.analysis.errors.element_errors import ElementErrors, Peak
+from enginescope.analysis.errors.output_tolerance import Tolerance
+from enginescope.core.record import Record
+from enginescope.records.notice import Notice
+from enginescope.records.tensor import DataType
+
+
+class Figures(Record, frozen=True, kw_only=True):
+    """How far an output is from its reference; ``None`` where a figure is not defined.
+
+    Attributes:
+        max_abs_error, mean_abs_error, rmse, bias: `bias` is the mean of candidate − reference.
+        max_rel_error: Of elements whose reference is not 0.
+        from_zero: Elements whose reference is 0 and whose candidate is not: they have no relative
+            error.
+        max_abs_index: Where the largest error is.
+        spread, norm: Standard deviation and root mean square of the reference.
+        error_to_spread: RMSE ÷ spread; ÷ norm where the reference is constant.
+        snr_db, psnr_db: ``None`` where there is no error.
+        mismatch_pct: Elements beyond ``atol + rtol·|reference|``.
+        beyond_pct: Elements whose relative error is beyond the tolerance's percentage.
+    """
+
+    elements: int
+    unequal: int
+    max_abs_error: float | None
+    mean_abs_error: float | None
+    max_rel_error: float | None
+    from_zero: int
+    max_abs_sample: int | None
+    max_abs_index: tuple[int, ...] | None
+    rmse: float | None
+    bias: float | None
+    low: float | None
+    high: float | None
+    spread: float | None
+    norm: float | None
+    error_to_spread: float | None
+    cosine: float | None
+    correlation: float | None
+    slope: float | None
+    systematic_share: float | None
+    snr_db: float | None
+    psnr_db: float | None
+    mismatch_pct: float | None
+    beyond_pct: float | None
+    nan: int
+    infinite: int
+    finite_only_here: int
+    nonfinite_alike: int
+
+
+class Channels(Record, frozen=True, kw_only=True):
+    """Errors by channel, and their limits; ``None`` for a channel without a finite element.
+
+    Attributes:
+        rmse, norm: Root mean square of the error, and of the reference.
+        rmse_limit: Largest RMSE allowed; empty where a user's own limits decide.
+    """
+
+    axis: int
+    rmse: tuple[float | None, ...]
+    norm: tuple[float | None, ...]
+    max_abs_error: tuple[float | None, ...]
+    rmse_limit: tuple[float | None, ...] = ()
+
+
+class OutputDiff(Record, frozen=True, kw_only=True):
+    """One output of one side against its reference, over all samples.
+
+    Attributes:
+        reference_dtype, dtype: ``None`` on the side that lacks the output.
+        shapes: Those that were compared, each once.
+        samples: Samples compared.
+        reasons: Why it fails; empty where it passes.
+        errors, ulps: Elements by size of the error and by distance in units in the last place; the
+            edges are those of `element_errors` and `ulp_distance`. `ulps` is empty where types have
+            none.
+        zero_errors: Elements without an error.
+        ranks: For what looks like a classifier's scores.
+        expected_noise: Error of the rounded reference; ``None``: not known, and the row alone
+            decides.
+        astray, told_apart: Samples nearer to another's reference, of so many that had another.
+    """
+
+    name: str
+    reference_dtype: DataType | None
+    dtype: DataType | None
+    shapes: tuple[tuple[int, ...], ...] = ()
+    samples: int = 0
+    tolerance: Tolerance
+    reasons: tuple[OutputReason, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    figures: Figures | None = None
+    errors: tuple[int, ...] = ()
+    zero_errors: int = 0
+    ulps: tuple[int, ...] = ()
+    channels: Channels | None = None
+    ranks: RankAgreement | None = None
+    expected_noise: ExpectedNoise | None = None
+    astray: int | None = None
+    told_apart: int | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether every limit holds."""
+        return not self.reasons
+
+
+class SampleDiff(Record, frozen=True, kw_only=True):
+    """One output of one sample.
+
+    Attributes:
+        sample: From 0.
+        name: What the sample is called.
+        reason: Why nothing was compared, or which limit its elements alone break.
+    """
+
+    sample: int
+    name: str
+    output: str
+    shape: tuple[int, ...] | None
+    figures: Figures | None
+    reason: str | None = None
+
+
+class SideDiff(Record, frozen=True, kw_only=True):
+    """One side against the reference.
+
+    Attributes:
+        outputs: In the reference's order; what the reference lacks comes last.
+        worst: Of all samples and outputs, the one farthest from its reference.
+    """
+
+    label: str
+    outputs: tuple[OutputDiff, ...]
+    samples: tuple[SampleDiff, ...]
+    worst: SampleDiff | None
+
+    @property
+    def passes(self) -> bool:
+        """Whether every output does, and there is one."""
+        return bool(self.outputs) and all(output.passes for output in self.outputs)
+
+
+def figures_of(found: ElementErrors) -> Figures:
+    """Return the figures that sums over elements come to."""
+    moments, largest, relative = found.moments, found.largest, found.largest_relative
+    place = largest.place if largest is not None and largest.value > 0 else None
+    return Figures(
+        elements=found.elements,
+        unequal=found.unequal,
+        max_abs_error=_value(largest),
+        mean_abs_error=_known(moments.mean_absolute_error),
+        max_rel_error=_value(relative),
+        from_zero=found.from_zero,
+        max_abs_sample=place.sample if place else None,
+        max_abs_index=place.index if place else None,
+        rmse=_known(moments.rmse),
+        bias=_known(moments.bias),
+        low=found.low,
+        high=found.high,
+        spread=_known(moments.spread),
+        norm=_known(moments.norm),
+        error_to_spread=_known(moments.error_to_spread),
+        cosine=_known(moments.cosine),
+        correlation=_known(moments.correlation),
+        slope=_known(moments.slope),
+        systematic_share=_known(moments.systematic_share),
+        snr_db=_known(moments.snr_db),
+        psnr_db=_known(moments.psnr_db(found.low, found.high)),
+        mismatch_pct=_share(found.mismatched, found.elements),
+        beyond_pct=_share(found.beyond_pct, found.elements),
+        nan=found.new_nan,
+        infinite=found.new_infinite,
+        finite_only_here=found.lost_nonfinite,
+        nonfinite_alike=found.shared_nonfinite,
+    )
+
+
+def channels_of(found: ChannelErrors, limits: Limits | None) -> Channels:
+    """Return the errors by channel."""
+    return Channels(
+        axis=found.axis,
+        rmse=_each(found.rmse),
+        norm=_each(found.norm),
+        max_abs_error=_each(np.where(found.count > 0, found.largest, np.nan)),
+        rmse_limit=() if limits is None else _each(limits.rmse),
+    )
+
+
+def _each(values: Any) -> tuple[float | None, ...]:
+    return tuple(_known(float(value)) for value in values)
+
+
+def _value(peak: Peak | None) -> float | None:
+    return None if peak is None else _known(peak.value)
+
+
+def _known(value: float | None) -> float | None:
+    """Return a number; ``None`` for one beyond float64."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _share(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None

@@ -1,0 +1,396 @@
+"""Whether an output is close enough to its reference, and if not, why: codes with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from enginescope.analysis.accuracy.axis_order_check import NearestArrangement
+from enginescope.analysis.accuracy.best_class import BestClasses
+from enginescope.analysis.accuracy.error_limits import NEGLIGIBLE, channel_limits, whole_limits
+from enginescope.analysis.accuracy.expected_noise import ExpectedNoise
+from enginescope.analysis.accuracy.nearest_reference import NearestReference
+from enginescope.analysis.accuracy.value_steps import ValueSteps
+from enginescope.analysis.errors.channel_errors import ChannelErrors
+from enginescope.analysis.errors.element_errors import ElementErrors
+from enginescope.analysis.errors.output_tolerance import Tolerance
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+
+#: ``missing`` and ``extra``: an output of one side alone. ``not-finite``: NaN or an infinity where
+#: the reference has none, or the other way round. ``channel-error``, ``channel-peak``: channels
+#: beyond their own limits. ``nothing-compared``: no element shows anything. ``best-class``: it is
+#: another though the reference's margin is large. ``few-values``: the output was rounded to 8 bits.
+#: ``systematic-scale``: nearly all of the error is one factor and one offset. ``other-samples``:
+#: outputs are nearer to other samples' references. ``arrangement``: they are nearer to the
+#: reference with its axes swapped or its channels reversed. Only older files have ``correlation``
+#: and ``slope``.
+Code: TypeAlias = Literal[
+    "missing",
+    "extra",
+    "shape",
+    "type",
+    "not-finite",
+    "nothing-compared",
+    "unequal",
+    "mismatch",
+    "error",
+    "peak",
+    "channel-error",
+    "channel-peak",
+    "correlation",
+    "slope",
+    "best-class",
+    "few-values",
+    "systematic-scale",
+    "other-samples",
+    "arrangement",
+]
+#: Fewer elements than these fit one factor and one offset by chance; or nearly.
+_FEW_ELEMENTS, _SOME_ELEMENTS = 8, 64
+#: Share of the squared error from which on it is taken for one factor and one offset; of few
+#: elements, where two numbers explain much by chance; and the fewest that can say anything.
+_SYSTEMATIC, _SYSTEMATIC_OF_SOME, _SYSTEMATIC_OF_FEW = 0.75, 0.9, 0.999
+FEWEST_ELEMENTS = 4
+#: Share of the spread that one element has where it decides the slope; and of the relative errors'
+#: squares that may be scatter where all are off by one factor.
+_LEVERAGE, _SCATTER = 0.05, 0.2
+#: How far slope and mean relative error may be apart, as a part of the larger: BF16 rounds one
+#: element by up to half of what 1 % is.
+_UNLIKE = 0.75
+#: A factor may be as far from 1 as so many times the rounded reference's own: runs of one rounding
+#: share most of it.
+_ROUNDED_SLOPES = 2.0
+#: Share of samples nearer to another's reference from which on they are taken for mixed up.
+_ASTRAY_PCT = 10.0
+#: A best class may change where it leads by less than so many times the RMSE that is allowed.
+_CLEAR = 3.0
+#: Runs of channels that a message names.
+_MOST_RUNS = 4
+#: Channels that the evidence lists.
+_MOST_NAMED = 64
+
+
+class OutputReason(Record, frozen=True, kw_only=True):
+    """One limit that does not hold, with what was found and what was allowed."""
+
+    code: Code
+    message: str
+    evidence: Mapping[str, Any] = {}
+
+
+class Compared(NamedTuple):
+    """One output's errors: of all elements, by channel, and those that rounding should cause."""
+
+    elements: ElementErrors
+    channels: Sequence[ChannelErrors] = ()
+    noise: ExpectedNoise | None = None
+    best: BestClasses | None = None
+    steps: ValueSteps | None = None
+
+
+def reasons_of(compared: Compared, tolerance: Tolerance, kind: str) -> tuple[OutputReason, ...]:
+    """Return every limit that an output breaks; the most telling first.
+
+    `kind` is ``float``, ``complex``, ``int``, ``bool`` or ``string``.
+    """
+    found = compared.elements
+    reasons = [*_nonfinite(found)]
+    if kind in ("float", "complex"):
+        if not tolerance.is_given:
+            reasons += _beyond_limits(compared, tolerance)
+        reasons += _mismatch(found, tolerance)
+    elif tolerance.is_given and kind == "int":
+        reasons += _mismatch(found, tolerance)
+    else:
+        reasons += _unequal(found, tolerance)
+    return tuple(reasons)
+
+
+def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
+    """Whether the tolerance for elements alone would pass the reference in another order."""
+    if not tolerance.is_given or found.elements < _FEW_ELEMENTS or found.moments.is_constant:
+        return False
+    return 100 * found.control_mismatched <= (tolerance.mismatch_pct or 0.0) * found.elements
+
+
+def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
+    if not found.disagreeing_nonfinite:
+        return
+    parts = [
+        f"{count:,} {word}"
+        for count, word in (
+            (found.new_nan, "NaN"),
+            (found.new_infinite, "infinite"),
+            (found.lost_nonfinite, "finite only here"),
+        )
+        if count
+    ]
+    first = found.first_nonfinite
+    where = f", the first at {list(first.index)} of sample {first.sample}" if first else ""
+    yield OutputReason(
+        code="not-finite",
+        message=f"{', '.join(parts)} of {found.elements:,} elements{where}",
+        evidence={
+            "nan": found.new_nan,
+            "infinite": found.new_infinite,
+            "finite_only_here": found.lost_nonfinite,
+            "first_sample": first.sample if first else None,
+            "first_index": list(first.index) if first else None,
+        },
+    )
+
+
+def misplaced(
+    nearest: NearestReference, arranged: NearestArrangement, *, is_hidden: bool
+) -> Iterator[OutputReason]:
+    """Yield what shows that outputs are the right values in the wrong places.
+
+    `is_hidden`: the row's resolution exceeds the error. Rounding may then move all elements alike,
+    so only an output that is three times nearer to another sample's reference counts.
+    """
+    astray = nearest.clearly_astray if is_hidden else nearest.astray
+    # no mix-up concerns a single sample
+    if astray > 1 and 100 * astray >= _ASTRAY_PCT * nearest.samples:
+        yield OutputReason(
+            code="other-samples",
+            message=f"{astray:,} of {nearest.samples:,} samples are nearer to another sample's "
+            "reference than to their own",
+            evidence={"astray": astray, "samples": nearest.samples},
+        )
+    if is_hidden:
+        return
+    for name, samples in arranged.samples.items():
+        astray = arranged.astray.get(name, 0)
+        if 100 * astray >= _ASTRAY_PCT * samples:
+            yield OutputReason(
+                code="arrangement",
+                message=f"{astray:,} of {samples:,} samples are nearer to the reference with "
+                f"{name}",
+                evidence={"astray": astray, "samples": samples, "arrangement": name},
+            )
+
+
+def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]:
+    """Yield the limits that all elements together, and single channels, break."""
+    found, noise = compared.elements, compared.noise
+    moments = found.moments
+    if not moments.count:
+        return
+    limits = whole_limits(moments, found.low, found.high, row, noise)
+    rmse, largest = moments.rmse or 0.0, found.largest
+    if not rmse <= limits.rmse:
+        yield OutputReason(
+            code="error",
+            message=_ratio(
+                "RMSE", rmse, limits.rmse, limits.scale, noise.rmse if noise else None, row
+            ),
+            evidence={"value": rmse, "limit": float(limits.rmse), "scale": limits.scale},
+        )
+    if largest is not None and not largest.value <= limits.peak:
+        place, expected = largest.place, noise.peak if noise else None
+        text = _ratio("largest error", largest.value, limits.peak, limits.scale, expected, row)
+        yield OutputReason(
+            code="peak",
+            message=f"{text}, at {list(place.index)} of sample {place.sample}",
+            evidence={
+                "value": largest.value,
+                "limit": float(limits.peak),
+                "scale": limits.scale,
+                "sample": place.sample,
+                "index": list(place.index),
+            },
+        )
+    for errors in compared.channels:
+        yield from _channels(errors, row, noise)
+    if compared.best is not None and limits.scale:
+        allowed = max(float(limits.rmse) / limits.scale, row.error_to_spread or 0.0)
+        yield from _best_class(compared, _CLEAR * allowed)
+    if limits.hidden:  # no value is large enough to show anything else
+        return
+    if compared.steps is not None and compared.steps.are_few:
+        yield OutputReason(
+            code="few-values",
+            message=f"the output has {compared.steps.candidate} different values and the reference "
+            f"has at least {compared.steps.reference:,} in {row.name.upper()}: it was rounded to "
+            "8 bits",
+            evidence={"values": compared.steps.candidate, "reference": compared.steps.reference},
+        )
+    if not is_negligible(found, row):
+        yield from _systematic(found, row, noise)
+
+
+def _channels(
+    errors: ChannelErrors, row: Tolerance, noise: ExpectedNoise | None
+) -> Iterator[OutputReason]:
+    """Yield the channels beyond their own limits."""
+    expected = noise.along(errors.axis, errors.count.size) if noise else None
+    limits = channel_limits(errors, row, expected)
+    judged: tuple[tuple[Code, str, Any, Any, Any], ...] = (
+        ("channel-error", "RMSE", errors.rmse, limits.rmse, expected and expected.rmse),
+        ("channel-peak", "largest error", errors.largest, limits.peak, expected and expected.peak),
+    )
+    for code, what, values, allowed, usual in judged:
+        bad = np.flatnonzero((errors.count > 0) & ~(values <= allowed))
+        if not bad.size:
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worst = int(bad[np.argmax(values[bad] / allowed[bad])])
+        text = _ratio(
+            what,
+            float(values[worst]),
+            float(allowed[worst]),
+            float(limits.scale[worst]),
+            usual[worst] if usual else None,
+            row,
+        )
+        several = f" (worst of {bad.size:,}: {worst})" if bad.size > 1 else ""
+        yield OutputReason(
+            code=code,
+            message=f"{text} on {runs_text(bad)} of axis {errors.axis}{several}",
+            evidence={
+                "axis": errors.axis,
+                "channels": [int(channel) for channel in bad[:_MOST_NAMED]],
+                "count": int(bad.size),
+                "worst": worst,
+                "sample": int(errors.where[worst]),
+                "value": float(values[worst]),
+                "limit": float(allowed[worst]),
+                "scale": float(limits.scale[worst]),
+            },
+        )
+
+
+def _best_class(compared: Compared, most: float) -> Iterator[OutputReason]:
+    """Yield that best classes changed that the allowed error does not change."""
+    best = compared.best or BestClasses()
+    changes = best.clear(most, compared.channels)
+    if changes:
+        margin = changes[0].margin
+        yield OutputReason(
+            code="best-class",
+            message=f"the best class is another in {len(changes):,} of {best.items:,} items, "
+            f"though it leads by up to {_digits(margin)} × the spread of the item's scores; "
+            f"{_digits(most)} may be noise",
+            evidence={
+                "items": best.items,
+                "changed": len(changes),
+                "margin": margin,
+                "limit": most,
+            },
+        )
+
+
+def runs_text(channels: Any) -> str:
+    """Return ascending numbers as ``channel 3`` or ``channels 1–4, 7 …``."""
+    runs = np.split(channels, np.flatnonzero(np.diff(channels) > 1) + 1)
+    texts = [f"{run[0]}" if run.size == 1 else f"{run[0]}–{run[-1]}" for run in runs[:_MOST_RUNS]]
+    more = f" and {sum(run.size for run in runs[_MOST_RUNS:]):,} more" if runs[_MOST_RUNS:] else ""
+    return f"channel{'s' if channels.size > 1 else ''} {', '.join(texts)}{more}"
+
+
+def _ratio(
+    what: str, value: float, limit: float, scale: float, expected: float | None, row: Tolerance
+) -> str:
+    """Return an error beside its limit, and how far beyond the expected noise it is."""
+    if expected:
+        far = format_significant(value / expected, 2)
+        return f"{what} is {far} × that of honest {row.name.upper()}: {_digits(value)}"
+    if not scale:
+        return f"{what} is {_digits(value)} where the reference is 0"
+    part, most = value / scale, limit / scale
+    return f"{what} is {_digits(part)} of the reference's scale, at most {_digits(most)} wanted"
+
+
+def _range(found: ElementErrors) -> tuple[float, bool]:
+    """Return the range of the values that rounding is a part of, and whether it is 0…1."""
+    low, high = found.low or 0.0, found.high or 0.0
+    is_natural = low >= 0 and high <= 1
+    return (1.0 if is_natural else max(high, -low)), is_natural
+
+
+def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False) -> bool:
+    """Whether the largest error is what another order of summation causes.
+
+    Args:
+        places: Whether values are to be accused of the wrong places: of probabilities, those must
+            differ by more than the row resolves.
+    """
+    size, is_natural = _range(found)
+    part = row.resolution if places and is_natural else min(row.resolution, NEGLIGIBLE)
+    return found.largest is None or found.largest.value <= part * size
+
+
+def _systematic(
+    found: ElementErrors, tolerance: Tolerance, noise: ExpectedNoise | None
+) -> Iterator[OutputReason]:
+    moments = found.moments
+    limit = tolerance.systematic_slope or 0.0
+    if noise is not None and noise.slope is not None:  # rounding itself shows such a factor
+        limit += _ROUNDED_SLOPES * abs(noise.slope - 1)
+    slope, share = moments.slope, moments.systematic_share
+    if slope is None or moments.count < FEWEST_ELEMENTS:
+        return
+    enough = _SYSTEMATIC if moments.count >= _SOME_ELEMENTS else _SYSTEMATIC_OF_SOME
+    enough = _SYSTEMATIC_OF_FEW if moments.count < _FEW_ELEMENTS else enough
+    if (
+        (share or 0.0) >= enough
+        and abs(slope - 1) > limit + 1e-15
+        and not _is_carried(found, slope - 1)
+    ):
+        yield OutputReason(
+            code="systematic-scale",
+            message=f"values are {format_significant(slope, 5)} × the reference's, and that is "
+            f"{100 * (share or 0.0):.0f} % of the error: rounding would scatter",
+            evidence={
+                "slope": slope,
+                "systematic_share": share,
+                "limit": limit if noise is not None else tolerance.systematic_slope,
+            },
+        )
+
+
+def _is_carried(found: ElementErrors, off: float) -> bool:
+    """Whether few elements carry the slope, and the others are not off by the same factor.
+
+    A line always passes through an element far from all others, as the best class of softmax's
+    probabilities is. A wrong scale changes the others by that factor too.
+    """
+    scatter, mean = found.relative_scatter, found.mean_relative
+    if found.leverage <= _LEVERAGE or scatter is None or mean is None:
+        return False
+    return scatter > _SCATTER or abs(mean - off) > _UNLIKE * max(abs(off), abs(mean))
+
+
+def _mismatch(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    share = 100 * found.mismatched / found.elements if found.elements else 0.0
+    if tolerance.mismatch_pct is not None and share > tolerance.mismatch_pct:
+        spread = tolerance.atol_to_spread
+        rule = f"{tolerance.atol:g}" if not spread else f"{spread:g} × spread"
+        yield OutputReason(
+            code="mismatch",
+            message=f"{found.mismatched:,} of {found.elements:,} elements ({_digits(share)} %) are "
+            f"off by more than {rule} + {tolerance.rtol:g} × |reference|, "
+            f"{tolerance.mismatch_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": tolerance.mismatch_pct},
+        )
+
+
+def _unequal(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
+    share = 100 * found.unequal / found.elements if found.elements else 0.0
+    if share > tolerance.unequal_pct:
+        yield OutputReason(
+            code="unequal",
+            message=f"{found.unequal:,} of {found.elements:,} elements ({_digits(share)} %) are "
+            f"not equal, {tolerance.unequal_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": tolerance.unequal_pct},
+        )
+
+
+def _digits(value: float) -> str:
+    """Return three significant figures; those of the distance to 1 where it is near."""
+    if 0.99 < value < 1:
+        return f"{value:.7f}".rstrip("0")
+    return f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Where an error starts inside a model, and what to keep in FP32."""

@@ -1,0 +1,1 @@
+"""Errors of outputs, element by element and channel by channel."""

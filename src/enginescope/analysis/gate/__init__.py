@@ -1,0 +1,1 @@
+"""Current runs against a baseline, over all jobs and metrics."""

@@ -1,0 +1,298 @@
+"""Two sets of runs, job by job: what got worse than is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from enginescope.analysis.gate.flaky_baseline import flaky_baseline
+from enginescope.analysis.gate.gate_notices import gate_notices
+from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
+from enginescope.analysis.gate.whole_gate import RowAt, rows_of_whole_gate
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import CONDITIONS, differences
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.gate_metrics import HEADLINE, process_value
+from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredPair,
+    MeasuredSide,
+    comparison_of,
+    meant_conditions,
+)
+from enginescope.analysis.verdicts.noise_floor_lookup import fitting_floor
+from enginescope.analysis.verdicts.sessions import shift_between
+from enginescope.analysis.verdicts.verdicts import verdict_on
+from enginescope.core.errors import UsageError
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
+
+_SIDES = ("the baseline", "the current side")
+#: Notices that say the same of every job.
+_OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER", "I-FEW-PROCESSES"})
+#: What a flaky baseline is said to be in its own words.
+_SAID_BY_FLAKY = frozenset({"W-DRIFT", "W-BIMODAL"})
+_ORDER = {outcome: place for place, outcome in enumerate(GateOutcome)}
+
+
+def gate(
+    baseline: Sequence[Run],
+    current: Sequence[Run],
+    terms: GateTerms | None = None,
+    *,
+    name: str = "baseline",
+    floors: Sequence[NoiseFloor] = (),
+    history: Sequence[Run] = (),
+) -> GateReport:
+    """Compare the jobs of `current` with those of `baseline`.
+
+    Args:
+        baseline, current: Runs of one job are its processes.
+        name: What the baseline is called.
+        floors: Recorded ones; the fitting one says how processes scatter where a side has one
+            alone.
+        history: Earlier runs of the same jobs, which show how much sessions differ.
+
+    Raises:
+        UsageError: An unknown condition in ``terms.across``, or a limit or confidence out of range.
+    """
+    terms = terms or GateTerms()
+    if not 0.5 <= terms.confidence <= 0.9999:
+        raise UsageError(f"confidence {terms.confidence:g}", why="not within 0.5 … 0.9999")
+    differences((), (), across=terms.across)
+    pairs = pair_jobs(jobs_of(baseline), jobs_of(current), terms.across)
+    labels = labels_of([one.identity for one in pairs])
+    known = _Known(floors=floors, history=history)
+    jobs = [_Job(pair, label) for pair, label in zip(pairs, labels, strict=True)]
+    tests = [test for job in jobs for test in _tests(job, terms, known)]
+    tested = rows_of_whole_gate(tests, terms.confidence)
+    rows = [*(row for job in jobs for row in _whole(job)), *tested]
+    shared = {
+        notice.code: notice for row in rows for notice in row.notices if notice.code in _OF_ALL
+    }
+    newest = max(current, key=lambda one: one.created, default=None)
+    return GateReport(
+        baseline=name,
+        terms=terms,
+        rows=tuple(
+            sorted(map(_without_shared, rows), key=lambda one: _ORDER[one.outcome])  # stable
+        ),
+        jobs=len(pairs),
+        notices=(*shared.values(), *gate_notices(rows, terms), *_renamed(pairs)),
+        measured=newest.created if newest else None,
+        host=newest.environment.host.name if newest else None,
+    )
+
+
+class _Job(NamedTuple):
+    """A pair of jobs and what it is called."""
+
+    pair: JobPair
+    label: str
+
+    def row(self, outcome: GateOutcome, **more: Any) -> GateRow:
+        """Return a row of it."""
+        pair = self.pair
+        newest = (pair.b or pair.a or JobRuns(identity=pair.identity, runs=())).runs[-1]
+        return GateRow(
+            job=self.label,
+            model=newest.job.subject.name,
+            backend=str(newest.job.backend),
+            outcome=outcome,
+            baseline=tuple(run.id for run in pair.a.runs) if pair.a else (),
+            current=tuple(run.id for run in pair.b.runs) if pair.b else (),
+            path=newest.job.subject.path,
+            **more,
+        )
+
+
+def _whole(job: _Job) -> Iterator[GateRow]:
+    """Yield what is said of the job as a whole."""
+    a, b = job.pair.a, job.pair.b
+    if b is None:
+        if a is not None and a.measured:
+            yield job.row(GateOutcome.LOST, why="the baseline has it, the current runs have not")
+        return
+    if b.failed:
+        yield _failure(job, a, b)
+    elif a is None:
+        yield job.row(GateOutcome.NEW, why="the baseline does not have it")
+    elif not a.measured:
+        why = f"it failed in the baseline: {_message(a.failed[-1])}"
+        yield job.row(GateOutcome.FIXED, why=why)
+
+
+def _failure(job: _Job, a: JobRuns | None, b: JobRuns) -> GateRow:
+    """Return the row of a job that fails now; not a new one where it failed before as well."""
+    count = f"{len(b.failed)} of {len(b.runs)} processes failed: " if len(b.runs) > 1 else ""
+    why = f"{count}{_message(b.failed[-1])}"
+    known = a is not None and a.failed and (b.measured or not a.measured)
+    return job.row(GateOutcome.STILL_FAILING if known else GateOutcome.NEW_FAILURE, why=why)
+
+
+def _message(run: Run) -> str:
+    kind = run.outcome.kind.value.replace("_", " ")
+    return f"{kind}: {run.outcome.message}" if run.outcome.message else kind
+
+
+class _Known(NamedTuple):
+    """What is known of the machine from elsewhere."""
+
+    floors: Sequence[NoiseFloor]
+    history: Sequence[Run]
+
+
+def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
+    """Yield how to test each metric of a job that both sides measured."""
+    a, b = job.pair.a, job.pair.b
+    if not (a and b and a.measured and b.measured):
+        return
+    sides = _sides(job)
+    floor = fitting_floor([side.measured for side in sides], known.floors)
+    comparison = comparison_of(sides)
+    across = tuple(dict.fromkeys((*terms.across, *meant_conditions(*sides))))
+    others = [condition for condition in CONDITIONS if condition not in across]
+    measured = MeasuredComparison(
+        sides=sides,
+        pairs=(
+            MeasuredPair(
+                a=_SIDES[0],
+                b=_SIDES[1],
+                verdicts=(),
+                meant=differences(a.measured, b.measured, across=others) if across else (),
+            ),
+        ),
+        threshold_pct=0.0,
+        comparison=comparison,
+        floor=floor,
+    )
+    for limit in terms.limits:
+        held = CompareConfig(
+            threshold_pct=limit.regression_pct,
+            across=across,
+            scatter_pct=floor.scatter_pct if floor else None,
+            sessions=shift_between(a.measured, b.measured, limit.metric, known.history),
+        )
+        yield partial(_row, job, limit, measured, held)
+
+
+def _sides(job: _Job) -> tuple[MeasuredSide, MeasuredSide]:
+    pair = job.pair
+    assert pair.a is not None
+    assert pair.b is not None
+    first, second = (
+        MeasuredSide(label=label, name=job.label, runs=one.runs)
+        for label, one in zip(_SIDES, (pair.a, pair.b), strict=True)
+    )
+    return first, second
+
+
+def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:
+    for pair in pairs:
+        if pair.how == "renamed" and pair.a and pair.b:
+            before, after = pair.a.identity.model, pair.b.identity.model
+            yield Notice(
+                code="I-RENAMED",
+                message=f"{before} of the baseline is {after} now: the file is the same",
+                evidence={"before": before, "after": after},
+                level="info",
+            )
+
+
+def _pairing_notices(pair: JobPair) -> tuple[Notice, ...]:
+    told = pair.how == "renamed"  # of the whole report
+    changes = tuple(change for change in pair.changes if not (told and change.startswith("model:")))
+    if not changes:
+        return ()
+    code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"
+    return (Notice(code=code, message="; ".join(changes), level="info"),)
+
+
+def _row(
+    job: _Job, limit: Limit, measured: MeasuredComparison, terms: CompareConfig, share: float
+) -> GateRow:
+    """Return the row of a metric, with a false regression in `share` of unchanged rows at most."""
+    metric, limit_pct = limit.metric, limit.regression_pct
+    before, after = (side.measured for side in measured.sides)
+    confidence = 1 - 2 * share
+    if measured.comparison:  # it may have ended at any of its looks
+        confidence = max(1 - 2 * share / len(LOOKS), LOOK_CONFIDENCE)
+    verdict = verdict_on(before, after, _tag(metric, before), replace(terms, confidence=confidence))
+    if verdict is None:
+        outcome, why = _missing(metric, before, after)
+        return job.row(outcome, metric=metric, limit_pct=limit_pct, why=why)
+    pair = replace(measured.pairs[0], verdicts=(verdict,))
+    compared = replace(measured, pairs=(pair,), threshold_pct=limit_pct)
+    notices = (*_pairing_notices(job.pair), *measured_notices(compared))
+    flaky = flaky_baseline(before, metric, limit_pct, terms)
+    if flaky is not None:
+        kept = tuple(notice for notice in notices if notice.code not in _SAID_BY_FLAKY)
+        notices = (flaky, *kept)
+    return job.row(
+        _outcome(verdict, limit_pct),
+        metric=metric,
+        limit_pct=limit_pct,
+        verdict=verdict,
+        why=verdict.detail,
+        notices=notices,
+        sessions=terms.sessions,
+    )
+
+
+def _tag(metric: str, runs: Sequence[Run]) -> str:
+    """Return the metric that a verdict is called by: the headline's own."""
+    headline = runs[0].headline
+    return headline.metric if metric == HEADLINE and headline is not None else metric
+
+
+def _missing(
+    metric: str, before: Sequence[Run], after: Sequence[Run]
+) -> tuple[GateOutcome, str | None]:
+    if not _has(metric, before):
+        return GateOutcome.NO_BASELINE, "the baseline does not have it"
+    if not _has(metric, after):
+        return GateOutcome.LOST, "the current side does not have it"
+    return GateOutcome.INCOMPARABLE, "the sides did not time the same thing"
+
+
+def _has(metric: str, runs: Sequence[Run]) -> bool:
+    return all(process_value(RunView(run), metric) is not None for run in runs)
+
+
+def _outcome(verdict: Verdict, limit_pct: float) -> GateOutcome:
+    disturbed = verdict.estimate.disturbed if verdict.estimate else None
+    is_unstable = disturbed is not None and disturbed.unstable == "b"
+    if is_unstable and verdict.kind not in (VerdictKind.SLOWER, VerdictKind.INCOMPARABLE):
+        return GateOutcome.UNSTABLE
+    if verdict.kind is not VerdictKind.UNDECIDED:
+        return _OUTCOMES[verdict.kind]
+    if verdict.reason is Reason.INTERVAL_TOO_WIDE and verdict.estimate is not None:
+        place = non_inferiority(
+            verdict.estimate, limit_pct, higher_is_better=verdict.higher_is_better
+        )
+        if place is NonInferiority.WITHIN:
+            return GateOutcome.NO_REGRESSION
+    return GateOutcome.UNDECIDED
+
+
+_OUTCOMES = {
+    VerdictKind.SLOWER: GateOutcome.REGRESSION,
+    VerdictKind.FASTER: GateOutcome.IMPROVEMENT,
+    VerdictKind.SAME: GateOutcome.NO_REGRESSION,
+    VerdictKind.INCOMPARABLE: GateOutcome.INCOMPARABLE,
+}
+
+
+def _without_shared(row: GateRow) -> GateRow:
+    kept = tuple(notice for notice in row.notices if notice.code not in _OF_ALL)
+    return replace(row, notices=kept)

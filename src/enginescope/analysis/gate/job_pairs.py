@@ -1,0 +1,164 @@
+"""Jobs of two sets of runs, each with its counterpart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.job_identity import JobIdentity, JobRuns
+from enginescope.core.record import Record
+
+How: TypeAlias = Literal["in turn", "same", "renamed", "altered"]
+
+#: Fields in words, for saying what differs.
+_FIELDS = {
+    "model": "model",
+    "backend": "backend",
+    "precision": "precision",
+    "environment": "environment",
+    "options": "options",
+    "inputs": "input shapes",
+    "batch": "batch",
+    "mode": "mode",
+    "in_flight": "queries in flight",
+    "streams": "streams",
+    "transfers": "transfers",
+    "cuda_graph": "CUDA graph",
+    "spin_wait": "waiting",
+    "cold": "L2 cache",
+    "rotate": "input buffers",
+    "idle_ms": "pause between queries",
+}
+
+
+class JobPair(Record, frozen=True, kw_only=True, eq=False):
+    """A job and its counterpart.
+
+    Attributes:
+        a, b: In the first and the second set; ``None``: only the other has it.
+        how: ``in turn``: the two sides of a comparison, whatever they are. ``renamed``: the model's
+            file is the same under another name. ``altered``: the only two of one model and backend
+            that are left, which differ in what `changes` says.
+        changes: ``"options: a against b"``.
+    """
+
+    a: JobRuns | None
+    b: JobRuns | None
+    how: How = "same"
+    changes: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> JobIdentity:
+        """The first set's, else the second's."""
+        one = self.a or self.b
+        assert one is not None
+        return one.identity
+
+
+def pair_jobs(
+    a: Sequence[JobRuns], b: Sequence[JobRuns], across: Collection[str] = ()
+) -> tuple[JobPair, ...]:
+    """Give every job its counterpart.
+
+    The other side of its comparison, else the same, else renamed, else the one of its model and
+    backend that is left over.
+
+    Args:
+        across: Conditions whose difference is meant; they do not keep jobs apart.
+
+    Returns:
+        In the order of `a`, then what only `b` has.
+    """
+    pairs: list[JobPair] = []
+    left_a, left_b = list(a), list(b)
+    for how, fits, is_lenient in _rules(across):
+        for one in list(left_a):
+            found = [other for other in left_b if fits(one, other)]
+            back = [rival for rival in left_a if found and fits(rival, found[0])]
+            if not found or (is_lenient and (len(found) > 1 or len(back) > 1)):
+                continue
+            changes = _changes(one.identity, found[0].identity, across)
+            pairs.append(JobPair(a=one, b=found[0], how=how, changes=changes))
+            left_a.remove(one)
+            left_b.remove(found[0])
+    alone = [JobPair(a=one, b=None) for one in left_a] + [JobPair(a=None, b=one) for one in left_b]
+    for single in alone:
+        home = _home(single, pairs)
+        if home is None:
+            pairs.append(single)
+        else:
+            pairs[home] = _with_failures(pairs[home], single)
+    return tuple(sorted(pairs, key=lambda pair: _place(pair, a)))
+
+
+def _place(pair: JobPair, a: Sequence[JobRuns]) -> int:
+    if pair.a is None:
+        return len(a)
+    return next(place for place, one in enumerate(a) if one.identity == pair.a.identity)
+
+
+def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
+    """Return the one pair whose processes a job of nothing but failures can be of."""
+    own = alone.a or alone.b
+    if own is None or own.measured:
+        return None
+    fitting = [
+        place
+        for place, pair in enumerate(pairs)
+        if (home := pair.a if alone.a else pair.b) and not own.identity.differing(home.identity)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _with_failures(pair: JobPair, failures: JobPair) -> JobPair:
+    return replace(pair, a=_together(pair.a, failures.a), b=_together(pair.b, failures.b))
+
+
+def _together(job: JobRuns | None, failures: JobRuns | None) -> JobRuns | None:
+    if job is None or failures is None:
+        return job
+    runs = sorted((*job.runs, *failures.runs), key=lambda one: (one.created, one.id))
+    return replace(job, runs=tuple(runs))
+
+
+_Fits: TypeAlias = Callable[[JobRuns, JobRuns], bool]
+
+
+def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
+    """Return the rules in turn, and whether each asks that there be one candidate only."""
+
+    def same(one: JobRuns, other: JobRuns) -> bool:
+        return not one.identity.differing(other.identity, across)
+
+    def renamed(one: JobRuns, other: JobRuns) -> bool:
+        differing = one.identity.differing(other.identity, across)
+        return differing == ("model",) and bool(one.digests & other.digests)
+
+    def altered(one: JobRuns, other: JobRuns) -> bool:
+        first, second = one.identity, other.identity
+        return (first.model, first.backend) == (second.model, second.backend)
+
+    def in_turn(one: JobRuns, other: JobRuns) -> bool:
+        return bool(one.comparisons) and one.comparisons == other.comparisons
+
+    return (
+        ("in turn", in_turn, True),
+        ("same", lambda one, other: one.identity == other.identity, False),
+        ("same", same, False),
+        ("renamed", renamed, False),
+        ("altered", altered, True),
+    )
+
+
+def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[str, ...]:
+    return tuple(
+        f"{_FIELDS[field]}: {_said(a, field)} against {_said(b, field)}"
+        for field in a.differing(b, across)
+    )
+
+
+def _said(one: JobIdentity, field: str) -> str:
+    unsaid = {"precision": "default", "environment": "none", "options": "none"}
+    return one.text(field) or unsaid.get(field, "not known")

@@ -1,0 +1,1 @@
+"""A plan's graph: edges, parts, queries."""

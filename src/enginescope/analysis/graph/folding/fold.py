@@ -1,0 +1,320 @@
+"""A plan's graph, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.graph.folding.flow_order import ends_outside
+from enginescope.analysis.graph.folding.module_path import Path, shared_path
+from enginescope.analysis.graph.folding.modules import by_module
+from enginescope.analysis.graph.folding.node_traits import NUMBERS, NodeTraits
+from enginescope.analysis.graph.folding.tree import FOLDINGS, Group, Member
+from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.core.errors import UsageError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import Record
+
+# Less is not worth a group.
+_LEAST_SPARED = 3
+_PERIODS_PER_LENGTH = 12
+_LONGEST_PERIOD = 4096
+# Bounds of the search in sequences that repeat everywhere a little.
+_MOST_STRETCHES = 20_000
+_ROUNDS = 3
+
+
+class Run(Record, frozen=True, kw_only=True, gc=False):
+    """`copies` equal stretches of `period` elements, from `start`."""
+
+    start: int
+    period: int
+    copies: int
+
+    @property
+    def stop(self) -> int:
+        """Where it ends."""
+        return self.start + self.period * self.copies
+
+
+def repeats(signature: Sequence[int], cut_widths: Sequence[int] | None = None) -> tuple[Run, ...]:
+    """Return runs that do not overlap, in the sequence's order.
+
+    The run that spares the most elements comes first, then the best of what is left beside it.
+    Where a run could begin at several places, it begins where the least is cut.
+
+    Args:
+        signature: Equal numbers for equal elements.
+        cut_widths: One more than elements: what crosses the cut before each and after the last.
+    """
+    numbers = np.asarray(signature, dtype=np.int64)
+    cuts = np.zeros(len(numbers) + 1, dtype=np.int64)
+    if cut_widths is not None:
+        cuts = np.asarray(cut_widths, dtype=np.int64)
+    found: list[Run] = []
+    for _ in range(_ROUNDS):
+        fresh = _round(numbers, cuts)
+        if not fresh:
+            break
+        found += fresh
+        for run in fresh:
+            # Each with a number of its own, so that no later run reaches over it.
+            place = slice(run.start, run.stop)
+            numbers[place] = -1 - np.arange(run.start, run.stop)
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _round(numbers: np.ndarray, cuts: np.ndarray) -> list[Run]:
+    """Return the best runs that do not overlap each other as they were found."""
+    stretches = [found for period in _periods(numbers) for found in _stretches(numbers, period)]
+    stretches.sort(key=lambda one: (-one[0], one[1], one[2]))
+    taken = np.zeros(len(numbers), dtype=bool)
+    chosen = []
+    for _, period, start, length in stretches[:_MOST_STRETCHES]:
+        place = slice(start, start + length)
+        if not taken[place].any():
+            taken[place] = True
+            chosen.append(_phased(start, period, length, cuts))
+    return chosen
+
+
+def _stretches(numbers: np.ndarray, period: int) -> list[tuple[int, int, int, int]]:
+    """Return (elements spared, period, start, length) of where elements equal those before."""
+    same = (numbers[:-period] == numbers[period:]).view(np.int8)
+    edges = np.flatnonzero(np.diff(same, prepend=0, append=0)).reshape(-1, 2)
+    lengths = edges[:, 1] - edges[:, 0] + period
+    spared = (lengths // period - 1) * period
+    keep = spared >= _LEAST_SPARED
+    columns = spared[keep], edges[keep, 0], lengths[keep]
+    return [
+        (a, period, b, c) for a, b, c in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def _phased(start: int, period: int, length: int, cuts: np.ndarray) -> Run:
+    copies = length // period
+    borders = np.arange(copies + 1) * period
+    shifts = range(start, start + length - copies * period + 1)
+    first = min(shifts, key=lambda shift: (int(cuts[borders + shift].sum()), shift))
+    return Run(start=first, period=period, copies=copies)
+
+
+def _periods(numbers: np.ndarray) -> list[int]:
+    """Return distances at which stretches of 1, 2, 4 … elements come again, the frequent ones."""
+    count = len(numbers)
+    found: set[int] = set()
+    ranks, length = np.unique(numbers, return_inverse=True)[1].astype(np.int64), 1
+    while len(ranks) > 1:
+        order = np.argsort(ranks, kind="stable")
+        gaps = np.diff(order)[np.diff(ranks[order]) == 0]
+        gaps = gaps[gaps <= min(count // 2, _LONGEST_PERIOD)]
+        if not len(gaps):
+            break
+        often = np.bincount(gaps)
+        top = np.argsort(-often, kind="stable")[:_PERIODS_PER_LENGTH]
+        found.update(top[often[top] > 0].tolist())
+        pairs = ranks[:-length] * (int(ranks.max()) + 1) + ranks[length:]
+        ranks, length = np.unique(pairs, return_inverse=True)[1].astype(np.int64), 2 * length
+    return sorted(found)
+
+
+#: Modules with more members than this have those that repeat folded.
+LONG = 24
+
+
+def by_block(traits: NodeTraits) -> tuple[Member, ...] | None:
+    """Return the members of the whole; ``None`` if no stretch of layers comes again."""
+    first, middle, last = ends_outside(traits.graph)
+    members = _Folder(traits).folded(middle)
+    if not any(isinstance(member, Group) for member in members):
+        return None
+    return (*first, *members, *last)
+
+
+def with_long_modules_folded(traits: NodeTraits, members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Fold what repeats among the members of each module that has many."""
+    folder = _Folder(traits)
+
+    def shortened(members: tuple[Member, ...]) -> tuple[Member, ...]:
+        inner = tuple(
+            member
+            if isinstance(member, int)
+            else Group(
+                name=member.name,
+                path=member.path,
+                kind=member.kind,
+                members=shortened(member.members),
+            )
+            for member in members
+        )
+        return folder.folded(inner) if len(inner) > LONG else inner
+
+    return shortened(members)
+
+
+class _Folder:
+    """Folds sequences of members; equal layers have equal numbers throughout."""
+
+    def __init__(self, traits: NodeTraits) -> None:
+        self._traits = traits
+        self._graph, self._module, self._of_node = traits.graph, traits.paths, traits.kinds
+        self._first_number = max(self._of_node, default=-1) + 1
+        self._number: dict[Any, int] = {}  # of groups
+        self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
+        self._starred: dict[Path, Path] = {}
+
+    def folded(self, members: Sequence[Member]) -> tuple[Member, ...]:
+        """Return `members` with each stretch that repeats as one group."""
+        signature = tuple(map(self._of_member, members))
+        runs = self._runs.get(signature)
+        if runs is None:
+            nodes = [
+                (member,) if isinstance(member, int) else tuple(member.nodes())
+                for member in members
+            ]
+            runs = repeats(signature, self._traits.cut_widths(nodes))
+            self._runs[signature] = runs
+        made: list[Member] = []
+        at = 0
+        for run in runs:
+            made += members[at : run.start]
+            made.append(self._repeat(members[run.start : run.stop], run))
+            at = run.stop
+        return (*made, *members[at:])
+
+    def _repeat(self, members: Sequence[Member], run: Run) -> Group:
+        copies: tuple[Member, ...] = tuple(members)
+        if run.period > 1:
+            starts = range(0, len(members), run.period)
+            copies = tuple(
+                self._copy(members[start : start + run.period], number)
+                for number, start in enumerate(starts, start=1)
+            )
+        name = self._pattern(members) or self._kind(members)
+        return Group(name=name, path=name, kind="repeat", members=copies, copies=run.copies)
+
+    def _copy(self, members: Sequence[Member], number: int) -> Group:
+        ends = members[0], members[-1]
+        module = "/".join(shared_path(paths)) if (paths := self._paths(members)) else ""
+        name = f"{module} · block {number:,}" if module else f"block {number:,}"
+        if isinstance(ends[0], Group) and isinstance(ends[1], Group):
+            name = f"{ends[0].path} … {ends[1].path}"
+        return Group(name=name, path=name, kind="block", members=self.folded(members))
+
+    def _pattern(self, members: Sequence[Member]) -> str:
+        """Return the modules the copies share, ``*`` for the numbers that tell them apart."""
+        starred = [self._star(path) for path in set(self._paths(members))]
+        return "/".join(shared_path(starred)) if starred else ""
+
+    def _star(self, path: Path) -> Path:
+        found = self._starred.get(path)
+        if found is None:
+            found = self._starred[path] = tuple([NUMBERS.sub("*", step) for step in path])
+        return found
+
+    def _kind(self, members: Sequence[Member]) -> str:
+        one = members[0]
+        if isinstance(one, Group) or len({self._of_member(member) for member in members}) > 1:
+            return "block"
+        node = self._graph.nodes[one]
+        return node.layer.type if node.layer is not None else node.kind
+
+    def _paths(self, members: Sequence[Member]) -> list[Path]:
+        module = self._module
+        found = [
+            module[member] if isinstance(member, int) else _path_of_group(member)
+            for member in members
+        ]
+        return [path for path in found if path is not None]
+
+    def _of_member(self, member: Member) -> int:
+        if isinstance(member, int):
+            return self._of_node[member]
+        key = (member.copies, *map(self._of_member, member.members))
+        return self._number.setdefault(key, self._first_number + len(self._number))
+
+
+def _path_of_group(group: Group) -> Path | None:
+    return tuple(group.path.split("/")) if group.kind == "module" else None
+
+
+def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Group | None:
+    """Return the groups of `graph`; ``None`` if there is nothing to be folded that way.
+
+    Args:
+        folding: By the modules in ONNX names; by stretches of layers that repeat, equal in type,
+            shapes and data types; or every node for itself.
+        traits: Of its nodes, where it is folded in several ways.
+
+    Raises:
+        UsageError: No such folding.
+    """
+    if folding not in FOLDINGS:
+        raise UsageError(f"no such folding: {folding!r}", hint=", ".join(FOLDINGS))
+    traits = traits or NodeTraits(graph)
+    with gc_paused():
+        members: tuple[Member, ...] | None = tuple(node.id for node in graph.nodes)
+        if folding == "module":
+            members = by_module(traits)
+            members = with_long_modules_folded(traits, members) if members else None
+        elif folding == "block":
+            members = by_block(traits)
+    if members is None:
+        return None
+    return Group(name=graph.name, path=graph.name, kind="whole", members=members)
+
+
+def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
+    """Return the graph with each group directly in `whole` as one node.
+
+    Edges that begin and end at the same nodes and carry the same tensor are one; those within a
+    group are left out.
+    """
+    place: dict[int, int] = {}
+    nodes = []
+    for at, member in enumerate(whole.members):
+        if isinstance(member, int):
+            place[member] = at
+            nodes.append(_moved(graph.nodes[member], at))
+            continue
+        inside = tuple(member.nodes())
+        place.update(dict.fromkeys(inside, at))
+        nodes.append(_of_group(graph, member, inside, at))
+    edges: dict[tuple[int, int, str, str, bool], GraphEdge] = {}
+    for edge in graph.edges:
+        source, target = place[edge.source], place[edge.target]
+        if source == target and edge.source != edge.target:
+            continue
+        name = edge.tensor.name if edge.tensor else ""
+        made = GraphEdge(
+            source=source,
+            target=target,
+            kind=edge.kind,
+            tensor=edge.tensor,
+            is_carried=edge.is_carried,
+        )
+        edges.setdefault((source, target, edge.kind, name, edge.is_carried), made)
+    return PlanGraph(name=graph.name, nodes=tuple(nodes), edges=tuple(edges.values()))
+
+
+def _moved(node: GraphNode, at: int) -> GraphNode:
+    return GraphNode(
+        id=at,
+        kind=node.kind,
+        name=node.name,
+        layer=node.layer,
+        tensor=node.tensor,
+        generation=node.generation,
+    )
+
+
+def _of_group(graph: PlanGraph, group: Group, inside: tuple[int, ...], at: int) -> GraphNode:
+    layers = (graph.nodes[one].layer for one in inside)
+    return GraphNode(
+        id=at,
+        kind="group",
+        name=f"{group.path} × {group.copies:,}" if group.copies else group.path,
+        layers=tuple(layer for layer in layers if layer is not None),
+    )

@@ -1,0 +1,156 @@
+"""The lines of edges, between nodes that have their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from enginescope.analysis.graph.layout.long_edges import Layers
+
+Point = tuple[float, float]
+
+#: Lines end this far from a node's corners, pixels.
+_CORNER = 10.0
+#: Between lines that run beside the drawing, pixels.
+_LANE = 12.0
+_LOOP = 18.0
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Nodes and bends with their places.
+
+    Attributes:
+        x, y: Centres; bends have their layer's.
+        widths, heights: Of the nodes; bends are as high as their layer, so that lines pass it
+            upright.
+        tops, bottoms: Per layer.
+        right: The rightmost border of any node or bend.
+    """
+
+    x: list[float]
+    y: list[float]
+    widths: list[float]
+    heights: list[float]
+    tops: list[float]
+    bottoms: list[float]
+    right: float
+
+
+def routes(
+    placed: Placed, graph: Layers, edges: Sequence[tuple[int, int]], gap: float
+) -> list[list[Point]]:
+    """Return each edge's points from the bottom of its source to the top of its target.
+
+    Where edges share bends, the longer one begins where it leaves the shorter one's line.
+    Edges that have no chain leave the drawing in the gap under their source, run down beside it
+    in the first lane that is free, and come back above their target.
+    """
+    lanes = _lanes(graph, edges)
+    return [
+        _through(placed, source, target, chain)
+        if chain is not None
+        else _beside(placed, graph, (source, target), lanes[edge], gap)
+        for edge, ((source, target), chain) in enumerate(zip(edges, graph.chains, strict=True))
+    ]
+
+
+def loop(placed: Placed, node: int) -> list[Point]:
+    """Return the line of an edge from a node to itself, at its right side."""
+    edge = placed.x[node] + placed.widths[node] / 2
+    low, high = (placed.y[node] + placed.heights[node] * part for part in (0.25, -0.25))
+    return [(edge, low), (edge + _LOOP, low), (edge + _LOOP, high), (edge, high)]
+
+
+def _through(placed: Placed, source: int, target: int, chain: list[int]) -> list[Point]:
+    points: list[Point] = []
+    bends = chain
+    if chain[0] == source:
+        bends = chain[1:]
+        if bends:
+            start = _nearest(placed, source, placed.x[bends[0]])
+            end = _nearest(placed, target, placed.x[bends[-1]])
+        else:
+            start, end = _facing(placed, source, target)
+        points.append((start, placed.y[source] + placed.heights[source] / 2))
+    else:
+        end = _nearest(placed, target, placed.x[chain[-1]])
+    for bend in bends:
+        x, middle, half = placed.x[bend], placed.y[bend], placed.heights[bend] / 2
+        points += [(x, middle - half), (x, middle + half)]
+    points.append((end, placed.y[target] - placed.heights[target] / 2))
+    return _without_straight(points)
+
+
+def _facing(placed: Placed, source: int, target: int) -> tuple[float, float]:
+    """Where a line between neighbours begins and ends: upright if they face each other."""
+    low = max(_side(placed, source, -1), _side(placed, target, -1))
+    high = min(_side(placed, source, 1), _side(placed, target, 1))
+    if low <= high:
+        narrow = min(source, target, key=lambda node: placed.widths[node])
+        upright = min(max(placed.x[narrow], low), high)
+        return upright, upright
+    return (
+        _nearest(placed, source, placed.x[target]),
+        _nearest(placed, target, placed.x[source]),
+    )
+
+
+def _side(placed: Placed, node: int, sign: int) -> float:
+    return placed.x[node] + sign * max(0.0, placed.widths[node] / 2 - _CORNER)
+
+
+def _nearest(placed: Placed, node: int, x: float) -> float:
+    """Return the point of a node's upper or lower border nearest to `x`."""
+    return min(max(x, _side(placed, node, -1)), _side(placed, node, 1))
+
+
+def _without_straight(points: list[Point]) -> list[Point]:
+    """Leave out points in the middle of an upright line."""
+    kept = points[:1]
+    for index in range(1, len(points) - 1):
+        if not points[index - 1][0] == points[index][0] == points[index + 1][0]:
+            kept.append(points[index])
+    return [*kept, points[-1]]
+
+
+def _lanes(graph: Layers, edges: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Give each edge without a chain the first lane whose last edge ends above it."""
+    outside = sorted(
+        (graph.rank[edges[edge][0]], graph.rank[edges[edge][1]], edge)
+        for edge, chain in enumerate(graph.chains)
+        if chain is None
+    )
+    lane_of: dict[int, int] = {}
+    busy: list[tuple[int, int]] = []  # (rank at which it ends, lane)
+    free: list[int] = []
+    lanes = 0
+    for start, end, edge in outside:
+        while busy and busy[0][0] < start:
+            heappush(free, heappop(busy)[1])
+        if free:
+            lane = heappop(free)
+        else:
+            lane, lanes = lanes, lanes + 1
+        lane_of[edge] = lane
+        heappush(busy, (end, lane))
+    return lane_of
+
+
+def _beside(
+    placed: Placed, graph: Layers, ends: tuple[int, int], lane: int, gap: float
+) -> list[Point]:
+    source, target = ends
+    side = placed.right + (lane + 1) * _LANE
+    out = placed.bottoms[graph.rank[source]] + gap * 0.3
+    back = placed.tops[graph.rank[target]] - gap * 0.3
+    start, end = _nearest(placed, source, side), _nearest(placed, target, side)
+    return [
+        (start, placed.y[source] + placed.heights[source] / 2),
+        (start, out),
+        (side, out),
+        (side, back),
+        (end, back),
+        (end, placed.y[target] - placed.heights[target] / 2),
+    ]

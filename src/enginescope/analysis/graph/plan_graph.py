@@ -1,0 +1,270 @@
+"""A plan as a graph: layers, the tensors worth a node, and every edge between them."""
+
+from __future__ import annotations
+
+import itertools
+
+from enginescope.analysis.graph.plan_graph_flow import Flow, Generation
+from enginescope.core.errors import UsageError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import Record
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.tensor import Tensor
+
+#: Which tensors are nodes: inputs, outputs and regions used again; also forks; all.
+TENSOR_CHOICES = ("io", "forks", "all")
+# Above this many on both sides a tensor becomes a node: writers times readers would not stay small.
+_MAX_BOTH_SIDES = 4
+
+
+class GraphNode(Record, frozen=True, kw_only=True, gc=False):
+    """A node of a plan's graph.
+
+    Attributes:
+        id: Its position among the nodes, which stand in execution order.
+        kind: ``"constant"``: values that no layer writes and that are no input. ``"group"``:
+            several nodes of a folded graph in one.
+        name: Names repeat; `id` does not.
+        layer: Of a layer node.
+        tensor: Of every other node.
+        generation: Which life of its region this is, from 0; ``None`` where the region has one.
+        layers: Of a group.
+    """
+
+    id: int
+    kind: str
+    name: str
+    layer: Layer | None = None
+    tensor: Tensor | None = None
+    generation: int | None = None
+    layers: tuple[Layer, ...] = ()
+
+    @property
+    def held_layers(self) -> tuple[Layer, ...]:
+        """Its layer, those of a group; empty for constants and tensors."""
+        return (self.layer,) if self.layer is not None and self.kind == "layer" else self.layers
+
+
+class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
+    """An edge, in the direction of the data.
+
+    Attributes:
+        source, target: Node ids.
+        kind: ``"reuse"``: the same memory, written anew. ``"order"``: no tensor, the one runs after
+            the other.
+        tensor: What flows; ``None`` for order edges.
+        is_carried: The reader comes before the writer: the value is of an earlier iteration of a
+            loop.
+    """
+
+    source: int
+    target: int
+    kind: str = "data"
+    tensor: Tensor | None = None
+    is_carried: bool = False
+
+
+class PlanGraph(Record, frozen=True, kw_only=True):
+    """Nodes in execution order, and edges; several edges may join the same two nodes."""
+
+    name: str
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+
+
+def plan_graph(plan: Plan, *, tensors: str = "io", constants: bool = False) -> PlanGraph:
+    """Return the graph of `plan`.
+
+    No-ops are folded: who reads what a no-op writes reads what goes into it. Other layers that
+    launch nothing are left out if they touch no tensor. A layer that works and touches no tensor
+    (``TrainStation``, every layer of a names-only plan) is tied to its neighbours by order edges.
+
+    Args:
+        tensors: Which tensors are nodes: the engine's inputs and outputs, and regions that are
+            written again (always); those with several readers or writers; all.
+        constants: Whether constant layers and constant tensors are shown.
+
+    Raises:
+        UsageError: `tensors` is none of these.
+    """
+    if tensors not in TENSOR_CHOICES:
+        raise UsageError(f"no such choice of tensors: {tensors!r}", hint=", ".join(TENSOR_CHOICES))
+    with gc_paused():
+        return _Builder(plan, Flow(plan, constants=constants), tensors, constants).graph()
+
+
+class _Builder:
+    """Collects nodes with the places they are to be sorted by, then edges between them."""
+
+    def __init__(self, plan: Plan, flow: Flow, tensors: str, constants: bool) -> None:  # noqa: FBT001
+        self._plan, self._flow = plan, flow
+        self._tensors, self._constants = tensors, constants
+        self._inputs = {one.tensor.name for one in plan.inputs}
+        outputs = {output.tensor.name: output.tensor for output in plan.outputs}
+        self._outputs = outputs.keys() & flow.regions.keys()
+        self._passed_on = [one for name, one in outputs.items() if name not in self._outputs]
+        self._places: list[tuple[int, int]] = []
+        self._nodes: list[tuple[str, str, Layer | None, Tensor | None, int | None]] = []
+        self._edges: list[tuple[int, int, str, Tensor | None, bool]] = []
+        self._of_layer = {place: self._layer(place) for place in flow.kept}
+        self._input_nodes: dict[str, int] = {}
+        self._ends = self._unread_ends()
+
+    def graph(self) -> PlanGraph:
+        """Return the finished graph."""
+        for region in self._flow.regions.values():
+            self._region(region)
+        for one in self._plan.inputs:
+            if one.tensor.name not in self._flow.regions:
+                self._tensor((-1, 0), "input", one.tensor)
+        for tensor in self._passed_on:
+            self._renamed_output(tensor)
+        self._order_edges()
+        return self._sorted()
+
+    def _unread_ends(self) -> dict[Generation, Tensor]:
+        """Take the outputs that are all that becomes of one generation, passed on by no-ops."""
+        ends: dict[Generation, Tensor] = {}
+        left = []
+        for tensor in self._passed_on:
+            held = self._flow.holding(tensor.name)
+            if len(held) == 1 and held[0].writers and not held[0].is_read and held[0] not in ends:
+                ends[held[0]] = tensor
+            else:
+                left.append(tensor)
+        self._passed_on = left
+        return ends
+
+    def _layer(self, place: int) -> int:
+        layer = self._plan.layers[place]
+        kind = "constant" if layer.type == "Constant" else "layer"
+        self._places.append((place, 1))
+        self._nodes.append((kind, layer.name, layer, None, None))
+        return len(self._nodes) - 1
+
+    def _tensor(
+        self, place: tuple[int, int], kind: str, tensor: Tensor, generation: int | None = None
+    ) -> int:
+        self._places.append(place)
+        self._nodes.append((kind, tensor.name, None, tensor, generation))
+        return len(self._nodes) - 1
+
+    def _region(self, region: list[Generation]) -> None:
+        before: tuple[Generation, int] | None = None
+        for generation in region:
+            node = self._own_node(generation, region)
+            if node is None:
+                self._direct(generation)
+                continue
+            self._through(generation, node)
+            if before is not None and not _is_in_place(before[0], generation):
+                self._edges.append((before[1], node, "reuse", generation.tensor, False))
+            before = generation, node
+
+    def _own_node(self, generation: Generation, region: list[Generation]) -> int | None:
+        """Add the generation's own node if it is to have one."""
+        kind = self._kind(generation, is_last=generation is region[-1])
+        if kind == "constant" and not self._constants:
+            return None
+        is_reused = len(region) > 1
+        if kind == "tensor" and not is_reused and not self._is_wanted(generation):
+            return None
+        number = generation.number if is_reused else None
+        tensor = self._ends.get(generation, generation.tensor)
+        node = self._tensor(_place(generation), kind, tensor, number)
+        if kind == "input":
+            self._input_nodes[generation.name] = node
+        return node
+
+    def _kind(self, generation: Generation, *, is_last: bool) -> str:
+        if not generation.writers:
+            return "input" if generation.name in self._inputs else "constant"
+        is_output = generation in self._ends or (is_last and generation.name in self._outputs)
+        return "output" if is_output else "tensor"
+
+    def _is_wanted(self, generation: Generation) -> bool:
+        sides = len(generation.writers), len(generation.readers) + len(generation.carried)
+        if self._tensors == "all" or min(sides) > _MAX_BOTH_SIDES:
+            return True
+        return self._tensors == "forks" and max(sides) > 1
+
+    def _through(self, generation: Generation, node: int) -> None:
+        for place, tensor in generation.writers:
+            self._edges.append((self._of_layer[place], node, "data", tensor, False))
+        for place, tensor in generation.readers:
+            self._edges.append((node, self._of_layer[place], "data", tensor, False))
+        for place, tensor in generation.carried:
+            self._edges.append((node, self._of_layer[place], "data", tensor, True))
+
+    def _direct(self, generation: Generation) -> None:
+        is_one = len(generation.writers) == 1
+        for writer, written in generation.writers:
+            source = self._of_layer[writer]
+            for reader, read in generation.readers:
+                shown = read if is_one and read.name == written.name else written
+                self._edges.append((source, self._of_layer[reader], "data", shown, False))
+            for reader, _ in generation.carried:
+                self._edges.append((source, self._of_layer[reader], "data", written, True))
+
+    def _renamed_output(self, tensor: Tensor) -> None:
+        """Lead what goes into a no-op to the output that it writes."""
+        held = self._flow.holding(tensor.name)
+        writers = [use for one in held for use in one.writers]
+        place = max((place for place, _ in writers), default=len(self._plan.layers))
+        node = self._tensor((place, 3), "output", tensor)
+        for writer, written in writers:
+            self._edges.append((self._of_layer[writer], node, "data", written, False))
+        for one in held:
+            if not one.writers and one.name in self._input_nodes:
+                self._edges.append((self._input_nodes[one.name], node, "data", tensor, False))
+
+    def _order_edges(self) -> None:
+        for before, after in itertools.pairwise(self._flow.kept):
+            if not _touches(self._plan.layers[before]) or not _touches(self._plan.layers[after]):
+                ends = self._of_layer[before], self._of_layer[after]
+                self._edges.append((*ends, "order", None, False))
+
+    def _sorted(self) -> PlanGraph:
+        order = sorted(range(len(self._nodes)), key=self._places.__getitem__)
+        new_id = {old: new for new, old in enumerate(order)}
+        nodes = []
+        for new, old in enumerate(order):
+            kind, name, layer, tensor, generation = self._nodes[old]
+            nodes.append(
+                GraphNode(
+                    id=new,
+                    kind=kind,
+                    name=name,
+                    layer=layer,
+                    tensor=tensor,
+                    generation=generation,
+                )
+            )
+        edges = [
+            GraphEdge(
+                source=new_id[source],
+                target=new_id[target],
+                kind=kind,
+                tensor=tensor,
+                is_carried=is_carried,
+            )
+            for source, target, kind, tensor, is_carried in self._edges
+        ]
+        return PlanGraph(name=self._plan.name, nodes=tuple(nodes), edges=tuple(edges))
+
+
+def _place(generation: Generation) -> tuple[int, int]:
+    """Behind the first that writes it, else before the first that reads it."""
+    if generation.writers:
+        return generation.writers[0][0], 2
+    return generation.readers[0][0] if generation.readers else -1, 0
+
+
+def _is_in_place(before: Generation, after: Generation) -> bool:
+    """Whether a layer reads the one and writes the other, which says more than a reuse edge."""
+    readers = {place for place, _ in before.readers}
+    return any(place in readers for place, _ in after.writers)
+
+
+def _touches(layer: Layer) -> bool:
+    return bool(layer.inputs or layer.outputs)

@@ -1,0 +1,1 @@
+"""Facts of layers: times, types, reformats, tactics."""

@@ -1,0 +1,1 @@
+"""ONNX nodes of layers, and their work."""

@@ -1,0 +1,67 @@
+"""Times of ONNX nodes for viewers of ONNX models: Netron and Google's Model Explorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
+from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.records.plan.plan import Plan
+
+#: Viridis, dark to bright, as `render` uses it for amounts.
+_GRADIENT = (
+    (0.0, "#440154"),
+    (0.25, "#3b528b"),
+    (0.5, "#21918c"),
+    (0.75, "#5ec962"),
+    (1, "#fde725"),
+)
+_BRIGHT = 0.5
+
+
+def node_notes(links: OnnxMap, plan: Plan) -> dict[int, dict[str, str]]:
+    """Return notes for `annotated_onnx`: what each node costs, and in which layers.
+
+    Keys
+    ----
+    enginescope.mean_ms
+        Milliseconds per iteration; missing where no layer of the node has a time.
+    enginescope.share_pct
+        Of the time of all nodes, 0…100.
+    enginescope.shared
+        ``true`` where its layer holds other nodes too, and the time is its estimated part.
+    enginescope.layers
+        Names of the layers that hold it, a line each.
+    """
+    whole_ms = sum(cost.mean_ms or 0.0 for cost in links.costs)
+    return {cost.node: _note(cost, plan, whole_ms) for cost in links.costs}
+
+
+def model_explorer_data(links: OnnxMap, graph: OnnxGraph) -> dict[str, Any]:
+    """Return Model Explorer's custom node data: milliseconds by node, of the model's own graph.
+
+    A node is known there by its name, or by its first output if it has none. Nodes in branches
+    and bodies are left out, since the graphs these stand in have no names.
+    """
+    results = {}
+    for cost in links.costs:
+        node = graph.nodes[cost.node]
+        if cost.mean_ms is not None and node.depth == 0 and (node.own_name or node.outputs):
+            results[node.own_name or node.outputs[0]] = {"value": cost.mean_ms}
+    gradient = [
+        {"stop": stop, "bgColor": colour, "textColor": "black" if stop > _BRIGHT else "white"}
+        for stop, colour in _GRADIENT
+    ]
+    return {graph.name: {"results": results, "gradient": gradient}}
+
+
+def _note(cost: NodeCost, plan: Plan, whole_ms: float) -> dict[str, str]:
+    note = {
+        "enginescope.layers": "\n".join(plan.layers[position].name for position in cost.positions),
+        "enginescope.shared": "true" if cost.is_shared else "false",
+    }
+    if cost.mean_ms is not None:
+        note["enginescope.mean_ms"] = f"{cost.mean_ms:.6g}"
+        if whole_ms:
+            note["enginescope.share_pct"] = f"{100 * cost.mean_ms / whole_ms:.3g}"
+    return note

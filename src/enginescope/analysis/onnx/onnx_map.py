@@ -1,0 +1,222 @@
+"""Which ONNX nodes each layer of an engine was made from, and what each node costs."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+
+from enginescope.analysis.onnx.onnx_node_work import node_elements, node_macs
+from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import Attribution
+
+_JOINT = re.compile(r" \+ |, ")
+_POINTWISE = re.compile(r"^(?:PWN\()+")
+#: Layers that TensorRT puts between others; the names in theirs are those of their neighbours.
+_COPY = re.compile(r"^Reformatting CopyNode\b")
+
+
+class LayerLink(Record, frozen=True, kw_only=True):
+    """The nodes of one layer.
+
+    Attributes:
+        position: In the plan's layers.
+        nodes: Indices in the graph's nodes.
+        evidence: The layer's ``Metadata``; its name, split where fused names are joined; or what
+            lies in the model between the tensors it reads and writes, as far as no other layer
+            claims it.
+    """
+
+    position: int
+    nodes: tuple[int, ...]
+    evidence: str
+
+
+class NodeCost(Record, frozen=True, kw_only=True):
+    """What a node costs.
+
+    Attributes:
+        positions: Layers that hold it, in the plan's order.
+        mean_ms: Its part of their times; ``None`` if none of them has one.
+        is_shared: Whether a layer that holds it holds others too: the part is then an estimate.
+    """
+
+    node: int
+    positions: tuple[int, ...]
+    mean_ms: float | None = None
+    is_shared: bool = False
+
+
+class OnnxMap(Record, frozen=True, kw_only=True):
+    """A plan and the model it was built from.
+
+    Attributes:
+        links: Layers with nodes, in the plan's order.
+        costs: Nodes with layers, in the model's order.
+        unmatched_layers: Positions of layers that work and have no node: copies, or of another
+            model.
+        unmatched_nodes: Nodes that no layer names: folded away, merged without a trace, or not in
+            the engine.
+        unknown_names: Nodes that the plan's ``Metadata`` names and the model does not have, each
+            once.
+    """
+
+    links: tuple[LayerLink, ...]
+    costs: tuple[NodeCost, ...]
+    unmatched_layers: tuple[int, ...]
+    unmatched_nodes: tuple[int, ...]
+    unknown_names: tuple[str, ...]
+
+
+def map_onnx(plan: Plan, graph: OnnxGraph, attribution: Attribution | None = None) -> OnnxMap:
+    """Return the joints between a plan's layers and a model's nodes.
+
+    A layer's time is shared out among its nodes by their multiply-accumulates if any has some,
+    since what is fused to a matrix product costs little; else by the elements they write, if these
+    are all known; else evenly.
+
+    Args:
+        attribution: The layers' times, of the same plan.
+    """
+    links = _links(plan, graph)
+    held = {link.position for link in links}
+    costs = _costs(graph, links, attribution)
+    reached = {cost.node for cost in costs}
+    known = {node.name for node in graph.nodes}
+    named = (name for layer in plan.layers for name in layer.onnx_nodes)
+    return OnnxMap(
+        links=links,
+        costs=costs,
+        unmatched_layers=tuple(
+            position
+            for position, layer in enumerate(plan.layers)
+            if position not in held and not layer.is_inert
+        ),
+        unmatched_nodes=tuple(one.index for one in graph.nodes if one.index not in reached),
+        unknown_names=tuple(dict.fromkeys(name for name in named if name not in known)),
+    )
+
+
+def _links(plan: Plan, graph: OnnxGraph) -> tuple[LayerLink, ...]:
+    by_name: dict[str, deque[int]] = defaultdict(deque)
+    for node in graph.nodes:
+        by_name[node.name].append(node.index)
+    found: dict[int, LayerLink] = {}
+    for position, layer in enumerate(plan.layers):
+        for names, evidence in ((layer.onnx_nodes, "metadata"), (_parts(layer), "name")):
+            nodes = _indices(names, by_name)
+            if nodes:
+                found[position] = LayerLink(position=position, nodes=nodes, evidence=evidence)
+                break
+    claimed = {node for link in found.values() for node in link.nodes}
+    found |= _between_tensors(plan, graph, found.keys(), claimed)
+    return tuple(found[position] for position in sorted(found))
+
+
+def _parts(layer: Layer) -> tuple[str, ...]:
+    """The names that a fused layer's name is joined from."""
+    if _COPY.match(layer.name):
+        return ()
+    return tuple(_without_pointwise(part) for part in _JOINT.split(layer.name))
+
+
+def _without_pointwise(part: str) -> str:
+    """``PWN(PWN(a`` and ``b)`` of ``PWN(PWN(a, b), c)`` as ``a`` and ``b``."""
+    part = _POINTWISE.sub("", part)
+    surplus = part.count(")") - part.count("(")
+    return part[:-surplus] if surplus > 0 and part.endswith(")" * surplus) else part
+
+
+def _indices(names: Iterable[str], by_name: dict[str, deque[int]]) -> tuple[int, ...]:
+    """Nodes of these names; one that several bear stands for each of them in turn."""
+    found: dict[int, None] = {}
+    for name in names:
+        bearers = by_name.get(name)
+        if bearers:
+            found[bearers[0]] = None
+            bearers.rotate(-1)
+    return tuple(found)
+
+
+def _between_tensors(
+    plan: Plan, graph: OnnxGraph, linked: Iterable[int], claimed: set[int]
+) -> dict[int, LayerLink]:
+    producers = {name: node for node in graph.nodes for name in node.outputs if name}
+    tensors = {one.name for layer in plan.layers for one in (*layer.inputs, *layer.outputs)}
+    without = set(range(len(plan.layers))) - set(linked)
+    found = {}
+    for position in sorted(without):
+        layer = plan.layers[position]
+        if layer.is_inert or _COPY.match(layer.name):
+            continue
+        nodes = _upstream([output.name for output in layer.outputs], tensors, producers, claimed)
+        if nodes:
+            found[position] = LayerLink(position=position, nodes=nodes, evidence="tensors")
+    return found
+
+
+def _upstream(
+    starts: Sequence[str], stops: set[str], producers: dict[str, OnnxNode], claimed: set[int]
+) -> tuple[int, ...]:
+    """Unclaimed nodes that lead to `starts`, back to tensors of other layers; claims them."""
+    open_names, nodes = [name for name in starts if name in producers], []
+    while open_names:
+        node = producers[open_names.pop()]
+        if node.index in claimed:
+            continue
+        claimed.add(node.index)
+        nodes.append(node.index)
+        open_names += [name for name in node.inputs if name in producers and name not in stops]
+    return tuple(sorted(nodes))
+
+
+def _costs(
+    graph: OnnxGraph, links: Sequence[LayerLink], attribution: Attribution | None
+) -> tuple[NodeCost, ...]:
+    sizes = _in_proportion(graph)
+    held: dict[int, list[int]] = defaultdict(list)
+    times: dict[int, float] = {}
+    shared = set()
+    for link in links:
+        timing = attribution.layers[link.position].timing if attribution else None
+        mean_ms = timing.mean_ms if timing else None
+        for node, part in zip(link.nodes, _portions(link.nodes, sizes), strict=True):
+            held[node].append(link.position)
+            if len(link.nodes) > 1:
+                shared.add(node)
+            if mean_ms is not None:
+                times[node] = times.get(node, 0.0) + part * mean_ms
+    return tuple(
+        NodeCost(
+            node=node,
+            positions=tuple(held[node]),
+            mean_ms=times.get(node),
+            is_shared=node in shared,
+        )
+        for node in sorted(held)
+    )
+
+
+def _in_proportion(graph: OnnxGraph) -> list[tuple[int, int | None]]:
+    """Multiply-accumulates and elements of each node, a dynamic dimension taken as 1.
+
+    That is the batch as a rule, which all nodes share.
+    """
+    shapes = {
+        name: tuple(1 if dim is None else dim for dim in shape)
+        for name, shape in graph.shapes.items()
+    }
+    return [(node_macs(node, shapes) or 0, node_elements(node, shapes)) for node in graph.nodes]
+
+
+def _portions(nodes: Sequence[int], sizes: Sequence[tuple[int, int | None]]) -> list[float]:
+    """Each node's part of a layer's time; they add up to 1."""
+    macs = [sizes[one][0] for one in nodes]
+    if sum(macs):
+        return [mac / sum(macs) for mac in macs]
+    elements = [one for one in (sizes[node][1] for node in nodes) if one]
+    if len(elements) == len(nodes):
+        return [element / sum(elements) for element in elements]
+    return [1 / len(nodes)] * len(nodes)

@@ -1,0 +1,1 @@
+"""Plans compared layer by layer."""

@@ -1,0 +1,294 @@
+"""Layers of two plans that do the same work, whatever fusion and precision made of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from enginescope.analysis.layers.opaque_layers import WHOLE_PARTS
+from enginescope.analysis.plan_comparison.alignment_matching import Group, Matching
+from enginescope.analysis.plan_comparison.alignment_nodes import (
+    match_names,
+    match_nodes,
+    numbers_agree,
+)
+from enginescope.analysis.plan_comparison.alignment_order import (
+    gaps,
+    match_in_order,
+    score_structure,
+)
+from enginescope.analysis.plan_comparison.alignment_side import Shape, Side
+from enginescope.core.gc_paused import gc_paused
+from enginescope.records.plan.layer_pair import Alignment, Evidence, LayerPair
+from enginescope.records.plan.plan import Plan
+
+#: Score of groups that rest on their neighbours, and on the shapes at their ends or not.
+SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2
+#: Longer chains have work of their own, which neighbours do not tell apart.
+MAX_CHAIN = 16
+
+# A part of the network that TensorRT compiled as one layer.
+
+_Ends = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def match_neighbours(found: Matching) -> None:
+    """Group free layers by the groups before and behind them in the flow of tensors.
+
+    Chains of free layers that lead on both sides from the same groups to the same, and begin and
+    end with the same shapes, are one group; single layers that are alone between these groups even
+    without. A chain between layers whose counterparts follow each other directly was fused with
+    one of these: with the one before if that yields the chain's result, else with the one behind
+    if that takes what the chain takes. Reformats are left out: they do nothing that could have
+    been fused.
+    """
+    chains_a = _by_ends(found.a, found.of_a)
+    chains_b = _by_ends(found.b, found.of_b)
+    for ends in [one for one in chains_a if one in chains_b and one != ((), ())]:
+        alone = len(chains_a[ends]) == len(chains_b[ends]) == 1
+        for one, other in zip(chains_a[ends], chains_b[ends], strict=False):
+            if _taken(found.of_a, one) or _taken(found.of_b, other):
+                continue
+            if _same_ends(found.a, one, found.b, other):
+                found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
+            elif alone and len(one) == len(other) == 1:
+                found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE_WITHOUT_SHAPES)
+    half_a = _Half(found.a, found.of_a, [group.a for group in found.groups])
+    half_b = _Half(found.b, found.of_b, [group.b for group in found.groups])
+    _absorb(found, chains_a, half_a, half_b)
+    _absorb(found, chains_b, half_b, half_a)
+
+
+def _by_ends(side: Side, of: list[int]) -> dict[_Ends, list[list[int]]]:
+    """Groups before and behind -> runs of free layers, each the only consumer of the one before."""
+    chains: dict[_Ends, list[list[int]]] = defaultdict(list)
+    for head, above in enumerate(side.producers):
+        if of[head] >= 0 or side.is_reformat(head):
+            continue
+        chain = [head]
+        below = side.consumers[head]
+        while len(below) == 1 and of[below[0]] < 0 and len(chain) < MAX_CHAIN:
+            chain.append(below[0])
+            below = side.consumers[below[0]]
+        before, behind = _groups(of, above), _groups(of, below)
+        # A free neighbour is no end, but beside one that has a group it does not matter.
+        if (before or not above) and (behind or not below):
+            chains[before, behind].append(chain)
+    return chains
+
+
+def _groups(of: list[int], positions: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted({of[position] for position in positions} - {-1}))
+
+
+def _taken(of: list[int], chain: list[int]) -> bool:
+    """Whether a part of a chain was grouped as part of another chain."""
+    return any(of[one] >= 0 for one in chain)
+
+
+def _same_ends(a: Side, one: list[int], b: Side, other: list[int]) -> bool:
+    shape_in, shape_out = a.first_in[one[0]], a.first_out[one[-1]]
+    if shape_in is None or shape_out is None:
+        return False
+    return shape_in == b.first_in[other[0]] and shape_out == b.first_out[other[-1]]
+
+
+def match_opaque(found: Matching) -> None:
+    """Group a part compiled as one layer with the free layers in its place on the other side."""
+    for free_a, free_b in list(gaps(found)):
+        one = [each for each in free_a if not found.a.is_reformat(each)]
+        other = [each for each in free_b if not found.b.is_reformat(each)]
+        alone_a = len(one) == 1 and found.a.kinds[one[0]] in WHOLE_PARTS
+        alone_b = len(other) == 1 and found.b.kinds[other[0]] in WHOLE_PARTS
+        if one and other and (alone_a or alone_b):
+            found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
+
+
+class _Half:
+    """One side of a matching, with the members that each group has on it."""
+
+    def __init__(self, side: Side, of: list[int], members: list[list[int]]) -> None:
+        self.side = side
+        self.of = of
+        self.members = members
+
+    def joins(self, group: int, following: int) -> bool:
+        """Whether a layer of `following` reads from one of `group`."""
+        before = set(self.members[group])
+        behind = self.members[following]
+        return any(not before.isdisjoint(self.side.producers[one]) for one in behind)
+
+
+def _absorb(
+    found: Matching, chains: dict[_Ends, list[list[int]]], here: _Half, there: _Half
+) -> None:
+    """Add chains of one side that are fused on the other to the group that they are fused into."""
+    for (above, below), several in chains.items():
+        for chain in several:
+            if _taken(here.of, chain):
+                continue
+            number = _fused_into(chain, above, below, here, there)
+            if number is not None:
+                _extend(found.groups[number], here.members[number], chain)
+                for one in chain:
+                    here.of[one] = number
+
+
+def _fused_into(
+    chain: list[int], above: tuple[int, ...], below: tuple[int, ...], here: _Half, there: _Half
+) -> int | None:
+    """Group that holds a chain's work on the other side, if its neighbours are joined there."""
+    shape_in = here.side.first_in[chain[0]]
+    shape_out = here.side.first_out[chain[-1]]
+    for before in above:
+        for behind in below:
+            if here.joins(before, behind) or not there.joins(before, behind):
+                continue
+            if shape_out is not None and _gives(there, before, shape_out):
+                return before
+            if shape_in is not None and _takes(there, behind, shape_in):
+                return behind
+    return None
+
+
+def _gives(half: _Half, group: int, shape: Shape) -> bool:
+    return any(half.side.first_out[one] == shape for one in half.members[group])
+
+
+def _takes(half: _Half, group: int, shape: Shape) -> bool:
+    return any(half.side.first_in[one] == shape for one in half.members[group])
+
+
+def _extend(group: Group, members: list[int], chain: list[int]) -> None:
+    members.extend(chain)
+    members.sort()
+    group.evidence = Evidence.NEIGHBOURHOOD
+    group.score = min(group.score, SCORE)
+
+
+#: How many pairs apart two of them may be exchanged.
+REACH = 4
+
+
+def untangle(found: Matching) -> None:
+    """Exchange the partners of two pairs by structure where the flow of tensors says so.
+
+    Layers of equal kind and shapes, such as the last convolution of a block and the one in its
+    shortcut, are told apart by what they read and by who reads them. Linear in the pairs.
+    """
+    pairs = [
+        (number, group)
+        for number, group in enumerate(found.groups)
+        if group.evidence is Evidence.STRUCTURE
+    ]
+    pairs.sort(key=lambda pair: pair[1].a)
+    for place, (number, group) in enumerate(pairs):
+        for other_number, other in pairs[place + 1 : place + 1 + REACH]:
+            if _exchangeable(found, group, other):
+                _exchange_if_better(found, (number, group), (other_number, other))
+
+
+def _exchangeable(found: Matching, one: Group, other: Group) -> bool:
+    a, b = found.a.loose, found.b.loose
+    key = a[one.a[0]]
+    return key == a[other.a[0]] and key == b[one.b[0]] and key == b[other.b[0]]
+
+
+def _exchange_if_better(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
+    before = _agreement(found, one[1]) + _agreement(found, other[1])
+    _exchange(found, one, other)
+    if _agreement(found, one[1]) + _agreement(found, other[1]) <= before:
+        _exchange(found, one, other)
+
+
+def _exchange(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
+    one[1].b, other[1].b = other[1].b, one[1].b
+    for number, group in (one, other):
+        found.of_b[group.b[0]] = number
+
+
+def _agreement(found: Matching, pair: Group) -> int:
+    """How many of: the layer that gives the first input, and those that read, correspond."""
+    a, b = pair.a[0], pair.b[0]
+    above_a, above_b = found.a.producers[a][:1], found.b.producers[b][:1]
+    below_a, below_b = found.a.consumers[a], found.b.consumers[b]
+    given = [found.of_a[one] for one in above_a] == [found.of_b[one] for one in above_b]
+    taken = {found.of_a[one] for one in below_a} == {found.of_b[one] for one in below_b}
+    return given + taken
+
+
+def align(plan_a: Plan, plan_b: Plan) -> Alignment:
+    """Return which active layers of two plans do the same work.
+
+    By unique names; then by the ONNX nodes in them; then, between what is paired so, by kind,
+    parameters and shapes in order; then by neighbours alone. The batch and the precision are
+    ignored. Time and memory grow linearly with the layers. ``align(b, a)`` is the same with the
+    sides exchanged.
+
+    Returns:
+        Every active layer in one pair at most; what has no counterpart stays, on either side.
+    """
+    with gc_paused():  # of large plans it would take a third of the time
+        found = _whichever_way(Side(plan_a), Side(plan_b))
+        return _alignment(plan_a, plan_b, found)
+
+
+def _whichever_way(a: Side, b: Side) -> Matching:
+    """Match two sides in an order of their own.
+
+    Where two answers are equally good one is taken by order, which must not be the caller's.
+    """
+    if a.names == b.names:
+        words_a, words_b = a.description(), b.description()
+        if words_a == words_b:
+            return _identity(a, b)
+        exchanged = words_b < words_a
+    else:
+        exchanged = (len(b), b.names) < (len(a), a.names)
+    return _exchanged(_match(b, a)) if exchanged else _match(a, b)
+
+
+def _match(a: Side, b: Side) -> Matching:
+    found = Matching(a, b)
+    numbers = numbers_agree(a, b)
+    match_names(found, numbers=numbers)
+    match_nodes(found, numbers=numbers)
+    for strict in (True, False):
+        match_in_order(found, strict=strict, numbers=numbers)
+        untangle(found)
+    score_structure(found)
+    match_opaque(found)
+    match_neighbours(found)
+    return found
+
+
+def _identity(a: Side, b: Side) -> Matching:
+    found = Matching(a, b)
+    for position in range(len(a)):
+        found.add([position], [position], Evidence.NAME, 1.0)
+    return found
+
+
+def _exchanged(found: Matching) -> Matching:
+    turned = Matching(found.b, found.a)
+    for group in found.groups:
+        turned.add(group.b, group.a, group.evidence, group.score)
+    return turned
+
+
+def _alignment(plan_a: Plan, plan_b: Plan, found: Matching) -> Alignment:
+    a, b = found.a.layers, found.b.layers
+    return Alignment(
+        plan_a=plan_a,
+        plan_b=plan_b,
+        pairs=tuple(
+            LayerPair(
+                a=tuple(a[one].index for one in group.a),
+                b=tuple(b[one].index for one in group.b),
+                evidence=group.evidence,
+                score=group.score,
+            )
+            for group in sorted(found.groups, key=lambda group: group.a)
+        ),
+        only_a=tuple(a[one].index for one in found.free_a()),
+        only_b=tuple(b[one].index for one in found.free_b()),
+    )

@@ -1,0 +1,156 @@
+"""One of the two plans of an alignment: its active layers and what they can be recognised by."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from enginescope.analysis.plan_comparison.alignment_names import has_numbered_name, node_names
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.tensor import Tensor
+
+Key = Hashable | None
+Shape = tuple[int | None, ...] | None
+
+#: Copies in a row that a reader is counted as the reader of.
+MAX_COPIES = 8
+
+# Types that one work goes under, by version and by what it was fused with.
+_KINDS = {
+    "MyelinReformat": "Reformat",
+    "Quantize": "Reformat",
+    "Dequantize": "Reformat",
+    "gemm": "MatrixMultiply",
+    "FullyConnected": "MatrixMultiply",
+    "ElementWise": "PointWise",
+    "Activation": "PointWise",
+    "PointWiseV2": "PointWise",
+    "CaskConvActPool": "ConvActPool",
+}
+_PARAMETERS = ("Kernel", "Stride", "Dilation", "Groups", "PoolingType", "WindowSize")
+
+
+class Side:
+    """The active layers of a plan, by position, with their keys and their neighbours.
+
+    Attributes:
+        kinds: Type, with its synonyms taken together.
+        nodes: See `node_names`.
+        numbered: See `has_numbered_name`.
+        first_in, first_out: Shape of the first input and output without the batch, constants left
+            out; ``None``: not known.
+        exact, loose, weak: What a layer is: kind, parameters, and the shapes of all tensors, or of
+            the first input and output, or the channels of these. ``None`` where no shape is known.
+        producers, consumers: Positions of the layers next to it in the flow of tensors. Inert
+            layers and reformats, which differ between builds of one network, are looked through: a
+            reformat has neighbours and is none.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.layers: tuple[Layer, ...] = plan.active_layers
+        self.names = [layer.name for layer in self.layers]
+        self.kinds = [_KINDS.get(layer.type, layer.type) for layer in self.layers]
+        self.nodes = [node_names(layer) for layer in self.layers]
+        self.numbered = [has_numbered_name(layer) for layer in self.layers]
+        inputs = _data_inputs(plan)
+        self.first_in = [_first(one) for one in inputs]
+        self.first_out = [_first(layer.outputs) for layer in self.layers]
+        self.exact: list[Key] = []
+        self.loose: list[Key] = []
+        self.weak: list[Key] = []
+        self._set_keys(inputs)
+        self.producers, self.consumers = _neighbours(plan, self.kinds)
+
+    def _set_keys(self, inputs: list[tuple[Tensor, ...]]) -> None:
+        seen: dict[Key, Key] = {}  # one object for equal keys: blocks repeat
+        for position, layer in enumerate(self.layers):
+            shape_in, shape_out = self.first_in[position], self.first_out[position]
+            if shape_in is None and shape_out is None:
+                keys: tuple[Key, Key, Key] = (None, None, None)
+            else:
+                what = (self.kinds[position], *_parameters(layer))
+                reads, writes = map(_shapes, (inputs[position], layer.outputs))
+                keys = (
+                    (what, reads, writes),
+                    (what, shape_in, shape_out),
+                    (what, _channels(shape_in), _channels(shape_out)),
+                )
+            for known, key in zip((self.exact, self.loose, self.weak), keys, strict=True):
+                known.append(seen.setdefault(key, key))
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def is_reformat(self, position: int) -> bool:
+        """Whether a layer only changes type or format."""
+        return self.kinds[position] == "Reformat"
+
+    def description(self) -> list[str]:
+        """Return all that the alignment looks at, in words that can be ordered."""
+        columns = zip(map(sorted, self.nodes), self.exact, self.producers, strict=True)
+        return [repr(column) for column in columns]
+
+
+def _data_inputs(plan: Plan) -> list[tuple[Tensor, ...]]:
+    """Inputs of the active layers without constants, which Myelin lists among them."""
+    known = {output.name for layer in plan.layers for output in layer.outputs}
+    known.update(one.tensor.name for one in plan.inputs)
+    found = []
+    for layer in plan.active_layers:
+        data = tuple(one for one in layer.inputs if one.name in known)
+        found.append(data or layer.inputs)
+    return found
+
+
+def _first(tensors: tuple[Tensor, ...]) -> Shape:
+    return _shape(tensors[0]) if tensors else None
+
+
+def _shape(tensor: Tensor) -> Shape:
+    """Dimensions after the batch; of a vector all of them."""
+    shape = tensor.shape
+    return shape[1:] if shape is not None and len(shape) > 1 else shape
+
+
+def _shapes(tensors: tuple[Tensor, ...]) -> tuple[Shape, ...]:
+    return tuple([_shape(tensor) for tensor in tensors])
+
+
+def _channels(shape: Shape) -> Key:
+    return (len(shape), shape[0]) if shape else None
+
+
+def _parameters(layer: Layer) -> list[str]:
+    given = layer.attributes
+    return [f"{key} {given[key]}" for key in _PARAMETERS if key in given]
+
+
+def _neighbours(
+    plan: Plan, kinds: list[str]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Nearest layers up and down the flow; a tensor written again has its last writer before."""
+    sources: dict[str, tuple[int, ...]] = {}
+    copies: dict[str, tuple[int, ...]] = {}
+    above: list[tuple[int, ...]] = []
+    below: list[list[int]] = [[] for _ in kinds]
+    for layer in plan.layers:
+        read = _each(sources, layer)
+        copied = _each(copies, layer)
+        here = len(above)
+        if layer.is_inert:
+            written, through = read, copied
+        elif kinds[here] == "Reformat":
+            above.append(read)
+            written, through = read, (*copied, here)[-MAX_COPIES:]
+        else:
+            above.append(read)
+            for one in (*read, *copied):
+                below[one].append(here)
+            written, through = (here,), ()
+        for item in layer.outputs:
+            sources[item.name] = written
+            copies[item.name] = through
+    return above, [tuple(one) for one in below]
+
+
+def _each(known: dict[str, tuple[int, ...]], layer: Layer) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(one for item in layer.inputs for one in known.get(item.name, ())))

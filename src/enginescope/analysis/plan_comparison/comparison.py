@@ -1,0 +1,256 @@
+"""Two or more plans compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+from enginescope.analysis import frames
+from enginescope.analysis.plan_comparison.comparison_columns import layer_columns, plan_columns
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
+from enginescope.analysis.plan_comparison.plan_summary import (
+    ComparedPlan,
+    PlanSummary,
+    compared_plan,
+)
+from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, plans_overview
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Run
+
+#: Mean times over fewer iterations than this are hardly means.
+_FEW_ITERATIONS = 10
+#: Plans of which a smaller part than this is paired may be of two networks.
+_LEAST_PAIRED = 0.5
+#: Field of a run's mode -> what it is called.
+_MODES = {
+    "kind": "measured for",
+    "in_flight": "in flight",
+    "transfers": "host-device copies",
+    "cuda_graph": "CUDA graph",
+    "spin_wait": "spin wait",
+    "streams": "streams",
+    "cold": "L2 cache flushed",
+}
+
+
+def comparison_notices(
+    plans: Sequence[ComparedPlan], found: LayerComparison | None
+) -> tuple[Notice, ...]:
+    """Return what must be known before the differences are believed, the weightiest first."""
+    summaries = [plan.summary for plan in plans]
+    return (
+        *_conditions(summaries),
+        *_modes(summaries),
+        *_times(summaries),
+        *(_networks(summaries, found) if found else ()),
+        *(_labelled(plan.label, notice) for plan in plans for notice in plan.view.notices),
+    )
+
+
+def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    facts: tuple[tuple[str, str, Callable[[PlanSummary], object], str], ...] = (
+        ("W-OTHER-GPU", "GPU", lambda one: one.gpu, "part of the difference is the GPU's"),
+        (
+            "W-OTHER-TENSORRT",
+            "TensorRT version",
+            lambda one: one.tensorrt,
+            "part of the difference is TensorRT's",
+        ),
+        ("W-OTHER-BATCH", "batch", lambda one: one.batch, "compare the times per item"),
+    )
+    unknown = []
+    for code, what, fact, so in facts:
+        values = {plan.label: fact(plan) for plan in plans}
+        known = {label: value for label, value in values.items() if value is not None}
+        if len(set(known.values())) > 1:
+            message = f"not the same {what} ({_listed(known)}): {so}"
+            yield Notice(code=code, message=message, evidence=known)
+        if len(known) < len(values):
+            missing = ", ".join(label for label in values if label not in known)
+            unknown.append(f"{what} of {missing if known else 'any plan'}")
+    if unknown:
+        yield Notice(
+            code="I-CONDITIONS-UNKNOWN",
+            message=f"the files do not say: {'; '.join(unknown)}",
+            evidence={"unknown": unknown},
+            level="info",
+        )
+
+
+def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    """Ways in which the requests were issued that are known and not the same."""
+    timed = [plan for plan in plans if plan.latencies]
+    differing = {}
+    for field, name in _MODES.items():
+        values = {one.label: getattr(one.mode, field) for one in timed}
+        known = {label: value for label, value in values.items() if value is not None}
+        if len(set(known.values())) > 1:
+            differing[name] = known
+    if differing:
+        listed = "; ".join(f"{name}: {_listed(known)}" for name, known in differing.items())
+        yield Notice(
+            code="W-OTHER-MODE",
+            message=f"requests were not issued alike ({listed}): their times differ by that too",
+            evidence=differing,
+        )
+
+
+def _listed(known: Mapping[str, object]) -> str:
+    """Return each value with the plans that have it: ``A, B yes, C no``."""
+    groups: dict[str, list[str]] = {}
+    for label, value in known.items():
+        groups.setdefault(_word(value), []).append(label)
+    return ", ".join(f"{', '.join(labels)} {value}" for value, labels in groups.items())
+
+
+def _word(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    untimed = [plan.label for plan in plans if plan.sum_ms is None]
+    if untimed:
+        yield Notice(
+            code="W-NO-LAYER-TIMES",
+            message=f"no layer times of {', '.join(untimed)}: only the structure is compared; "
+            "trtexec --exportProfile writes them",
+            evidence={"plans": untimed},
+        )
+    few = {plan.label: plan.iterations for plan in plans if _is_few(plan.iterations)}
+    if few:
+        yield Notice(
+            code="W-FEW-ITERATIONS",
+            message=f"layer times are means of few iterations ({_listed(few)}): small differences "
+            "may be chance",
+            evidence=few,
+        )
+
+
+def _is_few(iterations: int | None) -> bool:
+    return iterations is not None and iterations < _FEW_ITERATIONS
+
+
+def _networks(plans: Sequence[PlanSummary], found: LayerComparison) -> Iterator[Notice]:
+    smaller = min(plan.totals.active_layers for plan in plans)
+    paired = sum(
+        min(len(layer.a.layers), len(layer.b.layers))
+        for layer in found.layers
+        if layer.a and layer.b
+    )
+    if smaller and paired < _LEAST_PAIRED * smaller:
+        yield Notice(
+            code="W-OTHER-NETWORK",
+            message=f"only {paired:,} of {smaller:,} layers have a counterpart: these may be two "
+            "networks",
+            evidence={"paired": paired, "of": smaller},
+        )
+
+
+def _labelled(label: str, notice: Notice) -> Notice:
+    return Notice(
+        code=notice.code,
+        message=f"{label}: {notice.message}",
+        evidence={"plan": label, **notice.evidence},
+        level=notice.level,
+    )
+
+
+#: Pairs whose times differ by less are shown as equal, in percent of A's.
+THRESHOLD_PCT = 3.0
+
+
+class Comparison(Result, Record, frozen=True, kw_only=True):
+    """Compared plans; the first is the baseline.
+
+    Attributes:
+        overview: Every plan: counts, bytes, times, by type, by precision.
+        layers: Layer by layer and what explains the difference; only of two plans.
+        notices: What must be known before the differences are believed, then those of each plan.
+    """
+
+    overview: PlansOverview
+    layers: LayerComparison | None
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def pairs(self) -> LayerComparison:
+        """`layers` of two plans.
+
+        Raises:
+            UsageError: There are more than two.
+        """
+        if self.layers is None:
+            raise UsageError(
+                f"{len(self.overview.plans)} plans have no pairs of layers",
+                hint="compare two of them at a time",
+            )
+        return self.layers
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the layers of two plans as columns, one row a pair; see ``docs/compare.md``.
+
+        Raises:
+            UsageError: There are more than two plans.
+        """
+        return layer_columns(self.pairs.layers)
+
+    def to_pandas(self) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``.
+
+        Raises:
+            UsageError: There are more than two plans.
+            MissingDependencyError: pandas is not installed; says how to get it. The same for the
+                other frames.
+        """
+        return frames.to_pandas(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return frames.to_polars(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return frames.to_arrow(self.columns())
+
+    def plans_to_pandas(self) -> Any:
+        """Return the plans as a ``pandas.DataFrame``, one row each."""
+        return frames.to_pandas(plan_columns(self.overview))
+
+
+def compare(
+    runs: Sequence[Run], *, names: Sequence[str] | None = None, plan_profile: int = 0
+) -> Comparison:
+    """Compare the plans of runs.
+
+    Args:
+        runs: Two or more, measured or imported, each with a plan. The first is the base.
+        names: By default those of the runs' subjects.
+        plan_profile: Optimisation profile to look at, of plans that have several.
+
+    Raises:
+        UsageError: Fewer than two runs, more than there are letters, one without a plan, or a plan
+            without that optimisation profile.
+    """
+    if not 1 < len(runs) <= len(ascii_uppercase):
+        raise UsageError(
+            f"{len(runs)} {'plan' if len(runs) == 1 else 'plans'} to compare",
+            hint=f"give 2 to {len(ascii_uppercase)}",
+        )
+    given = names or [one.job.subject.name for one in runs]
+    plans = [
+        compared_plan(run, label=label, name=name, plan_profile=plan_profile)
+        for run, label, name in zip(runs, ascii_uppercase, given, strict=False)
+    ]
+    layers = None
+    if len(plans) == 2:
+        a, b = ((plan.plan, plan.view.run.profile) for plan in plans)
+        layers = compare_layers(a, b)
+    return Comparison(
+        overview=plans_overview([plan.summary for plan in plans]),
+        layers=layers,
+        notices=comparison_notices(plans, layers),
+    )

@@ -1,0 +1,225 @@
+"""One plan in a line: what it consists of, where it ran, how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.layers.plan_profile import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
+from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.throughput import Throughput
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.plan.plan import Plan
+from enginescope.records.run.job import Mode
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Interval
+
+#: Metrics of whole requests that may stand beside the layers' times.
+_WHOLE = ("latency", "trtexec_latency", "gpu_compute")
+
+
+class LatencyFigure(Record, frozen=True, kw_only=True):
+    """Time of whole requests, measured without a layer profiler.
+
+    Attributes:
+        metric: Tag of a `Metric`.
+        source: Computed from samples, or as the tool printed it.
+        median_interval: Only from samples, where they carry one.
+        n: Samples.
+    """
+
+    metric: str
+    source: Literal["samples", "printed"]
+    mean_ms: float | None
+    median_ms: float | None
+    median_interval: Interval | None = None
+    n: int | None = None
+
+
+class PlanShare(Record, frozen=True, kw_only=True):
+    """Layers of a plan that share a property.
+
+    Attributes:
+        key: The property's value; ``None``: not known.
+        layers: Those that do work, or have a time.
+        mean_ms: Sum of their mean times; ``None`` without a profile.
+    """
+
+    key: str | None
+    layers: int
+    mean_ms: float | None
+
+
+class PlanSummary(Record, frozen=True, kw_only=True):
+    """A plan among others.
+
+    Attributes:
+        label: ``"A"``, ``"B"``, …: the first is the base.
+        run: Id of the run it is of; that of an imported one is new each time.
+        gpu, tensorrt: As the files or the run say it.
+        batch: First dimension of the first input, else what was fed.
+        sum_ms: The layers' mean times added up; ``None`` without layer times.
+        iterations: Of the profiling pass.
+        by_type, by_precision, by_output_precision: Precision is the type of a layer's first input,
+            or output.
+        mode: How the requests behind both were issued.
+    """
+
+    label: str
+    name: str
+    run: str
+    gpu: str | None
+    tensorrt: str | None
+    batch: int | None
+    totals: PlanTotals
+    sum_ms: float | None
+    iterations: int | None
+    by_type: tuple[PlanShare, ...]
+    by_precision: tuple[PlanShare, ...]
+    by_output_precision: tuple[PlanShare, ...]
+    latencies: tuple[LatencyFigure, ...]
+    throughput: Throughput | None
+    mode: Mode
+
+    @property
+    def sum_per_item_ms(self) -> float | None:
+        """`sum_ms` ÷ `batch`."""
+        return self.sum_ms / self.batch if self.sum_ms is not None and self.batch else None
+
+    @property
+    def items_per_s(self) -> float | None:
+        """Throughput in elements of the batch, where that can be told."""
+        if self.throughput is None:
+            return None
+        if self.throughput.unit == "items":
+            return self.throughput.per_s
+        return self.throughput.per_s * self.batch if self.batch else None
+
+    def latency(self, metric: str) -> LatencyFigure | None:
+        """Return the figure of a metric, or ``None``."""
+        return next((latency for latency in self.latencies if latency.metric == metric), None)
+
+
+class ComparedPlan(Record, frozen=True, kw_only=True, eq=False):
+    """A plan and its times, as one side of a comparison."""
+
+    plan: Plan
+    view: RunView
+    summary: PlanSummary
+
+    @property
+    def label(self) -> str:
+        """``"A"``, ``"B"``, …"""
+        return self.summary.label
+
+
+def compared_plan(
+    run: Run, *, label: str, name: str | None = None, plan_profile: int = 0
+) -> ComparedPlan:
+    """Return a run's plan as a side of a comparison.
+
+    Args:
+        run: Measured or imported.
+        name: By default that of the run's subject.
+        plan_profile: Optimisation profile to look at, of a plan that has several.
+
+    Raises:
+        UsageError: The run has no plan, or the plan no such optimisation profile.
+    """
+    if run.plan is None:
+        raise UsageError(
+            f"{name or run.job.subject.name} has no plan to compare",
+            hint="give a plan's JSON, or a run of trt or trtexec, which inspect their engines",
+        )
+    plan, profile = of_plan_profile(run.plan, plan_profile), run.profile
+    if profile is not None and plan_profiles(run.plan):
+        profile = times_of_plan_profile(profile, plan_profile)
+    view = RunView(msgspec.structs.replace(run, plan=plan, profile=profile))
+    profile = view.run.profile
+    rows = tuple(row for row in layer_rows(plan, profile) if row.mean_ms or not row.is_inert)
+    summary = PlanSummary(
+        label=label,
+        name=name or run.job.subject.name,
+        run=run.id,
+        gpu=", ".join(dict.fromkeys(device.name for device in run.environment.devices)) or None,
+        tensorrt=_tensorrt(run),
+        batch=_batch(plan, run),
+        totals=plan_totals(plan),
+        sum_ms=profile.sum_mean_ms if profile else None,
+        iterations=profile.iterations if profile else None,
+        by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
+        by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
+        by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
+        latencies=_latencies(view),
+        throughput=view.throughput,
+        mode=run.job.workload.mode,
+    )
+    return ComparedPlan(plan=plan, view=view, summary=summary)
+
+
+def _tensorrt(run: Run) -> str | None:
+    return run.environment.versions.get("tensorrt") or (run.tool.tool_version if run.tool else None)
+
+
+def _batch(plan: Plan, run: Run) -> int | None:
+    """First dimension of the first input that has any."""
+    given = (*(one.tensor for one in plan.inputs), *run.inputs)
+    found = (one.shape[0] for one in given if one.shape)
+    return next((one for one in found if one is not None), run.job.workload.batch)
+
+
+def _output_precision(row: LayerRow) -> str | None:
+    dtype = row.outputs[0].dtype if row.outputs else None
+    return dtype.value if dtype else None
+
+
+def _shares(
+    rows: tuple[LayerRow, ...], key: Callable[[LayerRow], str | None], *, timed: bool
+) -> tuple[PlanShare, ...]:
+    groups: dict[str | None, list[float]] = {}
+    for row in rows:
+        if not row.is_container:
+            groups.setdefault(key(row), []).append(row.mean_ms or 0.0)
+    shares = [
+        PlanShare(key=name, layers=len(times), mean_ms=sum(times) if timed else None)
+        for name, times in groups.items()
+    ]
+    return tuple(
+        sorted(shares, key=lambda one: (-(one.mean_ms or 0.0), -one.layers, one.key or ""))
+    )
+
+
+def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
+    tool = view.run.tool
+    printed = {one.metric: one for one in tool.summaries} if tool else {}
+    found = []
+    for metric in _WHOLE:
+        summary, report = view.summary(metric), printed.get(metric)
+        if summary is not None:
+            figure = LatencyFigure(
+                metric=metric,
+                source="samples",
+                mean_ms=summary.mean_ms,
+                median_ms=summary.median_ms,
+                median_interval=summary.median_interval,
+                n=summary.n,
+            )
+            found.append(figure)
+        elif report is not None:
+            figure = LatencyFigure(
+                metric=metric,
+                source="printed",
+                mean_ms=report.mean_ms,
+                median_ms=report.median_ms,
+            )
+            found.append(figure)
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""Several plans side by side: where the time of each goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from enginescope.analysis.plan_comparison.plan_summary import PlanShare, PlanSummary
+from enginescope.core.record import Record
+
+
+class ShareAcross(Record, frozen=True, kw_only=True):
+    """Layers that share a property, in each of several plans.
+
+    Attributes:
+        key: The property's value; ``None``: not known.
+        layers: Of each plan.
+        mean_ms: Sum of their mean times in each plan; ``None``: that plan has no times.
+    """
+
+    key: str | None
+    layers: tuple[int, ...]
+    mean_ms: tuple[float | None, ...]
+
+    def difference_ms(self, at: int) -> float | None:
+        """Return the time in the plan at a position less that in the first."""
+        base_ms, other_ms = self.mean_ms[0], self.mean_ms[at]
+        return other_ms - base_ms if base_ms is not None and other_ms is not None else None
+
+
+class PlansOverview(Record, frozen=True, kw_only=True):
+    """Plans side by side; the first is the base.
+
+    Attributes:
+        by_type, by_precision, by_output_precision: The most time in any plan first; precision is
+            the type of a layer's first input, or output.
+    """
+
+    plans: tuple[PlanSummary, ...]
+    by_type: tuple[ShareAcross, ...]
+    by_precision: tuple[ShareAcross, ...]
+    by_output_precision: tuple[ShareAcross, ...]
+
+    def difference_ms(self, at: int) -> float | None:
+        """Return the sum of the layers of the plan at a position less that of the first."""
+        base_ms, other_ms = self.plans[0].sum_ms, self.plans[at].sum_ms
+        return other_ms - base_ms if base_ms is not None and other_ms is not None else None
+
+    def speedup(self, at: int) -> float | None:
+        """Return the first plan's time ÷ that of the plan at a position, each per item.
+
+        Per batch where a batch is not known.
+        """
+        base, other = self.plans[0], self.plans[at]
+        pair = (base.sum_per_item_ms, other.sum_per_item_ms)
+        if None in pair:
+            pair = (base.sum_ms, other.sum_ms)
+        return pair[0] / pair[1] if pair[0] is not None and pair[1] else None
+
+
+def plans_overview(plans: Sequence[PlanSummary]) -> PlansOverview:
+    """Return `plans` side by side, in the order given."""
+    return PlansOverview(
+        plans=tuple(plans),
+        by_type=_across(plans, lambda one: one.by_type),
+        by_precision=_across(plans, lambda one: one.by_precision),
+        by_output_precision=_across(plans, lambda one: one.by_output_precision),
+    )
+
+
+def _across(
+    plans: Sequence[PlanSummary], shares: Callable[[PlanSummary], tuple[PlanShare, ...]]
+) -> tuple[ShareAcross, ...]:
+    tables = [{share.key: share for share in shares(plan)} for plan in plans]
+    found = [
+        ShareAcross(
+            key=key,
+            layers=tuple(table[key].layers if key in table else 0 for table in tables),
+            mean_ms=tuple(
+                _time(one.get(key), is_timed=plan.sum_ms is not None)
+                for one, plan in zip(tables, plans, strict=True)
+            ),
+        )
+        for key in dict.fromkeys(key for table in tables for key in table)
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda one: (
+                -max(ms or 0.0 for ms in one.mean_ms),
+                -max(one.layers),
+                one.key or "",
+            ),
+        )
+    )
+
+
+def _time(share: PlanShare | None, *, is_timed: bool) -> float | None:
+    """No layers take no time, where the plan has times at all."""
+    if share is None:
+        return 0.0 if is_timed else None
+    return share.mean_ms

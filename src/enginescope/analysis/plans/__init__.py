@@ -1,0 +1,1 @@
+"""A plan with its profile as one view: columns, totals, exploration."""

@@ -1,0 +1,292 @@
+"""A plan with its times, work and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from enginescope.analysis import frames
+from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.layers.tensor_roles import TensorRoles, tensor_roles
+from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx
+from enginescope.analysis.onnx.onnx_work import with_onnx_work
+from enginescope.analysis.plans.plan_column_table import LayerFacts
+from enginescope.analysis.plans.plan_columns import PlanFacts, layer_facts, plan_columns
+from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of
+from enginescope.analysis.roofline.layer_bytes import LayerBytes, layer_bytes
+from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
+from enginescope.analysis.roofline.roofline import Roofline, roofline
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.records.tensor import Tensor
+
+
+class PlanTensor(Record, frozen=True, kw_only=True):
+    """A tensor of a plan, by its name.
+
+    Attributes:
+        tensor: As the first layer that touches it has it; others may give it another shape or
+            layout.
+        written_by, read_by: Positions in the plan's layers, each once. Several writers:
+            concatenated, or the memory is used again.
+    """
+
+    tensor: Tensor
+    written_by: tuple[int, ...]
+    read_by: tuple[int, ...]
+
+
+def plan_tensors(plan: Plan) -> tuple[PlanTensor, ...]:
+    """Return the tensors of a plan in the order they first appear, those of no layer last."""
+    first: dict[str, Tensor] = {}
+    written: dict[str, dict[int, None]] = {}
+    read: dict[str, dict[int, None]] = {}
+    for position, layer in enumerate(plan.layers):
+        for side, tensors in ((read, layer.inputs), (written, layer.outputs)):
+            for one in tensors:
+                first.setdefault(one.name, one)
+                side.setdefault(one.name, {})[position] = None
+    for io in plan.io:
+        first.setdefault(io.tensor.name, io.tensor)
+    return tuple(
+        PlanTensor(
+            tensor=tensor,
+            written_by=tuple(written.get(name, ())),
+            read_by=tuple(read.get(name, ())),
+        )
+        for name, tensor in first.items()
+    )
+
+
+V = TypeVar("V", bound="PlanView")
+
+
+class PlanView(Result):
+    """A plan and its figures, computed at first use.
+
+    Args:
+        plan: Stays as it is.
+        profile: Layer times of the same engine.
+        gpu: The GPU that it ran on, for the roofline; see `known_gpus`.
+        onnx: The model it was built from, for the work of generated kernels and for costs of nodes.
+
+    Raises:
+        UsageError: The GPU's limits are not known.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile | None = None,
+        *,
+        gpu: str | GpuLimits | None = None,
+        onnx: OnnxGraph | None = None,
+    ) -> None:
+        self.plan = plan
+        self.profile = profile
+        self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
+        self.onnx = onnx
+
+    def _summary(self) -> str:
+        total = f", {self.total_ms:.6g} ms" if self.total_ms is not None else ""
+        return f"{self.plan.name}: {len(self.layers)} layers{total}"
+
+    @property
+    def all_layers(self) -> tuple[Layer, ...]:
+        """Every layer in the file's order, with those that launch nothing."""
+        return self.plan.layers
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers that do work, in the file's order."""
+        return self.plan.active_layers
+
+    @cached_property
+    def constants(self) -> tuple[Layer, ...]:
+        """Layers that only hold values."""
+        return self.by_type("Constant")
+
+    @cached_property
+    def tensors(self) -> tuple[PlanTensor, ...]:
+        """Every tensor, with the positions of the layers that write and read it."""
+        return plan_tensors(self.plan)
+
+    def find(self, name: str) -> Layer | None:
+        """Return the first layer of that name, or ``None``."""
+        found = self._by_name.get(name)
+        return self.plan.layers[found[0]] if found else None
+
+    def find_all(self, name: str) -> tuple[Layer, ...]:
+        """Return every layer of that name: names may repeat."""
+        return tuple(self.plan.layers[at] for at in self._by_name.get(name, ()))
+
+    def by_type(self, kind: str) -> tuple[Layer, ...]:
+        """Return the layers of a type, such as ``"Convolution"``, in the file's order."""
+        return tuple(self.plan.layers[at] for at in self._by_type.get(kind, ()))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Types of the plan's layers, in the order they first appear."""
+        return tuple(self._by_type)
+
+    @cached_property
+    def totals(self) -> PlanTotals:
+        """Counts and bytes of the plan as a whole."""
+        return plan_totals(self.plan, self.roles)
+
+    @cached_property
+    def roles(self) -> TensorRoles:
+        """Which of the plan's tensors are constants, and what no-ops pass on."""
+        return tensor_roles(self.plan)
+
+    @cached_property
+    def rows(self) -> tuple[LayerRow, ...]:
+        """Every layer with its times, in the file's order, then times that have no layer."""
+        return layer_rows(self.plan, self.profile)
+
+    @cached_property
+    def attribution(self) -> Attribution | None:
+        """Layers joined with their times, and what is left over; ``None`` without a profile."""
+        return attribute(self.plan, self.profile) if self.profile else None
+
+    @property
+    def total_ms(self) -> float | None:
+        """Sum of the layers' mean times; ``None`` without a profile."""
+        return self.profile.sum_mean_ms if self.profile else None
+
+    def time_of(self, layer: Layer) -> LayerTiming | None:
+        """Return a layer's times, or ``None``."""
+        return self.attribution.layers[self._at(layer)].timing if self.attribution else None
+
+    @cached_property
+    def sizes(self) -> tuple[LayerBytes, ...]:
+        """Bytes of each of `all_layers`."""
+        return layer_bytes(self.plan, self.roles)
+
+    @cached_property
+    def works(self) -> tuple[LayerWork, ...]:
+        """Work of each of `all_layers`; with a model also of those that do not tell theirs."""
+        links = self.onnx_map
+        if self.onnx is None or links is None:
+            return self.own_works
+        return with_onnx_work(self.plan, self.own_works, self.onnx, links)
+
+    @cached_property
+    def own_works(self) -> tuple[LayerWork, ...]:
+        """Work of each of `all_layers`, as far as the plan alone tells."""
+        return layer_work(self.plan, self.sizes)
+
+    def work_of(self, layer: Layer) -> LayerWork:
+        """Return a layer's work."""
+        return self.works[self._at(layer)]
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """The layers against the GPU's limits; ``None`` without a GPU."""
+        if self.gpu is None:
+            return None
+        return roofline(self.plan, self.works, self.gpu, self.attribution)
+
+    @cached_property
+    def onnx_map(self) -> OnnxMap | None:
+        """The layers' ONNX nodes and what each costs; ``None`` without a model."""
+        return map_onnx(self.plan, self.onnx, self.attribution) if self.onnx else None
+
+    def against(self: V, gpu: GpuLimits | None, onnx: OnnxGraph | None) -> V:
+        """Return the same plan compared with a GPU, a model, or both.
+
+        What depends on neither is computed once for both views.
+        """
+        made = type(self)(self.plan, self.profile, gpu=gpu, onnx=onnx)
+        made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
+        made.totals, made.roles = self.totals, self.roles
+        made.own_works = self.own_works
+        return made
+
+    def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:
+        """Return the layers that do work as columns, one row each; see ``docs/plan-columns.md``.
+
+        Args:
+            kind: Only layers of this type, inert ones too, and only columns that have a value for
+                them.
+            inert: Without `kind`: every layer. A profile may time those that launch nothing too,
+                shape calls above all, and the shares are of the sum with them.
+        """
+        if kind is None:
+            return dict(self._every_column if inert else self._columns)
+        found = plan_columns(self._facts, self._by_type.get(kind, ()))
+        return {
+            name: values
+            for name, values in found.items()
+            if name == "Name" or any(value is not None for value in values)
+        }
+
+    def to_pandas(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``.
+
+        Raises:
+            MissingDependencyError: pandas is not installed; says how to get it. The same for the
+                other two frames.
+        """
+        return frames.to_pandas(self.columns(kind, inert=inert))
+
+    def to_polars(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return frames.to_polars(self.columns(kind, inert=inert))
+
+    def to_arrow(self, kind: str | None = None, *, inert: bool = False) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return frames.to_arrow(self.columns(kind, inert=inert))
+
+    @cached_property
+    def facts(self) -> tuple[LayerFacts, ...]:
+        """Everything known of each of `layers`, for tables and charts."""
+        layers = enumerate(self.plan.layers)
+        return tuple(layer_facts(self._facts, [at for at, one in layers if not one.is_inert]))
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
+        layers = enumerate(self.plan.layers)
+        return plan_columns(self._facts, [at for at, layer in layers if not layer.is_inert])
+
+    @cached_property
+    def _every_column(self) -> dict[str, list[Any]]:
+        return plan_columns(self._facts, range(len(self.plan.layers)))
+
+    @cached_property
+    def _facts(self) -> PlanFacts:
+        return PlanFacts(
+            plan=self.plan,
+            sizes=self.sizes,
+            works=self.works,
+            attribution=self.attribution,
+            roofline=self.roofline,
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        return _grouped(layer.name for layer in self.plan.layers)
+
+    @cached_property
+    def _by_type(self) -> dict[str, list[int]]:
+        return _grouped(layer.type for layer in self.plan.layers)
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {layer.index: at for at, layer in enumerate(self.plan.layers)}
+
+    def _at(self, layer: Layer) -> int:
+        return self._positions[layer.index]
+
+
+def _grouped(keys: Iterable[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        found.setdefault(key, []).append(position)
+    return found

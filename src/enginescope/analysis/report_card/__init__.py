@@ -1,0 +1,1 @@
+"""Tables and groups of a plan's report card."""

@@ -1,0 +1,1 @@
+"""Work, bytes and GPU limits of layers."""

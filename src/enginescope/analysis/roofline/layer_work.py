@@ -1,0 +1,221 @@
+"""What each layer of a plan computes and moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from enginescope.analysis.roofline.layer_bytes import (
+    LayerBytes,
+    add_known,
+    each_layer_bytes,
+    is_bias,
+)
+from enginescope.analysis.roofline.matrix_product import (
+    MatrixProduct,
+    Shape,
+    convolution,
+    deconvolution,
+    matrix_product,
+    pooled_extent,
+)
+from enginescope.core.record import Record
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.tensor import Tensor
+
+#: Layer types that multiply two matrices.
+MATRIX_TYPES = frozenset({"gemm", "Gemm", "MatMul", "MatrixMultiply"})
+
+_MOVING = (
+    "Cast Concat Concatenation CudaPooling CudaSoftMax Dequantize ElementWise Fill Gather Identity "
+    "LRN MyelinReformat Normalization OneHot Padding ParametricReLU PointWise PointWiseV2 Pooling "
+    "Quantize RaggedSoftMax Reduce Reformat Resize Scale Scatter Select Shape Shuffle Slice "
+    "SoftMax TopK TrainStation Unary"
+)
+#: Layer types that multiply no matrices: what they move decides what they take.
+MOVING_TYPES = frozenset(_MOVING.split())
+#: Layer types that read a part of an input: a table's rows, a tensor's window.
+_PICKING_TYPES = frozenset({"Gather", "Slice"})
+
+
+class LayerWork(Record, frozen=True, kw_only=True, gc=False):
+    """Work of one layer.
+
+    Attributes:
+        macs: Multiply-accumulates of its matrix products; ``None`` if it has none or they cannot be
+            told. What is fused with them (bias, residual, activation) is not counted.
+        product: Their shape, where there is a single one.
+        moved_bytes: Inputs, outputs, weights and biases, each once and without padding; of a
+            Gather's or Slice's input no more than it writes.
+        source: Where `macs` is from.
+        is_shared: Whether `macs` is this layer's part of ONNX nodes that several layers hold.
+    """
+
+    macs: int | None = None
+    product: MatrixProduct | None = None
+    moved_bytes: int | None = None
+    source: str | None = None
+    is_shared: bool = False
+
+    @property
+    def arithmetic_intensity(self) -> float | None:
+        """Multiply-accumulates per byte moved."""
+        if self.macs is None or not self.moved_bytes:
+            return None
+        return self.macs / self.moved_bytes
+
+    def compute_efficiency(self, mean_ms: float | None) -> float | None:
+        """Return multiply-accumulates per millisecond, if it took `mean_ms`."""
+        return self.macs / mean_ms if self.macs is not None and mean_ms else None
+
+    def memory_efficiency(self, mean_ms: float | None) -> float | None:
+        """Return bytes moved per millisecond, if it took `mean_ms`."""
+        return self.moved_bytes / mean_ms if self.moved_bytes is not None and mean_ms else None
+
+
+def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[LayerWork, ...]:
+    """Return the work of every layer of `plan`, in its order, as far as the plan alone tells.
+
+    Args:
+        sizes: Of its layers, where they are known already.
+    """
+    works = []
+    for layer, size in zip(plan.layers, sizes or each_layer_bytes(plan), strict=True):
+        product = matrix_product_of(layer)
+        works.append(
+            LayerWork(
+                macs=product.macs if product else None,
+                product=product,
+                moved_bytes=None if layer.is_inert else _moved_bytes(layer, size),
+                source="plan" if product else None,
+            )
+        )
+    return tuple(works)
+
+
+def _moved_bytes(layer: Layer, size: LayerBytes) -> int | None:
+    if layer.type not in _PICKING_TYPES:
+        return size.moved_bytes
+    written = add_known(*(output.nbytes for output in layer.outputs))
+    if written is None:
+        return size.moved_bytes
+    read = (one.nbytes for one in layer.inputs)
+    return add_known(written, *(None if one is None else min(one, written) for one in read))
+
+
+def matrix_product_of(layer: Layer) -> MatrixProduct | None:
+    """Return the matrix product a layer computes, or ``None``."""
+    rule = _RULES.get(layer.type)
+    return rule(layer) if rule and layer.outputs else None
+
+
+def _convolution(layer: Layer) -> MatrixProduct | None:
+    return _windowed(layer, convolution, layer.outputs[0])
+
+
+def _deconvolution(layer: Layer) -> MatrixProduct | None:
+    return _windowed(layer, deconvolution, layer.outputs[0])
+
+
+def _windowed(
+    layer: Layer, rule: Callable[..., MatrixProduct | None], result: Tensor
+) -> MatrixProduct | None:
+    source = _data_input(layer)
+    kernel = _whole_numbers(layer.attributes.get("Kernel"))
+    groups = layer.attributes.get("Groups", 1)
+    if source is None or kernel is None or not isinstance(groups, int):
+        return None
+    return _of_shapes(rule, source.shape, result.shape, kernel, groups)
+
+
+@lru_cache(maxsize=4096)
+def _of_shapes(
+    rule: Callable[..., MatrixProduct | None],
+    source: Shape | None,
+    result: Shape | None,
+    kernel: tuple[int, ...],
+    groups: int,
+) -> MatrixProduct | None:
+    """Blocks repeat: a plan of any length convolves few shapes."""
+    return rule(source, result, kernel, groups)
+
+
+def _data_input(layer: Layer) -> Tensor | None:
+    """The input that is convolved: TensorRT 10 says which, else the first."""
+    at = layer.attributes.get("ConvXAsActInputIdx")
+    if isinstance(at, int) and 0 < at < len(layer.inputs):
+        return layer.inputs[at]
+    return layer.inputs[0] if layer.inputs else None
+
+
+def _conv_act_pool(layer: Layer) -> MatrixProduct | None:
+    """The convolution in front; what it hands to the pooling behind it is not in the plan."""
+    own = layer.attributes
+    kernel, groups = _whole_numbers(own.get("ConvKernel")), own.get("ConvGroups", 1)
+    source = layer.inputs[0].shape if layer.inputs else None
+    maps = own.get("ConvOutMaps")
+    if source is None or kernel is None or not (isinstance(groups, int) and isinstance(maps, int)):
+        return None
+    extents = _convolved_extents(source[2:], kernel, own)
+    if extents is None:
+        return None
+    return convolution(source, (source[0], maps, *extents), kernel, groups)
+
+
+def _convolved_extents(
+    before: tuple[int | None, ...], kernel: tuple[int, ...], own: Mapping[str, Any]
+) -> tuple[int, ...] | None:
+    rank = len(kernel)
+    ones, zeros = (1,) * rank, (0,) * rank
+    stride = _whole_numbers(own.get("ConvStride")) or ones
+    dilation = _whole_numbers(own.get("ConvDilation")) or ones
+    pre = _whole_numbers(own.get("ConvPrePadding")) or zeros
+    post = _whole_numbers(own.get("ConvPostPadding")) or zeros
+    if {len(before), len(stride), len(dilation), len(pre), len(post)} != {rank}:
+        return None
+    mode = str(own.get("ConvPaddingMode", ""))
+    extents = [
+        pooled_extent(dim, kernel[at], stride[at], pre[at] + post[at], dilation[at], mode)
+        for at, dim in enumerate(before)
+        if dim is not None
+    ]
+    known = tuple(extent for extent in extents if extent is not None)
+    return known if len(known) == rank else None
+
+
+def _matrices(layer: Layer) -> MatrixProduct | None:
+    if len(layer.outputs) != 1:
+        return None
+    return matrix_product([one.shape for one in layer.inputs], layer.outputs[0].shape)
+
+
+def _fully_connected(layer: Layer) -> MatrixProduct | None:
+    """Every output is a sum over all inputs of its item."""
+    kernels = [weight.count for weight in layer.weights if not is_bias(weight.role)]
+    shape = layer.outputs[0].shape
+    maps = layer.attributes.get("OutMaps", layer.attributes.get("NbOutputChannels"))
+    elements = layer.outputs[0].elements
+    if len(kernels) != 1 or not kernels[0] or not isinstance(maps, int) or maps < 1 or not shape:
+        return None
+    if elements is None or elements % maps or kernels[0] % maps:
+        return None
+    return MatrixProduct(m=elements // maps, n=maps, k=kernels[0] // maps)
+
+
+_RULES: dict[str, Callable[[Layer], MatrixProduct | None]] = {
+    "Convolution": _convolution,
+    "Deconvolution": _deconvolution,
+    "ConvActPool": _conv_act_pool,
+    "FullyConnected": _fully_connected,
+    **dict.fromkeys(MATRIX_TYPES, _matrices),
+}
+
+
+def _whole_numbers(value: Any) -> tuple[int, ...] | None:
+    """Positive or zero whole numbers of a list; ``None`` for anything else."""
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(type(one) is int and one >= 0 for one in value):
+        return None
+    return tuple(value)

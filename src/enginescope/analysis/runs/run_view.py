@@ -1,0 +1,288 @@
+"""A run with its figures."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from enginescope.analysis import frames
+from enginescope.analysis.layers.layer_sum import LayerSum, layer_sum
+from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.layers.own_times import own_times, profile_notices
+from enginescope.analysis.layers.plan_profile import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
+from enginescope.analysis.layers.request_latency import GPU_COMPUTE, WholeRequest, whole_request
+from enginescope.analysis.layers.time_shares import TimeShare, time_by
+from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.energy import Energy, energy_of
+from enginescope.analysis.runs.percentile_curve import CurvePoint, percentile_curve
+from enginescope.analysis.runs.round_trip import Pipeline, RoundTrip, pipeline, round_trip
+from enginescope.analysis.runs.run_columns import layer_columns, sample_columns
+from enginescope.analysis.runs.throughput import Throughput, throughput_of
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Samples, Summary
+from enginescope.stats.clock_around import ClockAround, clock_around
+from enginescope.stats.describe import describe
+from enginescope.stats.histogram import Histogram, histogram
+from enginescope.stats.stability import notices_of
+
+
+class Cycles(Record, frozen=True, kw_only=True):
+    """A metric's median in cycles.
+
+    Attributes:
+        cycles: Median × the clock during the timed loop.
+        low, high: The same at the lowest and at the highest clock that was read.
+    """
+
+    metric: str
+    cycles: float
+    low: float
+    high: float
+    clock_mhz: float
+
+
+def cycles_of(summary: Summary | None, clock: ClockAround | None) -> Cycles | None:
+    """Return a metric's median in cycles; ``None`` where the clock was not read."""
+    if summary is None or clock is None:
+        return None
+    per_mhz = summary.median_ms * 1e3
+    return Cycles(
+        metric=summary.metric,
+        cycles=per_mhz * clock.during_mhz,
+        low=per_mhz * clock.lowest_mhz,
+        high=per_mhz * clock.highest_mhz,
+        clock_mhz=clock.during_mhz,
+    )
+
+
+class RunView(Result):
+    """A run and its figures, computed at first use.
+
+    Args:
+        run: Never changed: `given` of the view. The `run` of the view has no layer times of another
+            build than its plan, and a notice about them.
+        plan_view: Of the run's plan and times; by default of the run's optimization profile.
+    """
+
+    def __init__(self, run: Run, *, plan_view: PlanView | None = None) -> None:
+        self.given = run
+        self.run = own_times(run)
+        self._plan_view = plan_view
+
+    def _summary(self) -> str:
+        latency = self.latency
+        figure = f"median {latency.median_ms:.6g} ms" if latency else self.run.outcome.kind.value
+        return f"{self.id} {self.run.job.subject.name} on {self.run.job.backend}: {figure}"
+
+    @property
+    def id(self) -> str:
+        """The run's hexadecimal name."""
+        return self.run.id
+
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """Statistics of every metric whose samples can carry some, in the run's order.
+
+        Copies of a run without transfers, all 0, have none. Nor have enqueue times that the tool
+        printed statistics of and whose file holds them to 10 µs only, as trtexec's does.
+        """
+        return tuple(
+            self._describe(sample) for sample in self.run.samples if self._is_sound(sample)
+        )
+
+    @cached_property
+    def latency(self) -> Summary | None:
+        """Statistics of the headline series, or ``None`` when nothing was measured."""
+        headline = self.run.headline
+        return self.summary(headline.metric) if headline else None
+
+    def summary(self, metric: str) -> Summary | None:
+        """Return the statistics of one metric by its tag, or ``None``."""
+        return next((summary for summary in self.summaries if summary.metric == metric), None)
+
+    @cached_property
+    def percentile_curve(self) -> tuple[CurvePoint, ...]:
+        """The headline's percentiles from 0 to 100; empty without samples."""
+        headline, latency = self.run.headline, self.latency
+        return percentile_curve(headline, latency) if headline and latency else ()
+
+    @cached_property
+    def histogram(self) -> Histogram | None:
+        """The headline's distribution, far outliers folded away; ``None`` without samples."""
+        headline = self.run.headline
+        return histogram(headline.values_ms) if headline else None
+
+    def sparkline(self, columns: int) -> Histogram | None:
+        """Return the headline's distribution in at most `columns` bins."""
+        headline = self.run.headline
+        return histogram(headline.values_ms, bins=columns) if headline else None
+
+    @cached_property
+    def notices(self) -> tuple[Notice, ...]:
+        """What weakens the figures: stored notices and those its samples give; warnings first.
+
+        A derived notice gives way to a stored one of the same code.
+        """
+        stored = {(notice.code, notice.message): notice for notice in self.run.notices}
+        codes = {notice.code for notice in self.run.notices}
+        headline = self.run.headline
+        derived = notices_of(headline) if headline else ()
+        if self.plan_view is not None and self.plan_view.profile is not None:
+            derived = (*derived, *profile_notices(self.plan_view.rows))
+        every = (*stored.values(), *(one for one in derived if one.code not in codes))
+        return tuple(sorted(every, key=lambda one: one.level != "warning"))
+
+    @cached_property
+    def layers(self) -> tuple[LayerRow, ...]:
+        """Layers with their times: the plan joined with the profile, or either alone."""
+        whole = self._whole_plan
+        return whole.rows if whole else layer_rows(self.run.plan, self.run.profile)
+
+    @cached_property
+    def time_by_type(self) -> tuple[TimeShare, ...]:
+        """Layer times by layer type or operator, the longest first."""
+        return time_by(self.layers, lambda row: row.type)
+
+    @cached_property
+    def time_by_precision(self) -> tuple[TimeShare, ...]:
+        """Layer times by the precision of the layers' first inputs, the longest first."""
+        return time_by(self.layers, lambda row: row.precision)
+
+    @cached_property
+    def plan_totals(self) -> PlanTotals | None:
+        """Counts and bytes of the plan, or ``None`` without one."""
+        if self.run.plan is None:
+            return None
+        return self._whole_plan.totals if self._whole_plan else plan_totals(self.run.plan)
+
+    @property
+    def _whole_plan(self) -> PlanView | None:
+        """`plan_view` where it is of all that the run has, not of one optimisation profile."""
+        view, run = self.plan_view, self.run
+        same = view is not None and view.plan is run.plan and view.profile is run.profile
+        return view if same else None
+
+    @cached_property
+    def plan_view(self) -> PlanView | None:
+        """The plan with its times, of the run's optimisation profile; ``None`` without one."""
+        plan, profile = self.run.plan, self.run.profile
+        if self._plan_view is not None or plan is None:
+            return self._plan_view
+        index = self.run.job.backend.profile_index or 0
+        if index not in plan_profiles(plan):
+            return PlanView(plan, profile)
+        times = times_of_plan_profile(profile, index) if profile else None
+        return PlanView(of_plan_profile(plan, index), times)
+
+    @cached_property
+    def layer_sum(self) -> LayerSum | None:
+        """The layers' times added up, against the whole; ``None`` without a profile."""
+        return layer_sum(self.run.profile, self.whole_request)
+
+    @cached_property
+    def whole_request(self) -> WholeRequest | None:
+        """Mean and median of whole requests without a profiler: of the samples, else printed."""
+        measured = (self.summary(tag) for tag in (GPU_COMPUTE, "device_latency", "latency"))
+        first = next((one for one in measured if one is not None), self.latency)
+        return whole_request(self.run, first)
+
+    @cached_property
+    def round_trip(self) -> RoundTrip | None:
+        """The parts of a request, where they were timed one by one."""
+        return round_trip(self.run)
+
+    @cached_property
+    def pipeline(self) -> Pipeline | None:
+        """How queries that overlap follow each other."""
+        return pipeline(self.run)
+
+    @property
+    def layer_sum_ms(self) -> float | None:
+        """Sum of the layers, milliseconds; `layer_sum` says of which figure."""
+        return self.layer_sum.sum_ms if self.layer_sum else None
+
+    @property
+    def layer_sum_ratio(self) -> float | None:
+        """Sum of the layers ÷ the whole; above 1: they add up to more than the whole."""
+        return self.layer_sum.ratio if self.layer_sum else None
+
+    @cached_property
+    def throughput(self) -> Throughput | None:
+        """The rate with its unit and definition, or ``None`` when there is no sound one."""
+        return throughput_of(self.run, self.latency)
+
+    @property
+    def throughput_per_s(self) -> float | None:
+        """The rate alone; `throughput` says what it counts."""
+        return self.throughput.per_s if self.throughput else None
+
+    @cached_property
+    def energy(self) -> Energy | None:
+        """Joules of a request; ``None`` without a telemetry pass, or a GPU that reports none."""
+        return energy_of(self.run.gpu, self.run.job.workload.batch)
+
+    @cached_property
+    def sm_clock(self) -> ClockAround | None:
+        """The SM clock around the timed loop, or ``None`` where it was not read."""
+        return clock_around(self.run.gpu.timed) if self.run.gpu else None
+
+    @cached_property
+    def cycles(self) -> Cycles | None:
+        """The median of GPU compute, else of the headline, in cycles of the SM clock."""
+        return cycles_of(self.summary("gpu_compute") or self.latency, self.sm_clock)
+
+    def to_pandas(self) -> Any:
+        """Return the samples as a tidy ``pandas.DataFrame``.
+
+        Columns: ``metric`` (tag), ``i`` (position within metric and phase), ``start_ms`` (since
+        the metric's first steady sample; missing in the warm-up and where it was not recorded),
+        ``value_ms``, ``phase`` (``warm_up`` or ``steady_state``).
+
+        Raises:
+            MissingDependencyError: pandas is not installed; says how to get it. The same for the
+                other two frames.
+        """
+        return frames.to_pandas(sample_columns(self.run))
+
+    def to_polars(self) -> Any:
+        """Return the samples as a ``polars.DataFrame`` with the columns of `to_pandas`."""
+        return frames.to_polars(sample_columns(self.run))
+
+    def to_arrow(self) -> Any:
+        """Return the samples as a ``pyarrow.Table`` with the columns of `to_pandas`."""
+        return frames.to_arrow(sample_columns(self.run))
+
+    def layers_to_pandas(self) -> Any:
+        """Return the layers as a ``pandas.DataFrame``, one row each, in the plan's order.
+
+        Columns: ``index``, ``name``, ``type``, ``subtype``, ``precision``, ``provider``,
+        ``mean_ms`` and ``median_ms`` (per iteration), ``total_ms`` (over the profiling pass),
+        ``share_pct`` (of the sum of the means, 0…100), ``tactic``, ``onnx_nodes`` (joined by
+        ``;``), ``is_container`` (its time holds that of other rows).
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        return frames.to_pandas(layer_columns(self.layers))
+
+    def _is_sound(self, samples: Samples) -> bool:
+        if samples.metric in ("h2d", "d2h") and not samples.values_ms.any():
+            return False
+        tool = self.run.tool
+        printed = {summary.metric for summary in tool.summaries} if tool else set()
+        coarse = any(notice.code == "I-ENQUEUE-RESOLUTION" for notice in self.run.notices)
+        hidden = samples.metric == "enqueue" and "enqueue" in printed and coarse
+        return bool(len(samples)) and not hidden
+
+    def _describe(self, samples: Samples) -> Summary:
+        workload = self.run.job.workload
+        one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
+        return describe(samples, batch=workload.batch, one_in_flight=one_in_flight)

@@ -1,0 +1,236 @@
+"""What became of a cell, out of its runs and of the comparison of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+
+import numpy as np
+
+from enginescope.analysis.runs.provider_work import provider_work
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.validation.validation import ValidatedSide
+from enginescope.analysis.verdicts.gate_metrics import GATED_FIGURES
+from enginescope.analysis.verdicts.notice_severity import is_unstable
+from enginescope.core.record import Record
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.samples import Summary
+from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
+from enginescope.stats.comparison.few_processes import level_of_processes
+
+#: Ends of the interval of the median, which of several processes comes from between them.
+_ENDS = ("latency_low", "latency_high")
+#: Metric -> what those of all processes come to, where it is not their median.
+_POOLED: dict[str, Callable[[Sequence[float]], float]] = {"samples": sum, "min": min, "max": max}
+#: Of what only the first process may have to do: the later ones find it kept.
+_OF_THE_FIRST = "cold_"
+
+
+def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigure, ...]:
+    """Return the figures of all processes together; those of one as they are.
+
+    Each is the median of the processes' figures, as in a comparison, and left out where a process
+    does not have it; samples are added, ``min`` and ``max`` are those of all. ``latency_low`` and
+    ``latency_high`` are the ends of the interval of the level that the processes scatter about.
+    """
+    if len(of_each) < 2:
+        return of_each[0] if of_each else ()
+    kinds = {figure.metric: figure for figures in of_each for figure in figures}
+    values = {
+        name: [figure.value for figures in of_each for figure in figures if figure.metric == name]
+        for name in kinds
+    }
+    found: list[CellFigure] = []
+    for name, kind in kinds.items():
+        known = values[name]
+        if name in _ENDS or (len(known) < len(of_each) and not name.startswith(_OF_THE_FIRST)):
+            continue
+        value = float(_POOLED.get(name, np.median)(known))
+        found.append(CellFigure(metric=name, value=value, unit=kind.unit))
+        if name == "latency":
+            found += _interval(known, kind.unit)
+    return tuple(found)
+
+
+def _interval(medians: Sequence[float], unit: str) -> list[CellFigure]:
+    interval = level_of_processes(medians)
+    if interval is None:
+        return []
+    ends = zip(_ENDS, (interval.low, interval.high), strict=True)
+    return [CellFigure(metric=name, value=value, unit=unit) for name, value in ends]
+
+
+class CellChecked(Record, frozen=True, kw_only=True):
+    """What the comparison of a cell's answers came to."""
+
+    status: CellStatus
+    reason: str | None = None
+    hint: str | None = None
+    figures: tuple[CellFigure, ...] = ()
+
+
+class CellTime(Record, frozen=True, kw_only=True):
+    """When a cell was done, how often it was tried, and under which conditions."""
+
+    started: str
+    attempts: int
+    versions: Mapping[str, str]
+
+
+def cell_row(
+    cell: Cell, runs: Sequence[Run], time: CellTime, checked: CellChecked | None = None
+) -> CellRow:
+    """Return the row of a cell that has ended.
+
+    Args:
+        runs: Of its processes in order; none: it was not measured.
+        checked: Where its answers were compared.
+    """
+    run = _shown(runs)
+    status, reason, hint, detail = _ending(run, checked)
+    environment = run.environment if run else None
+    weak = [_weak(one, is_alone=len(runs) == 1) for one in runs]
+    unstable = sum(any(map(is_unstable, one)) for one in weak)
+    devices = environment.devices if environment else ()
+    return CellRow(
+        cell=cell,
+        status=status,
+        reason=reason,
+        hint=hint,
+        detail=detail,
+        run=run.id if run else None,
+        runs=tuple(one.id for one in runs) if len(runs) > 1 else (),
+        started=time.started,
+        ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        attempts=time.attempts,
+        figures=(*(checked.figures if checked else ()), *_figures(runs)),
+        providers=cell_providers(run) if run else (),
+        warnings=tuple(dict.fromkeys(one.code for those in weak for one in those)),
+        is_unstable=0 < len(runs) <= 2 * unstable,
+        versions=dict(time.versions),
+        host=environment.host.name if environment else None,
+        cpu=environment.host.cpu_model if environment else None,
+        gpu=devices[0].name if devices else None,
+    )
+
+
+def _shown(runs: Sequence[Run]) -> Run | None:
+    """Return the run that stands for all: the one that failed, else that of the middle median."""
+    if not runs or runs[-1].outcome.kind is not OutcomeKind.OK:
+        return runs[-1] if runs else None
+    latencies = [RunView(run).latency for run in runs]
+    medians = [latency.median_ms for latency in latencies if latency is not None]
+    if len(medians) < len(runs):
+        return runs[-1]
+    in_order = sorted(range(len(runs)), key=medians.__getitem__)
+    return runs[in_order[(len(runs) - 1) // 2]]
+
+
+def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
+    """Return what weakens the figures of a run.
+
+    Of several processes what their samples say of themselves is left out: it is in the interval,
+    which is of what the processes differ by.
+    """
+    if run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    notices = RunView(run).notices if is_alone else run.notices
+    return tuple(notice for notice in notices if notice.level == "warning")
+
+
+def _figures(runs: Sequence[Run]) -> tuple[CellFigure, ...]:
+    """Return what a cell came to; nothing where a process failed."""
+    if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
+        return ()
+    return pooled_figures([run_figures(run) for run in runs])
+
+
+def run_figures(run: Run) -> tuple[CellFigure, ...]:
+    """Return the figures of a run, under the names that ``gate --metric`` knows where it has them.
+
+    ``latency`` is the median; a percentile that the samples cannot carry is left out.
+    """
+    if run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    view = RunView(run)
+    found: list[CellFigure] = []
+    latency = view.latency
+    if latency is not None:
+        interval = latency.median_interval
+        amounts = {
+            "latency": latency.median_ms,
+            "latency_low": interval.low if interval else None,
+            "latency_high": interval.high if interval else None,
+            "mean": latency.mean_ms,
+            "sd": latency.std_ms,
+            "min": latency.min_ms,
+            "max": latency.max_ms,
+        }
+        found += [
+            CellFigure(metric=name, value=value, unit="ms")
+            for name, value in amounts.items()
+            if value is not None
+        ]
+        found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
+        found += _without_copies(view, latency)
+    if run.inputs:
+        found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
+    cold = run.preparation.cold if run.preparation else ()
+    found += [CellFigure(metric=one.name, value=one.duration_ms, unit="ms") for one in cold]
+    for one in GATED_FIGURES:
+        value = one.of(view)
+        if value is not None:
+            found.append(CellFigure(metric=one.name, value=float(value), unit=one.unit))
+    return tuple(found)
+
+
+def _without_copies(view: RunView, latency: Summary) -> list[CellFigure]:
+    """Return what a request takes with its tensors on the device, and what that leaves out.
+
+    The difference of the two medians may be below zero where it is less than they scatter.
+    """
+    device = view.summary("device_latency")
+    if device is None or latency.metric != "latency":
+        return []
+    amounts = {
+        "device_latency": device.median_ms,
+        "copies": latency.median_ms - device.median_ms,
+    }
+    return [CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()]
+
+
+def cell_providers(run: Run) -> tuple[CellProvider, ...]:
+    """Return nodes and times of each execution provider, the one with most nodes first."""
+    made = [
+        CellProvider(provider=one.provider, nodes=one.nodes, time_ms=one.time_ms)
+        for one in provider_work(run)
+    ]
+    return tuple(sorted(made, key=lambda one: -(one.nodes or 0)))
+
+
+def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
+    """Return the worst figures over all outputs."""
+    diffs = [out for side in sides if side.diff is not None for out in side.diff.outputs]
+    figures = [diff.figures for diff in diffs if diff.figures is not None]
+    worst: list[CellFigure] = []
+    for name, unit in (("max_abs_error", "1"), ("max_rel_error", "1"), ("mismatch_pct", "%")):
+        values = [getattr(figure, name) for figure in figures]
+        known = [value for value in values if value is not None]
+        if known:
+            worst.append(CellFigure(metric=name, value=max(known), unit=unit))
+    cosines = [figure.cosine for figure in figures if figure.cosine is not None]
+    if cosines:
+        worst.append(CellFigure(metric="cosine", value=min(cosines), unit="1"))
+    return tuple(worst)
+
+
+def _ending(
+    run: Run | None, checked: CellChecked | None
+) -> tuple[CellStatus, str | None, str | None, str | None]:
+    if run is not None and run.outcome.kind is not OutcomeKind.OK:
+        outcome = run.outcome
+        return CellStatus(outcome.kind.value), outcome.message, outcome.hint, outcome.detail
+    if checked is not None:
+        return checked.status, checked.reason, checked.hint, None
+    return CellStatus.OK, None, None, None

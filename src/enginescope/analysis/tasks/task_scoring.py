@@ -1,0 +1,187 @@
+"""Answers of several sides into a task's figures, sample by sample, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from enginescope.analysis.tasks.base import Scorer, Targets, Task, TaskMetric
+from enginescope.analysis.tasks.pairing import in_order, paired
+from enginescope.analysis.tasks.task_report import (
+    LeftOut,
+    ScoredSample,
+    TaskLimit,
+    TaskReport,
+    TaskSide,
+    broken_limits,
+)
+from enginescope.core.errors import EnginescopeError, FormatError, UsageError
+from enginescope.records.run.tensor_values import TensorValues
+
+#: Return a side's answers to a sample, by label and number.
+AnswersOf = Callable[[str, int], Sequence[TensorValues]]
+_NONE_SKIPPED: Mapping[int, str] = {}
+
+
+class TaskScoring:
+    """Scores a task.
+
+    Args:
+        text: As it was asked for.
+        samples: Their names.
+        skipped: Samples without answers, and why.
+        fail_fast: Raise where a target cannot be read, instead of leaving its sample out.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        text: str,
+        answers_of: AnswersOf,
+        samples: Sequence[str],
+        limits: Sequence[TaskLimit] = (),
+        *,
+        skipped: Mapping[int, str] = _NONE_SKIPPED,
+        fail_fast: bool = False,
+    ) -> None:
+        self._task = task
+        self._text = text
+        self._answers_of = answers_of
+        self._samples = samples
+        self._limits = tuple(limits)
+        self._skipped = skipped
+        self._fail_fast = fail_fast
+
+    def against_targets(
+        self,
+        labels: Sequence[str],
+        targets: Targets,
+        source: str,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> TaskReport:
+        """Return the figures of sides against what is right.
+
+        Raises:
+            UsageError: No sample has a target.
+            FormatError: A target cannot be read, with `fail_fast`, or none can be.
+        """
+        task = self._task
+        keys = targets.base_names()
+        pairing = in_order(self._samples, keys) if targets.in_order else paired(self._samples, keys)
+        if not pairing.pairs:
+            raise UsageError(
+                f"targets {source}",
+                why="none has the base name of a sample: "
+                f"{_some(self._samples)}; {_some(targets.base_names())}",
+            )
+        book = self._book({label: task.against_targets() for label in labels})
+        for number, key in pairing.pairs:
+            progress(number)
+            if number in self._skipped:
+                continue
+            try:
+                target = targets.read(key)
+            except FormatError as error:
+                is_last = number == pairing.pairs[-1][0]
+                if self._fail_fast or (is_last and not book.counted):
+                    raise
+                book.left_out.append(LeftOut(sample=self._samples[number], why=f"target {error}"))
+                continue
+            book.add(number, self._answers_of, target)
+        missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
+        found = self._report(book, "targets", source)
+        return msgspec.structs.replace(
+            found, left_out=(*missing, *found.left_out), unused=pairing.unused
+        )
+
+    def against_reference(
+        self,
+        reference: str,
+        labels: Sequence[str],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> TaskReport:
+        """Return the figures of sides against another side's answers."""
+        task = self._task
+        book = self._book({label: task.against_reference() for label in labels})
+        for number in range(len(self._samples)):
+            progress(number)
+            if number not in self._skipped:
+                book.add(number, self._answers_of, self._answers_of(reference, number))
+        return self._report(book, "reference", reference)
+
+    def _book(self, scorers: dict[str, Scorer]) -> _Book:
+        book = _Book(self._samples, scorers)
+        book.left_out += [
+            LeftOut(sample=self._samples[number], why=why) for number, why in self._skipped.items()
+        ]
+        return book
+
+    def _report(
+        self, book: _Book, against: Literal["targets", "reference"], source: str
+    ) -> TaskReport:
+        task, has_targets = self._task, against == "targets"
+        metrics = task.metrics if has_targets else task.agreement_metrics
+        return TaskReport(
+            task=self._text,
+            title=task.title,
+            against=against,
+            source=source,
+            metrics=metrics,
+            averaged=task.averaged if has_targets else task.agreement_averaged,
+            counted=book.counted,
+            sides=self._sides(book, metrics),
+            left_out=tuple(book.left_out),
+            limits=self._limits,
+        )
+
+    def _sides(self, book: _Book, metrics: tuple[TaskMetric, ...]) -> tuple[TaskSide, ...]:
+        made = []
+        for label, scorer in book.scorers.items():
+            scores = scorer.result()
+            made.append(
+                TaskSide(
+                    label=label,
+                    scores=scores,
+                    samples=tuple(book.samples[label]),
+                    broken=broken_limits(scores, metrics, self._limits),
+                )
+            )
+        return tuple(made)
+
+
+class _Book:
+    """What came of each sample so far."""
+
+    def __init__(self, names: Sequence[str], scorers: dict[str, Scorer]) -> None:
+        self._names = names
+        self.scorers = scorers
+        self.samples: dict[str, list[ScoredSample]] = {label: [] for label in scorers}
+        self.left_out: list[LeftOut] = []
+        self.counted = 0
+
+    def add(self, number: int, answers_of: AnswersOf, target: Any) -> None:
+        name = self._names[number]
+        reasons = {}
+        for label, scorer in self.scorers.items():
+            try:
+                score = scorer.add(answers_of(label, number), target)
+            except EnginescopeError as error:
+                error.what = f"{label}, sample {number} ({name}): {error.what}"
+                raise
+            self.samples[label].append(ScoredSample(sample=number, name=name, score=score))
+            if score.left_out:
+                reasons[label] = score.left_out
+        alike = len(reasons) == len(self.scorers) and len(set(reasons.values())) == 1
+        if alike:
+            self.left_out.append(LeftOut(sample=name, why=next(iter(reasons.values()))))
+        else:
+            self.left_out += [
+                LeftOut(sample=name, why=f"{label}: {why}") for label, why in reasons.items()
+            ]
+        self.counted += len(reasons) < len(self.scorers)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")

@@ -1,0 +1,1 @@
+"""Validations as a whole, measured or stored."""

@@ -1,0 +1,1 @@
+"""Which side is faster, and how sure that is."""

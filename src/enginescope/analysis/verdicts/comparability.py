@@ -1,0 +1,163 @@
+"""What two runs must share before their figures are held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.records.run.run import Run
+from enginescope.records.tensor import Tensor
+
+
+class Condition(NamedTuple):
+    """One thing that changes figures.
+
+    Attributes:
+        key: As ``--across`` has it.
+        of: A run's value as text; ``None``: not known, and then no difference is seen.
+    """
+
+    key: str
+    title: str
+    of: Callable[[Run], str | None]
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """A condition that two sides do not share."""
+
+    key: str
+    title: str
+    a: str
+    b: str
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        return f"{self.title}: {self.a} against {self.b}"
+
+
+def differences(
+    a: Sequence[Run], b: Sequence[Run], *, across: Iterable[str] = ()
+) -> tuple[Difference, ...]:
+    """Return the conditions in which `a` and `b` differ, but for those in `across`.
+
+    Args:
+        a, b: All processes of either side.
+        across: Keys of conditions whose difference is meant.
+
+    Raises:
+        UsageError: A key that there is not.
+    """
+    meant = set(across)
+    for key in sorted(meant - CONDITIONS.keys()):
+        known = ", ".join(CONDITIONS)
+        raise UsageError(
+            f"--across {key}",
+            why="no condition of that name",
+            hint=did_you_mean(key, tuple(CONDITIONS)) or f"one of {known}",
+        )
+    found = []
+    for one in CONDITIONS.values():
+        first, second = _values(a, one), _values(b, one)
+        if one.key not in meant and first and second and first != second:
+            texts = [", ".join(sorted(side)) for side in (first, second)]
+            found.append(Difference(key=one.key, title=one.title, a=texts[0], b=texts[1]))
+    return tuple(found)
+
+
+def _values(runs: Sequence[Run], condition: Condition) -> set[str]:
+    return {value for run in runs if (value := condition.of(run)) is not None}
+
+
+def _gpu(run: Run) -> str | None:
+    return " + ".join(device.name for device in run.environment.devices) or None
+
+
+def _driver(run: Run) -> str | None:
+    drivers = dict.fromkeys(device.driver for device in run.environment.devices if device.driver)
+    return " + ".join(drivers) or None
+
+
+def _clocks(run: Run) -> str | None:
+    devices = run.environment.devices
+    if not devices or run.origin == "imported" or _is_on_cpu(run):
+        return None
+    return " + ".join(str(device.clock_lock or "not locked") for device in devices)
+
+
+def _is_on_cpu(run: Run) -> bool:
+    return bool(run.providers) and all(
+        provider == "CPUExecutionProvider" for provider in run.providers
+    )
+
+
+def _cpu(run: Run) -> str | None:
+    host = run.environment.host
+    if host.cpu_model is None or run.origin == "imported":
+        return None
+    cores = f", {host.cores_usable} cores" if host.cores_usable else ""
+    return f"{host.cpu_model}{cores}"
+
+
+def _backend(run: Run) -> str | None:
+    return run.job.backend.name if run.origin == "measured" else None
+
+
+def _precision(run: Run) -> str | None:
+    built = run.build.precision if run.build else None
+    return run.job.backend.precision or built or ("default" if run.build else None)
+
+
+def _shapes(tensors: tuple[Tensor, ...]) -> str | None:
+    if not tensors or any(tensor.shape is None for tensor in tensors):
+        return None
+    # names may change from export to export; what is fed does not
+    return ", ".join(
+        "×".join("?" if size is None else str(size) for size in tensor.shape or ())
+        for tensor in tensors
+    )
+
+
+def _metric(run: Run) -> str | None:
+    return run.headline.metric if run.headline else None
+
+
+def _switch(name: str, on: str, off: str) -> Callable[[Run], str | None]:
+    def of(run: Run) -> str | None:
+        value = getattr(run.job.workload.mode, name)
+        return None if value is None else on if value else off
+
+    return of
+
+
+def _counted(name: str) -> Callable[[Run], str | None]:
+    def of(run: Run) -> str | None:
+        value = getattr(run.job.workload.mode, name)
+        return None if value is None else str(value)
+
+    return of
+
+
+CONDITIONS: dict[str, Condition] = {
+    one.key: one
+    for one in (
+        Condition("gpu", "GPU", _gpu),
+        Condition("driver", "driver", _driver),
+        Condition("clocks", "GPU clocks", _clocks),
+        Condition("cpu", "processor", _cpu),
+        Condition("governor", "CPU governor", lambda run: run.environment.host.governor),
+        Condition("backend", "backend", _backend),
+        Condition("precision", "precision", _precision),
+        Condition("shapes", "input shapes", lambda run: _shapes(run.inputs)),
+        Condition("metric", "what was timed", _metric),
+        Condition("mode", "mode", _counted("kind")),
+        Condition("in-flight", "queries in flight", _counted("in_flight")),
+        Condition("streams", "streams", _counted("streams")),
+        Condition("transfers", "transfers", _switch("transfers", "timed", "not timed")),
+        Condition("graph", "CUDA graph", _switch("cuda_graph", "on", "off")),
+        Condition("spin", "waiting", _switch("spin_wait", "spinning", "blocking")),
+        Condition("cache", "L2 cache", _switch("cold", "flushed", "warm")),
+    )
+}

@@ -1,0 +1,105 @@
+"""Figures that a run has one of, and that are compared beside its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.records.run.run import Run
+from enginescope.stats.describe import PERCENTILES
+
+#: Sampled series that are compared beside the headline: the GPU's part of it, or without copies.
+COMPARED_SERIES = ("gpu_compute", "device_latency")
+
+
+class Figure(Record, frozen=True, kw_only=True):
+    """A figure that a run has one of.
+
+    Attributes:
+        of: From a `RunView` to the figure, or ``None``.
+        is_exact: It comes out the same each time, so that any difference is one.
+        of_build: It is the engine's: processes that ran the engine of one build have it once
+            together.
+        percentile: The percentile of the latency that it is, 0…100.
+    """
+
+    name: str
+    title: str
+    unit: str
+    of: Callable[[RunView], float | None]
+    is_exact: bool = False
+    of_build: bool = False
+    percentile: float | None = None
+    higher_is_better: bool = False
+
+
+def _phase(name: str) -> Callable[[RunView], float | None]:
+    return lambda view: view.run.phase_ms(name)
+
+
+def _engine_bytes(run: Run) -> float | None:
+    if run.build is not None:
+        return run.build.engine_bytes
+    return run.job.subject.size_bytes if run.job.subject.kind == "engine" else None
+
+
+def _supported(p: float) -> Callable[[RunView], float | None]:
+    def of(view: RunView) -> float | None:
+        found = view.latency.percentile(p) if view.latency else None
+        return found.value_ms if found and found.is_supported else None
+
+    return of
+
+
+#: Percentiles of the latency; `of` leaves out one that the samples of a run do not support.
+TAILS: tuple[Figure, ...] = tuple(
+    Figure(name=f"p{p:g}", title=f"p{p:g} latency", unit="ms", of=_supported(p), percentile=p)
+    for p in PERCENTILES
+)
+FIGURES: tuple[Figure, ...] = (
+    TAILS[-1],
+    Figure(
+        name="throughput",
+        title="Throughput",
+        unit="/s",
+        of=lambda view: view.throughput_per_s,
+        higher_is_better=True,
+    ),
+    Figure(
+        name="first_inference", title="First inference", unit="ms", of=_phase("first_inference")
+    ),
+    Figure(name="load", title="Load", unit="ms", of=_phase("load")),
+    Figure(
+        name="build",
+        title="Build",
+        unit="ms",
+        of=lambda view: view.run.build.build_ms if view.run.build else None,
+        of_build=True,
+    ),
+    Figure(
+        name="peak_memory",
+        title="Peak host memory",
+        unit="B",
+        of=lambda view: view.run.peak_memory_bytes,
+    ),
+    Figure(
+        name="device_memory",
+        title="Device memory",
+        unit="B",
+        of=lambda view: view.run.device_memory.process_bytes if view.run.device_memory else None,
+    ),
+    Figure(
+        name="energy",
+        title="Energy of a request",
+        unit="J",
+        of=lambda view: view.energy.joules if view.energy else None,
+    ),
+    Figure(
+        name="engine_size",
+        title="Engine size",
+        unit="B",
+        of=lambda view: _engine_bytes(view.run),
+        is_exact=True,
+    ),
+)

@@ -1,0 +1,206 @@
+"""Figures of one job over time: levels, where they change, and what changed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.compare_config import check_pct
+from enginescope.analysis.verdicts.gate_metrics import HEADLINE, figure_of, metric_unit
+from enginescope.analysis.verdicts.job_identity import JobIdentity, JobRuns, jobs_of, labels_of
+from enginescope.analysis.verdicts.run_facts import changes_at, facts_of
+from enginescope.analysis.verdicts.sessions import SESSION_S, follows
+from enginescope.core.errors import UsageError
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.history import HistoryPoint, JobHistory, Level, LevelChange
+from enginescope.stats.change_points import change_points
+
+#: Smaller changes do not matter, unless something else is asked for.
+THRESHOLD_PCT = 2.0
+
+
+def histories(
+    runs: Iterable[Run],
+    metric: str = HEADLINE,
+    *,
+    threshold_pct: float = THRESHOLD_PCT,
+    sitting_s: float = SESSION_S,
+) -> tuple[JobHistory, ...]:
+    """Return the series of every job in `runs`, the one of most runs first.
+
+    Runs on another kind of processor or GPU are a series of their own; another driver, version or
+    model file of the same name is not, since that is what changes are looked for in.
+
+    Args:
+        metric: As a gate's ``--metric``.
+        threshold_pct: Smaller changes do not matter.
+        sitting_s: Runs of one state of things that follow each other by no more than this are one
+            point, since what they share of the day is no news of the job; 0: each is its own.
+    """
+    every = list(runs)
+    good = [one for one in every if one.outcome.kind is OutcomeKind.OK]
+    bad = [one for one in every if one.outcome.kind is not OutcomeKind.OK]
+    series = [
+        (job.identity, place, tuple(group))
+        for job in jobs_of(good)
+        for place, group in _by_machine(job).items()
+    ]
+    labels = _labels([(identity, place) for identity, place, _ in series])
+    made = [
+        _history(label, _sittings(group, sitting_s), metric, threshold_pct)
+        for label, (_, _, group) in zip(labels, series, strict=True)
+    ]
+    made = [
+        one and replace(one, failed=_failed(bad, group))
+        for one, (_, _, group) in zip(made, series, strict=True)
+    ]
+    return tuple(sorted((one for one in made if one), key=lambda one: -len(one.points)))
+
+
+def known_histories(
+    runs: Sequence[Run],
+    metric: str = HEADLINE,
+    *,
+    threshold_pct: float = THRESHOLD_PCT,
+    sitting_s: float = SESSION_S,
+    what: str,
+) -> tuple[JobHistory, ...]:
+    """Return `histories`, of which there is at least one.
+
+    Args:
+        what: Name of the runs, for the message.
+
+    Raises:
+        UsageError: No run has the metric, or the threshold is out of range.
+    """
+    check_pct("threshold", threshold_pct, 1_000)
+    series = histories(runs, metric, threshold_pct=threshold_pct, sitting_s=sitting_s)
+    if not series:
+        raise UsageError(
+            f"no {metric} in the runs of {what}",
+            why=f"{len(runs)} runs, none with it",
+            hint="choose another metric",
+        )
+    return series
+
+
+def _by_machine(job: JobRuns) -> dict[str, list[Run]]:
+    groups: dict[str, list[Run]] = {}
+    for run in job.runs:
+        where = run.environment
+        gpus = " + ".join(device.name for device in where.devices)
+        groups.setdefault(gpus or where.host.cpu_model or "", []).append(run)
+    return groups
+
+
+def _labels(series: Sequence[tuple[JobIdentity, str]]) -> list[str]:
+    identities = [identity for identity, _ in series]
+    unique = list(dict.fromkeys(identities))
+    names = dict(zip(unique, labels_of(unique), strict=True))
+    return [
+        names[identity] if identities.count(identity) == 1 else f"{names[identity]} · {place}"
+        for identity, place in series
+    ]
+
+
+def _failed(bad: Sequence[Run], group: Sequence[Run]) -> int:
+    job = group[0].job
+    return sum(
+        one.job.subject.name == job.subject.name and one.job.backend == job.backend for one in bad
+    )
+
+
+def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
+    found: list[list[Run]] = []
+    for run in runs:
+        last = found[-1][-1] if found else None
+        is_close = last is not None and sitting_s > 0 and follows(last, run, sitting_s)
+        if last is not None and is_close and facts_of(last) == facts_of(run):
+            found[-1].append(run)
+        else:
+            found.append([run])
+    return found
+
+
+def _history(
+    label: str, sittings: Sequence[Sequence[Run]], metric: str, threshold_pct: float
+) -> JobHistory | None:
+    pairs = [
+        (sitting[0], point)
+        for sitting in sittings
+        if (point := _point(sitting, metric)) is not None
+    ]
+    if not pairs:
+        return None
+    known, points = [run for run, _ in pairs], tuple(point for _, point in pairs)
+    values = [one.value for one in points]
+    found = change_points(values, threshold_pct=threshold_pct)
+    figure = figure_of(metric)
+    higher_is_better = figure is not None and figure.higher_is_better
+    cuts = {one.at for one in found}
+    quiet = [at for at in range(1, len(known)) if at not in cuts]
+    changes = tuple(
+        LevelChange(
+            at=one.at,
+            estimate=one.estimate,
+            is_sure=one.is_sure,
+            is_worse=(one.estimate.ratio > 1) is not higher_is_better,
+            changed=changes_at(known, one.at, quiet),
+        )
+        for one in found
+    )
+    return JobHistory(
+        label=label,
+        metric=metric,
+        unit=metric_unit(metric),
+        threshold_pct=threshold_pct,
+        points=points,
+        levels=_levels(values, sorted(change.at for change in changes if change.is_sure)),
+        changes=changes,
+    )
+
+
+def _point(runs: Sequence[Run], metric: str) -> HistoryPoint | None:
+    known = [(run, found) for run in runs if (found := _figure(run, metric)) is not None]
+    if not known:
+        return None
+    values = [value for _, (value, _) in known]
+    lowest, highest = min(values), max(values)
+    interval = known[0][1][1]
+    if len(known) == 1 and interval is not None:
+        lowest, highest = interval.low, interval.high
+    first = known[0][0]
+    commit = first.environment.commit
+    return HistoryPoint(
+        runs=tuple(run.id for run, _ in known),
+        created=first.created,
+        value=float(np.median(values)),
+        lowest=lowest,
+        highest=highest,
+        commit=commit.short if commit else None,
+        tags=tuple(dict.fromkeys(tag for run, _ in known for tag in run.tags)),
+    )
+
+
+def _figure(run: Run, metric: str) -> tuple[float, Interval | None] | None:
+    view, figure = RunView(run), figure_of(metric)
+    if figure is not None:
+        value, interval = figure.of(view), None
+    else:
+        summary = view.latency if metric == HEADLINE else view.summary(metric)
+        value = summary.median_ms if summary else None
+        interval = summary.median_interval if summary else None
+    return None if value is None or value <= 0 else (value, interval)
+
+
+def _levels(values: Sequence[float], cuts: Sequence[int]) -> tuple[Level, ...]:
+    ends = [0, *cuts, len(values)]
+    return tuple(
+        Level(first=first, last=end - 1, value=float(np.median(values[first:end])))
+        for first, end in pairwise(ends)
+    )

@@ -1,0 +1,193 @@
+"""What makes two runs processes of one job, and two jobs counterparts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from enginescope.core.record import Record
+from enginescope.records.run.job import BackendSpec, Mode
+from enginescope.records.run.run import OutcomeKind, Run
+
+#: Key of ``--across`` -> the fields of an identity that then may differ.
+_ACROSS = {
+    "backend": ("backend", "precision", "environment", "options"),
+    "precision": ("precision", "options"),
+    "shapes": ("inputs", "batch"),
+    "mode": ("mode",),
+    "in-flight": ("in_flight",),
+    "streams": ("streams",),
+    "transfers": ("transfers",),
+    "graph": ("cuda_graph",),
+    "spin": ("spin_wait",),
+    "cache": ("cold",),
+}
+_MODE_FIELDS = ("streams", "transfers", "cuda_graph", "spin_wait", "cold", "rotate", "idle_ms")
+_MODE_WORDS = {
+    "transfers": ("with transfers", "without transfers"),
+    "cuda_graph": ("CUDA graph", "no CUDA graph"),
+    "spin_wait": ("spinning", "blocking"),
+    "cold": ("cold L2", "warm L2"),
+}
+
+
+class JobIdentity(Record, frozen=True, kw_only=True):
+    """What was measured and how it was asked, as far as a run tells.
+
+    ``None`` is not known: a run that failed before the model was loaded has neither shapes nor
+    what its mode came to.
+    """
+
+    model: str
+    backend: str
+    precision: str | None = None
+    environment: str | None = None
+    options: str = ""
+    inputs: str | None = None
+    batch: int | None = None
+    mode: str | None = None
+    in_flight: int | None = None
+    streams: int | None = None
+    transfers: bool | None = None
+    cuda_graph: bool | None = None
+    spin_wait: bool | None = None
+    cold: bool | None = None
+    rotate: int | None = None
+    idle_ms: float | None = None
+
+    def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the fields that both know and do not share, but for those of `across`."""
+        left_out = {field for key in across for field in _ACROSS.get(key, ())}
+        return tuple(
+            field
+            for field in self.__struct_fields__
+            if field not in left_out
+            and not _is_open(field, getattr(self, field), getattr(other, field))
+            and getattr(self, field) != getattr(other, field)
+        )
+
+    @property
+    def spec(self) -> str:
+        """The backend as it is typed."""
+        precision = f":{self.precision}" if self.precision else ""
+        environment = f"@{self.environment}" if self.environment else ""
+        options = f"?{self.options}" if self.options else ""
+        return f"{self.backend}{precision}{environment}{options}"
+
+    def text(self, field: str) -> str | None:
+        """Return a field for people; ``None`` where it is not known."""
+        value = getattr(self, field)
+        if value is None:
+            return None
+        if field in _MODE_WORDS:
+            return _MODE_WORDS[field][not value]
+        units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
+        return units.get(field, "{}").format(value)
+
+
+def _is_open(field: str, a: object, b: object) -> bool:
+    # a precision that was not asked for is the backend's default, not one that is not known; a run
+    # without an environment is of the Python that the suite itself ran in
+    return field not in ("precision", "environment") and (a is None or b is None)
+
+
+class JobRuns(Record, frozen=True, kw_only=True, eq=False):
+    """The processes of one job, the oldest first."""
+
+    identity: JobIdentity
+    runs: tuple[Run, ...]
+
+    @property
+    def measured(self) -> tuple[Run, ...]:
+        """Those that went well."""
+        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+
+    @property
+    def failed(self) -> tuple[Run, ...]:
+        """Those that did not."""
+        return tuple(run for run in self.runs if run.outcome.kind is not OutcomeKind.OK)
+
+    @property
+    def comparisons(self) -> frozenset[str]:
+        """The comparisons that its processes were measured in turn for."""
+        return frozenset(run.turn.comparison for run in self.runs if run.turn is not None)
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """Digests of the model's file."""
+        return frozenset(run.job.subject.sha256 for run in self.runs if run.job.subject.sha256)
+
+
+def identity_of(run: Run) -> JobIdentity:
+    """Return what a run measured."""
+    job, mode = run.job, run.job.workload.mode
+    return JobIdentity(
+        model=job.subject.name,
+        backend=job.backend.name,
+        precision=job.backend.precision,
+        environment=job.backend.environment,
+        options=_options(job.backend),
+        inputs=_inputs(run),
+        batch=job.workload.batch,
+        **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
+    )
+
+
+def jobs_of(runs: Iterable[Run]) -> tuple[JobRuns, ...]:
+    """Group runs by what they measured, in the order of their first; each group the oldest first.
+
+    A run that failed knows less of itself, and is a job of its own; `pair_jobs` finds its home.
+    """
+    groups: dict[JobIdentity, list[Run]] = {}
+    for run in sorted(runs, key=lambda one: (one.created, one.id)):
+        groups.setdefault(identity_of(run), []).append(run)
+    return tuple(JobRuns(identity=one, runs=tuple(found)) for one, found in groups.items())
+
+
+def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
+    """Return a name for each: model, backend and batch, and what else tells them apart."""
+    labels = [_label(identity, ()) for identity in identities]
+    alike = {label for label in labels if labels.count(label) > 1}
+    made = []
+    for one, label in zip(identities, labels, strict=True):
+        if label not in alike:
+            made.append(label)
+            continue
+        rivals = [other for other in identities if _label(other, ()) == label]
+        made.append(_label(one, _telling_apart(rivals)))
+    return tuple(made)
+
+
+def _telling_apart(rivals: Sequence[JobIdentity]) -> tuple[str, ...]:
+    shown = {"model", "backend", "precision", "environment", "options", "batch"}
+    return tuple(
+        field
+        for field in JobIdentity.__struct_fields__
+        if field not in shown and len({getattr(rival, field) for rival in rivals}) > 1
+    )
+
+
+def _label(one: JobIdentity, more: Iterable[str]) -> str:
+    parts = (one.model, one.spec, one.text("batch"), *(one.text(field) for field in more))
+    return " · ".join(part for part in parts if part)
+
+
+def _options(spec: BackendSpec) -> str:
+    return "&".join(f"{key}={value}" for key, value in sorted(spec.options.items()))
+
+
+def _inputs(run: Run) -> str | None:
+    if run.inputs and all(one.shape is not None for one in run.inputs):
+        shapes = [one.shape or () for one in run.inputs]
+        # names may change from export to export; what is fed does not
+        return ", ".join("×".join("?" if n is None else str(n) for n in shape) for shape in shapes)
+    return None
+
+
+def _mode(mode: Mode, *, is_done: bool) -> dict[str, Any]:
+    """Return how requests were issued; of a run that failed, what was asked for."""
+    known = msgspec.structs.asdict(mode)
+    named = {name: known[name] for name in _MODE_FIELDS}
+    return {**named, "mode": mode.kind, "in_flight": mode.in_flight if is_done else None}

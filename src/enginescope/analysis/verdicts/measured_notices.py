@@ -1,0 +1,298 @@
+"""What weakens a comparison of measured sides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredPair,
+    MeasuredSide,
+)
+from enginescope.analysis.verdicts.noise_floor_lookup import floor_pct
+from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
+from enginescope.core.units import format_significant
+from enginescope.records.notice import Notice
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
+
+Found = Iterator[Notice]
+
+
+def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
+    """Return what must be known before the verdicts are believed; warnings first."""
+    every = [notice for rule in RULES for notice in rule(found)]
+    return tuple(sorted(every, key=lambda one: one.level != "warning"))
+
+
+def _carried(found: MeasuredComparison) -> Found:
+    """Yield the warnings of the runs, each code once: the gravest, with the processes that have it.
+
+    What is derived from samples is of one process, and weakens a side of a single one alone.
+    """
+    carried: dict[str, list[tuple[str, Notice]]] = {}
+    for side in found.sides:
+        single = len(side.measured) == 1
+        for run in side.measured:
+            notices = RunView(run).notices if single else run.notices
+            warnings = [notice for notice in notices if notice.level == "warning"]
+            for code in dict.fromkeys(warning.code for warning in warnings):
+                worst = most_severe([warning for warning in warnings if warning.code == code])
+                carried.setdefault(code, []).append((side.label, worst))
+    for code, those in carried.items():
+        yield _together(code, those, found)
+
+
+def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredComparison) -> Notice:
+    """Merge the notices of one code, each with the label of its side, into one.
+
+    A figure stands behind the label of the side that it belongs to.
+    """
+    of = Counter(label for label, _ in those)
+    unstable = Counter(label for label, notice in those if is_unstable(notice))
+    evidence: dict[str, Any] = {"processes": dict(of)}
+    if unstable:
+        evidence["unstable_processes"] = dict(unstable)
+        evidence["unstable"] = any(
+            2 * unstable[label] >= size for label, size in _sizes(found).items()
+        )
+    is_single = max(_sizes(found).values()) == 1
+    text = _of_each(those) if is_single else _of_worst(those, of, unstable, found)
+    return Notice(code=code, message=text, evidence=evidence)
+
+
+def _of_each(those: Sequence[tuple[str, Notice]]) -> str:
+    """Return the message of each side, with the labels of the sides that have the same one."""
+    labels: dict[str, list[str]] = {}
+    for label, notice in those:
+        labels.setdefault(notice.message, []).append(label)
+    return "; ".join(f"{_listed(some)}: {message}" for message, some in labels.items())
+
+
+def _listed(labels: Sequence[str]) -> str:
+    *first, last = labels
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _of_worst(
+    those: Sequence[tuple[str, Notice]],
+    of: Counter[str],
+    unstable: Counter[str],
+    found: MeasuredComparison,
+) -> str:
+    """Return how many processes have the notice, and the gravest message with its side."""
+    where = _where(of, found)
+    worst = most_severe([notice for _, notice in those])
+    if of.total() > 1:
+        if 0 < unstable.total() < of.total():
+            where += f", {unstable.total()} of them unstable"
+        differ = len({notice.message for _, notice in those}) > 1
+        where += ", at worst" if differ else ", such as"
+        if differ and len(of) > 1:
+            where += f" on {next(label for label, notice in those if notice is worst)}"
+    return f"{where}: {worst.message}"
+
+
+def _sizes(found: MeasuredComparison) -> dict[str, int]:
+    return {side.label: len(side.measured) for side in found.sides}
+
+
+def _where(of: Counter[str], found: MeasuredComparison) -> str:
+    """Return ``all processes`` or ``3 of 8 processes of B``."""
+    sizes = _sizes(found)
+    if of == sizes:
+        return "all processes"
+    return ", ".join(
+        f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()
+    )
+
+
+def _lost(found: MeasuredComparison) -> Found:
+    for side in found.sides:
+        lost = [run for run in side.runs if run not in side.measured]
+        if lost:
+            outcome = lost[0].outcome
+            rounds = ", and so are their rounds" if found.comparison else ""
+            yield Notice(
+                code="W-LOST-PROCESSES",
+                message=f"{len(lost)} of {len(side.runs)} processes of {side.label} failed and are "
+                f"left out{rounds}: {outcome.message or outcome.kind.value}",
+                evidence={"side": side.label, "runs": [one.id for one in lost]},
+            )
+
+
+def _disturbed(found: MeasuredComparison) -> Found:
+    """Yield how many rounds of the headline do not count, and which side is unstable by itself."""
+    for pair in found.pairs:
+        estimate = pair.headline.estimate
+        if estimate is None:
+            continue
+        every = estimate.n_a + estimate.left_out
+        evidence = {"b": pair.b, "left_out": estimate.left_out, "rounds": every}
+        if estimate.disturbed is not None:
+            evidence["disturbed"] = to_builtins(estimate.disturbed)
+        unstable = instability_text(pair)
+        if unstable is not None:
+            yield Notice(
+                code="W-UNSTABLE-SIDE",
+                message=f"{unstable}, more than chance allows, so they count; look for the cause "
+                "on that side: an idle machine would not remove it",
+                evidence=evidence,
+            )
+        if estimate.left_out:
+            yield Notice(
+                code="W-DISTURBED-ROUNDS",
+                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} are left "
+                "out: something disturbed a process, and its median is hardly known",
+                evidence=evidence,
+            )
+
+
+def instability_text(pair: MeasuredPair) -> str | None:
+    """Return ``B is unstable: 14 of 14 disturbed rounds are its own``, where a side is."""
+    disturbed = pair.headline.estimate.disturbed if pair.headline.estimate else None
+    if disturbed is None or disturbed.unstable is None:
+        return None
+    is_b = disturbed.unstable == "b"
+    own = disturbed.b if is_b else disturbed.a
+    total = disturbed.a + disturbed.b + disturbed.both
+    label = pair.b if is_b else pair.a
+    return f"{label} is unstable: {own} of {total} disturbed rounds are its own"
+
+
+def _overstated(found: MeasuredComparison) -> Found:
+    """Yield that a comparison which ended early overstates its difference, and by how much."""
+    for pair in found.pairs:
+        estimate, corrected = pair.headline.estimate, pair.headline.corrected_ratio
+        if estimate is None or corrected is None:
+            continue
+        if f"{corrected:.3f}" != f"{estimate.ratio:.3f}":
+            yield Notice(
+                code="I-OVERSTATED",
+                message=f"the comparison ended once it could decide, which favors large "
+                f"differences: {estimate.ratio:.3f} × {pair.a} may overstate; {corrected:.3f} × "
+                f"{pair.a} allows for that",
+                evidence={"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
+                level="info",
+            )
+
+
+def _below_floor(found: MeasuredComparison) -> Found:
+    estimate = found.pairs[0].headline.estimate
+    floor = found.floor
+    least = floor_pct(floor, estimate) if floor and estimate else None
+    if floor is None or least is None or found.threshold_pct >= least:
+        return
+    yield Notice(
+        code="W-BELOW-FLOOR",
+        message=f"the threshold of {found.threshold_pct:g} % is below what this machine can decide "
+        f"so: {format_significant(least, 2)} % (enginescope noise, {floor.model}, "
+        f"{floor.created[:10]})",
+        evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
+    )
+
+
+def _disturbed_floor(found: MeasuredComparison) -> Found:
+    """Yield what disturbed the machine while the floor in use was measured."""
+    floor = found.floor
+    if floor is None:
+        return
+    for notice in floor.notices:
+        yield Notice(
+            code="W-LOADED-FLOOR",
+            message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was itself "
+            f"measured so: {notice.message}; enginescope noise measures it anew",
+            evidence={"code": notice.code, **notice.evidence, "unstable": False},
+        )
+
+
+def _assumed_scatter(found: MeasuredComparison) -> Found:
+    methods = {pair.headline.estimate.method for pair in found.pairs if pair.headline.estimate}
+    if "samples" not in methods or found.floor is not None:
+        return
+    is_single = max(_sizes(found).values()) == 1
+    few = "one process a side" if is_single else f"fewer than {FEWEST_TOGETHER} processes in all"
+    yield Notice(
+        code="I-ASSUMED-SCATTER",
+        message=f"{few}: two of the same work are taken to differ by as much as a "
+        f"scatter of ±{ASSUMED_SCATTER_PCT:g} % makes them; enginescope noise measures it here",
+        evidence={"scatter_pct": ASSUMED_SCATTER_PCT},
+        level="info",
+    )
+
+
+def _few_processes(found: MeasuredComparison) -> Found:
+    """Yield that what processes scatter by is known from them, and rests on how they do."""
+    known = [pair.headline.estimate for pair in found.pairs if pair.headline.estimate]
+    if not any(one.is_student for one in known):
+        return
+    yield Notice(
+        code="I-FEW-PROCESSES",
+        message="a few processes a side: intervals are of how far these scatter, which is taken "
+        "to be normal and the same on both sides (Student's t); 4 a side need neither",
+        evidence={"processes": _sizes(found)},
+        level="info",
+    )
+
+
+def _not_in_turn(found: MeasuredComparison) -> Found:
+    if found.comparison is None and all(_is_ours(side) for side in found.sides):
+        yield Notice(
+            code="I-NOT-IN-TURN",
+            message="the sides were not measured in turn: what drifted between them counts as a "
+            "difference; enginescope bench A B --compare measures them so",
+            level="info",
+        )
+
+
+def _is_ours(side: MeasuredSide) -> bool:
+    return all(run.origin == "measured" for run in side.runs)
+
+
+def _meant(found: MeasuredComparison) -> Found:
+    for pair in found.pairs:
+        for one in pair.meant:
+            yield Notice(
+                code="I-MEANT",
+                message=f"{pair.b} differs from {pair.a} in {one}",
+                evidence={"key": one.key, "a": one.a, "b": one.b},
+                level="info",
+            )
+
+
+def _versions(found: MeasuredComparison) -> Found:
+    base, *others = ({**side.measured[0].environment.versions} for side in found.sides)
+    for label, versions in zip((pair.b for pair in found.pairs), others, strict=True):
+        pairs = {
+            name: (base[name], versions[name])
+            for name in base
+            if name in versions and base[name] != versions[name]
+        }
+        if pairs:
+            texts = ", ".join(f"{name} {a} and {b}" for name, (a, b) in pairs.items())
+            yield Notice(
+                code="I-OTHER-VERSIONS",
+                message=f"A and {label} ran on other versions: {texts}",
+                evidence={"versions": pairs},
+                level="info",
+            )
+
+
+RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
+    _lost,
+    _disturbed,
+    _overstated,
+    _carried,
+    _below_floor,
+    _disturbed_floor,
+    _assumed_scatter,
+    _few_processes,
+    _not_in_turn,
+    _meant,
+    _versions,
+)

@@ -1,0 +1,172 @@
+"""Two or more sides of measured runs, each held against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.comparability import CONDITIONS, Difference, differences
+from enginescope.analysis.verdicts.compare_config import CompareConfig, check_pct
+from enginescope.analysis.verdicts.noise_floor_lookup import fitting_floor
+from enginescope.analysis.verdicts.verdicts import verdicts
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE
+
+
+class MeasuredSide(Record, frozen=True, kw_only=True, eq=False):
+    """What stands on one side of a comparison.
+
+    Attributes:
+        label: ``"A"``, ``"B"``, …
+        runs: Its processes, failed ones included.
+    """
+
+    label: str
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def measured(self) -> tuple[Run, ...]:
+        """The processes that went well."""
+        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+
+
+class MeasuredPair(Record, frozen=True, kw_only=True):
+    """A side against the first.
+
+    Attributes:
+        a, b: Labels.
+        verdicts: The headline first.
+        meant: Conditions in which they differ because the comparison is of just that.
+        differing: Other conditions in which they differ: those that make them incomparable.
+    """
+
+    a: str
+    b: str
+    verdicts: tuple[Verdict, ...]
+    meant: tuple[Difference, ...] = ()
+    differing: tuple[Difference, ...] = ()
+
+    @property
+    def headline(self) -> Verdict:
+        """The verdict that the comparison is about."""
+        return self.verdicts[0]
+
+
+class MeasuredComparison(Result, Record, frozen=True, kw_only=True, eq=False):
+    """Measured runs by side, with a verdict on each pair of sides.
+
+    Attributes:
+        pairs: Every side but the first, against the first.
+        other_pairs: Every two sides of which neither is the first.
+        comparison: Of the `RoundPosition`s, where the sides were interleaved.
+        floor: What this machine was seen to be able to decide.
+    """
+
+    sides: tuple[MeasuredSide, ...]
+    pairs: tuple[MeasuredPair, ...]
+    threshold_pct: float
+    comparison: str | None = None
+    floor: NoiseFloor | None = None
+    other_pairs: tuple[MeasuredPair, ...] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every pair's headline is."""
+        return all(pair.headline.is_decided for pair in self.pairs)
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether no number of rounds would tell anything of some pair."""
+        return any(pair.headline.kind is VerdictKind.INCOMPARABLE for pair in self.pairs)
+
+
+def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:
+    """Return the comparison that all processes are of, if they were measured in turn."""
+    names = {run.turn.comparison if run.turn else None for side in sides for run in side.runs}
+    return names.pop() if len(names) == 1 else None
+
+
+def meant_conditions(a: MeasuredSide, b: MeasuredSide) -> tuple[str, ...]:
+    """Return keys of conditions that differ because two jobs were put side by side for it.
+
+    Of sides measured in turn, whose jobs stood on one command line: their backends where these are
+    not one, the precision where backends, their options or the models are not the same.
+    """
+    if comparison_of((a, b)) is None:
+        return ()
+    first, second = a.runs[0].job, b.runs[0].job
+    keys = ["backend"] if first.backend.name != second.backend.name else []
+    if first.backend != second.backend or first.subject != second.subject:
+        keys.append("precision")
+    return tuple(keys)
+
+
+def compare_sides(
+    sides: Sequence[MeasuredSide],
+    terms: CompareConfig | None = None,
+    floors: Sequence[NoiseFloor] = (),
+) -> MeasuredComparison:
+    """Hold every side against the first.
+
+    Args:
+        sides: Two or more.
+        terms: Interleaved sides always have the confidence of their looks.
+        floors: Recorded ones; the one that fits says how processes scatter, unless `terms` does.
+
+    Raises:
+        UsageError: A side without a run that went well, an unknown condition in ``terms.across``,
+            or a threshold out of range.
+    """
+    terms = terms or CompareConfig()
+    check_pct("threshold", terms.threshold_pct, 100)
+    comparison = comparison_of(sides)
+    floor = fitting_floor([side.runs for side in sides], floors)
+    if comparison is not None:
+        terms = replace(terms, confidence=LOOK_CONFIDENCE)
+    if terms.scatter_pct is None and floor is not None:
+        terms = replace(terms, scatter_pct=floor.scatter_pct)
+    base, *others = sides
+    return MeasuredComparison(
+        sides=tuple(sides),
+        pairs=tuple(_known_pair(base, other, terms) for other in others),
+        other_pairs=tuple(filter(None, (_pair(*two, terms) for two in combinations(others, 2)))),
+        threshold_pct=terms.threshold_pct,
+        comparison=comparison,
+        floor=floor,
+    )
+
+
+def _known_pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPair:
+    found = _pair(a, b, terms)
+    if found is None:
+        raise UsageError(
+            f"{a.label} and {b.label} have no figure in common",
+            why="their runs have no samples of the same kind",
+            hint="enginescope bench measures them",
+        )
+    return found
+
+
+def _pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPair | None:
+    """Return side B against side A; ``None`` where they have no figure in common."""
+    keys = meant_conditions(a, b)
+    across = tuple(dict.fromkeys((*terms.across, *keys)))
+    found = verdicts(a.runs, b.runs, replace(terms, across=across))
+    if not found:
+        return None
+    others = [one for one in CONDITIONS if one not in across]
+    meant = differences(a.measured, b.measured, across=others) if across else ()
+    differing = differences(a.measured, b.measured, across=across)
+    headline, *beside = found
+    secondary = [replace(one, is_tested=one.reason is Reason.EXACT) for one in beside]
+    return MeasuredPair(
+        a=a.label, b=b.label, verdicts=(headline, *secondary), meant=meant, differing=differing
+    )

@@ -1,0 +1,151 @@
+"""What is said of B against A in a sampled metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import compress
+
+import numpy as np
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.process_rounds import (
+    Sides,
+    disturbances_of,
+    is_unstable,
+    rounds_of,
+)
+from enginescope.core.units import format_significant
+from enginescope.records.verdict.verdict import (
+    DisturbedRounds,
+    RatioEstimate,
+    Reason,
+    Verdict,
+    VerdictKind,
+)
+from enginescope.stats.comparison.deciding import corrected_ratio, decide, more_needed
+from enginescope.stats.comparison.ratio import (
+    middle_of,
+    ratio_by_scatter,
+    ratio_of_few_processes,
+    ratio_of_rounds,
+)
+from enginescope.stats.comparison.sessions import allow_for_sessions
+from enginescope.stats.timer_step import quantum
+
+
+def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict | None:
+    """Compare the medians of a sampled metric; ``None`` where a process did not take it."""
+    summaries = [[view.summary(metric) for view in side] for side in sides]
+    if any(one is None for side in summaries for one in side):
+        return None
+    medians = [[one.median_ms for one in side if one] for side in summaries]
+    if any(one <= 0 for side in medians for one in side):
+        return None
+    estimate, used = _estimate(sides, metric, medians, terms)
+    estimate = allow_for_sessions(estimate, terms.sessions)
+    kind, reason = decide(estimate, terms.threshold_pct)
+    if kind is VerdictKind.UNDECIDED and (
+        _has_unstable_side(estimate) or is_unstable(sides, metric)
+    ):
+        reason = Reason.UNSTABLE
+    step = _clock_step(sides, metric)
+    detail = None
+    if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
+        kind, reason = VerdictKind.UNDECIDED, Reason.CLOCK_STEP
+        detail = f"times come in steps of {format_significant(100 * step, 2)} % of the median"
+    effective = [sum(one.effective_n for one in side if one) for side in summaries]
+    samples = [sum(one.n for one in side if one) for side in summaries]
+    return Verdict(
+        metric=metric,
+        kind=kind,
+        reason=reason,
+        a=middle_of(used[0]),
+        b=middle_of(used[1]),
+        estimate=estimate,
+        threshold_pct=terms.threshold_pct,
+        samples_a=samples[0],
+        samples_b=samples[1],
+        effective_a=effective[0],
+        effective_b=effective[1],
+        processes_a=len(sides[0]),
+        processes_b=len(sides[1]),
+        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        detail=detail,
+        corrected_ratio=corrected_ratio(estimate, terms.threshold_pct)
+        if estimate.method == "rounds" and kind in (VerdictKind.FASTER, VerdictKind.SLOWER)
+        else None,
+    )
+
+
+def _estimate(
+    sides: Sides, metric: str, medians: Sequence[Sequence[float]], terms: CompareConfig
+) -> tuple[RatioEstimate, Sequence[Sequence[float]]]:
+    """Return the ratio, and the medians of each side that it comes from."""
+    rounds = rounds_of(sides, medians)
+    if rounds is not None:
+        return _of_rounds(sides, metric, rounds, terms)
+    found = ratio_of_few_processes(medians[0], medians[1], confidence=terms.confidence)
+    if found.interval is not None:
+        return found, medians
+    series = [[view.run.series(metric) for view in side] for side in sides]
+    first, second = ([one.values_ms for one in side if one is not None] for side in series)
+    estimate = ratio_by_scatter(
+        first, second, scatter=terms.scatter, confidence=max(terms.confidence, 0.95)
+    )
+    return estimate, medians
+
+
+def _of_rounds(
+    sides: Sides, metric: str, medians: tuple[list[float], list[float]], terms: CompareConfig
+) -> tuple[RatioEstimate, Sequence[Sequence[float]]]:
+    """Return the ratio over the rounds that count, and their medians."""
+    found = disturbances_of(sides, metric)
+    a, b = (list(compress(side, found.counts)) for side in medians)
+    disturbed = DisturbedRounds(
+        a=found.alone[0],
+        b=found.alone[1],
+        both=found.several,
+        unstable=None if found.unstable is None else ("a", "b")[found.unstable],
+    )
+    estimate = ratio_of_rounds(a, b, confidence=terms.confidence)
+    left_out = len(found.counts) - len(a)
+    return replace(estimate, left_out=left_out, disturbed=disturbed), (a, b)
+
+
+def _has_unstable_side(estimate: RatioEstimate) -> bool:
+    return estimate.disturbed is not None and estimate.disturbed.unstable is not None
+
+
+def _more(estimate: RatioEstimate, terms: CompareConfig) -> int | None:
+    """Return how many more units would decide it: samples do not tell how processes scatter."""
+    scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
+    return more_needed(estimate, terms.threshold_pct, scatter=scatter)
+
+
+def _is_lost_in(
+    step: float, estimate: RatioEstimate, kind: VerdictKind, threshold_pct: float
+) -> bool:
+    """Whether steps of that share of the median leave nothing to say of a difference.
+
+    Two that are the same differ by less than any step; a fine one leaves them the same.
+    """
+    if abs(math.log(estimate.ratio)) >= math.log1p(step):
+        return False
+    if kind is not VerdictKind.SAME or estimate.interval is None:
+        return True
+    farthest = max(abs(math.log(one)) for one in (estimate.interval.low, estimate.interval.high))
+    return farthest + math.log1p(step) >= math.log1p(threshold_pct / 100)
+
+
+def _clock_step(sides: Sides, metric: str) -> float | None:
+    """Return the coarsest step in which either side's times come, as a share of its median."""
+    steps = []
+    for view in (one for side in sides for one in side):
+        samples = view.run.series(metric)
+        step = quantum(samples.values_ms) if samples is not None and len(samples) else None
+        median = float(np.median(samples.values_ms)) if samples is not None else 0.0
+        if step is not None and median > 0:
+            steps.append(step / median)
+    return max(steps, default=None)

@@ -1,0 +1,193 @@
+"""Two sides of one or several processes, held against each other metric by metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import differences
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.compared_figures import COMPARED_SERIES, FIGURES, Figure
+from enginescope.analysis.verdicts.gate_metrics import figure_of
+from enginescope.analysis.verdicts.process_rounds import Side, Sides, rounds_of
+from enginescope.analysis.verdicts.series_verdict import series_verdict
+from enginescope.core.errors import UsageError
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.stats.comparison.deciding import decide, more_needed
+from enginescope.stats.comparison.ratio import middle_of, ratio_of_few_processes, ratio_of_rounds
+from enginescope.stats.comparison.sessions import allow_for_sessions
+from enginescope.stats.percentile import needed_samples, percentile_of_stretches
+
+
+def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdict | None:
+    """Compare a figure that each process has one of; ``None`` where one has none."""
+    if figure.of_build:
+        sides = _each_build(sides[0]), _each_build(sides[1])
+    if figure.percentile is not None:
+        return _tail(sides, figure, figure.percentile, terms)
+    values = [[figure.of(view) for view in side] for side in sides]
+    known = [[one for one in side if one is not None] for side in values]
+    if any(len(side) < len(row) for side, row in zip(known, values, strict=True)):
+        return None
+    if any(one <= 0 for side in known for one in side):
+        return None
+    verdict = _open(figure, known, terms)
+    return _exact(verdict) if figure.is_exact else _repeated(verdict, sides, known, terms)
+
+
+def _open(figure: Figure, known: Sequence[Sequence[float]], terms: CompareConfig) -> Verdict:
+    return Verdict(
+        metric=figure.name,
+        kind=VerdictKind.UNDECIDED,
+        reason=Reason.ONE_VALUE,
+        a=middle_of(known[0]),
+        b=middle_of(known[1]),
+        threshold_pct=terms.threshold_pct,
+        processes_a=len(known[0]),
+        processes_b=len(known[1]),
+        higher_is_better=figure.higher_is_better,
+    )
+
+
+def _tail(sides: Sides, figure: Figure, p: float, terms: CompareConfig) -> Verdict | None:
+    """Compare a percentile of the latency; ``None`` where a process has no latency.
+
+    Each process gives its percentile over stretches of equal length, so that the number of samples
+    cannot make a difference. The interval comes from how these values scatter between processes,
+    which holds for any number of samples and however they depend on each other.
+    """
+    series = [[view.run.headline for view in side] for side in sides]
+    if any(one is None or not len(one) for side in series for one in side):
+        return None
+    samples = [[one.values_ms for one in side if one is not None] for side in series]
+    shortest = min(values.size for side in samples for values in side)
+    known = [[percentile_of_stretches(values, p, shortest) for values in side] for side in samples]
+    verdict = replace(
+        _open(figure, known, terms),
+        samples_a=sum(values.size for values in samples[0]),
+        samples_b=sum(values.size for values in samples[1]),
+    )
+    least = needed_samples(p) / min(map(len, samples)), needed_samples(p, confidence=0.5)
+    if shortest < max(least):
+        return replace(
+            verdict,
+            reason=Reason.FEW_SAMPLES,
+            detail=f"no p{p:g} can be told from {shortest:,} samples in a process; "
+            f"measure at least {math.ceil(max(least)):,} in each",
+        )
+    return _repeated(verdict, sides, known, terms)
+
+
+def _each_build(side: Side) -> Side:
+    """Return one process for each build: a kept engine's figures are those of its one build."""
+    builds = {
+        (one.run.build.engine, one.run.build.build_ms) if one.run.build else None: one
+        for one in reversed(side)
+    }
+    return tuple(reversed(builds.values()))
+
+
+def _exact(verdict: Verdict) -> Verdict:
+    assert verdict.a is not None
+    assert verdict.b is not None
+    distance = math.log(verdict.b / verdict.a)
+    kind = VerdictKind.SAME
+    if abs(distance) > math.log1p(verdict.threshold_pct / 100):
+        better = (distance > 0) is verdict.higher_is_better
+        kind = VerdictKind.FASTER if better else VerdictKind.SLOWER
+    return replace(verdict, kind=kind, reason=Reason.EXACT)
+
+
+def _repeated(
+    verdict: Verdict, sides: Sides, known: Sequence[Sequence[float]], terms: CompareConfig
+) -> Verdict:
+    rounds = rounds_of(sides, known)
+    if rounds is not None:
+        estimate = ratio_of_rounds(*rounds, confidence=terms.confidence)
+        verdict = replace(verdict, a=middle_of(rounds[0]), b=middle_of(rounds[1]))
+    else:
+        estimate = ratio_of_few_processes(known[0], known[1], confidence=terms.confidence)
+    estimate = allow_for_sessions(estimate, terms.sessions)
+    if estimate.interval is None:
+        single = max(map(len, known)) == 1
+        reason = Reason.ONE_VALUE if single else Reason.NO_INTERVAL
+        return replace(verdict, estimate=estimate, reason=reason)
+    threshold_pct, higher = terms.threshold_pct, verdict.higher_is_better
+    kind, reason = decide(estimate, threshold_pct, higher_is_better=higher)
+    more = more_needed(estimate, threshold_pct) if kind is VerdictKind.UNDECIDED else None
+    return replace(verdict, kind=kind, reason=reason, estimate=estimate, more=more)
+
+
+def verdicts(
+    a: Sequence[Run], b: Sequence[Run], terms: CompareConfig | None = None
+) -> tuple[Verdict, ...]:
+    """Return what may be said of B against A: the headline first, then every other figure.
+
+    Args:
+        a, b: The processes of either side. Where each has a `RoundPosition` of one comparison, they
+            are taken round by round.
+
+    Raises:
+        UsageError: A side without a run that went well, or a condition in ``terms.across`` that
+            there is not.
+    """
+    terms = terms or CompareConfig()
+    sides = _measured(a, "A"), _measured(b, "B")
+    metrics = (*_metrics(sides), *(figure.name for figure in FIGURES))
+    detail = _detail(sides, terms)
+    return tuple(
+        verdict
+        for metric in metrics
+        if (verdict := _verdict(sides, metric, terms, detail)) is not None
+    )
+
+
+def verdict_on(
+    a: Sequence[Run], b: Sequence[Run], metric: str, terms: CompareConfig
+) -> Verdict | None:
+    """Return the verdict on one metric, as `verdicts` has it; ``None`` where a side lacks it.
+
+    Raises:
+        UsageError: As `verdicts`.
+    """
+    sides = _measured(a, "A"), _measured(b, "B")
+    return _verdict(sides, metric, terms, _detail(sides, terms))
+
+
+def _detail(sides: Sides, terms: CompareConfig) -> str | None:
+    """Return the conditions that keep two sides from being compared."""
+    first, second = ([view.run for view in side] for side in sides)
+    return "; ".join(map(str, differences(first, second, across=terms.across))) or None
+
+
+def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None) -> Verdict | None:
+    figure = figure_of(metric)
+    if figure is None:
+        verdict = series_verdict(sides, metric, terms)
+    else:
+        verdict = figure_verdict(sides, figure, terms)
+    return _incomparable(verdict, detail) if verdict and detail else verdict
+
+
+def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
+    good = tuple(RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK)
+    if not good:
+        why = runs[0].outcome.message if runs else None
+        raise UsageError(f"nothing of {label} to compare", why=why or "no run went well")
+    return good
+
+
+def _metrics(sides: Sides) -> list[str]:
+    headlines = [one.run.headline for side in sides for one in side]
+    first = [headline.metric for headline in headlines[:1] if headline is not None]
+    return list(dict.fromkeys((*first, *COMPARED_SERIES)))
+
+
+def _incomparable(verdict: Verdict, detail: str) -> Verdict:
+    return replace(
+        verdict, kind=VerdictKind.INCOMPARABLE, reason=Reason.DIFFERENT, detail=detail, more=None
+    )

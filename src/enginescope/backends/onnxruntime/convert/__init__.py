@@ -1,0 +1,1 @@
+"""Conversion of models to FP16, and what it takes."""

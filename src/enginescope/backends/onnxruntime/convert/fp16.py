@@ -1,0 +1,239 @@
+"""A model in FP16, by ONNX Runtime's own converter.
+
+What it leaves out is added: operators without an FP16 form stay in FP32, casts are put into the
+graph they belong to, once, and nodes into an order that a checker accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from enginescope.backends.onnxruntime.convert.block_lists import lacking_operators
+from enginescope.backends.onnxruntime.convert.fp16_repair import (
+    constants_as_initializers,
+    list_weights,
+    repaired,
+    take_out_listed_weights,
+)
+from enginescope.backends.onnxruntime.convert.model_cache import (
+    MadeModel,
+    kept,
+    key_of,
+    versions_of,
+)
+from enginescope.backends.onnxruntime.convert.model_io import read_model, write_model
+from enginescope.core.errors import (
+    BackendError,
+    EnginescopeError,
+    UnsupportedError,
+    UsageError,
+    reasons_of,
+)
+from enginescope.core.optional import require
+from enginescope.core.record import Record
+from enginescope.core.suggest import closest
+from enginescope.formats.onnx.onnx_files import digest_of
+from enginescope.formats.onnx.onnx_subgraphs import graphs_of, node_name
+
+_FP32, _FP16 = "tensor(float)", "tensor(float16)"
+
+
+def without_fp16(model: Any, exempt: frozenset[str]) -> frozenset[str]:
+    """Return the operators of which some tensor may be FP32 and not FP16 at the model's opset.
+
+    Args:
+        exempt: Operators of which the converter knows which input to leave.
+    """
+    versions = {one.domain or "ai.onnx": one.version for one in model.opset_import}
+    used = {
+        (node.op_type, node.domain or "ai.onnx")
+        for graph in graphs_of(model.graph)
+        for node in graph.node
+    }
+    return frozenset(
+        name
+        for name, domain in used
+        if name not in exempt and _lacks_fp16(name, domain, versions.get(domain, 1))
+    )
+
+
+def _lacks_fp16(name: str, domain: str, version: int) -> bool:
+    onnx = require("onnx", purpose="asking operators for their types", install="onnx")
+    known = "" if domain == "ai.onnx" else domain
+    try:
+        schema = onnx.defs.get_schema(name, max_inclusive_version=version, domain=known)
+    except onnx.defs.SchemaError:  # an operator of somebody else's: nothing is known of it
+        return False
+    return any(_only_fp32(one.types) for one in (*schema.inputs, *schema.outputs))
+
+
+def _only_fp32(types: Iterable[str]) -> bool:
+    return _FP32 in types and _FP16 not in types
+
+
+TOOL = "onnxruntime.transformers.float16"
+#: Raised when this module makes another model of the same source.
+_REVISION = 3
+_PURPOSE = "converting a model to fp16"
+_QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+class Fp16Options(Record, frozen=True, kw_only=True):
+    """What is converted.
+
+    Attributes:
+        keep_io_types: Inputs and outputs stay FP32: the same data go in and come out, through a
+            cast each.
+        op_block_list: Operators that stay in FP32, beside those that have no FP16 form and the
+            converter's own.
+        node_block_list: Nodes that stay in FP32; one without a name is called ``node_of_`` and its
+            first output.
+    """
+
+    keep_io_types: bool = True
+    op_block_list: tuple[str, ...] = ()
+    node_block_list: tuple[str, ...] = ()
+
+
+def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) -> MadeModel:
+    """Return `model` converted to FP16: the kept one, or made now.
+
+    Args:
+        model: An ONNX model; nothing is written beside it.
+        folder: Where converted models are kept: the folder of the engine cache.
+
+    Raises:
+        MissingDependencyError: ``onnx-ir`` is not installed.
+        UsageError: A node that is to stay in FP32 is not in the model, or an operator is misspelt.
+        UnsupportedError: It holds nothing in FP32, or is quantised in a way that has no FP16 form.
+        BackendError: It cannot be read, or what the converter makes of it is not valid.
+    """
+    asked = options or Fp16Options()
+    require("onnx_ir", purpose=_PURPOSE, install="enginescope[convert]")
+    versions = versions_of("onnxruntime", "onnxruntime-gpu", "onnx", "onnx-ir")
+    made = MadeModel(
+        path="",
+        kind="fp16",
+        tool=TOOL,
+        key=key_of(digest_of(str(model)), asked, versions, _REVISION),
+        versions=versions,
+        options=_as_text(asked),
+        notices=lacking_operators(model, asked.op_block_list),
+    )
+    name = f"{model.stem}.fp16.onnx"
+    return kept(folder, made, name, lambda target: convert(model, target, asked))
+
+
+def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
+    """Write `model` in FP16 to `target`.
+
+    Returns:
+        ``nodes``, ``nodes_in_fp32`` (those asked for and those without an FP16 form) and ``casts``
+        (added).
+    """
+    source = read_model(model)
+    _name_nodes(source)
+    operators, nodes = _staying(source, options, model)
+    constants_as_initializers(source)
+    counts = _counts(source, operators, nodes)
+    if not _holds_fp32(source):
+        raise UnsupportedError(
+            f"{model.name} cannot be converted to fp16",
+            why="it holds no FP32 tensor",
+            hint="measure it as it is, without :fp16",
+        )
+    casts_before = _cast_count(source)
+    made = _converted(source, operators, nodes, options, model)
+    casts = _cast_count(made) - casts_before
+    write_model(made, target, like=model)
+    return {**counts, "casts": casts}
+
+
+def _converted(
+    source: Any, operators: list[str], nodes: list[str], options: Fp16Options, model: Path
+) -> Any:
+    """Convert `source`, which is used up: a copy of the weights may be more than fits."""
+    float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
+    header = type(source)(ir_version=source.ir_version, opset_import=source.opset_import)
+    listed = take_out_listed_weights(source)
+    try:
+        made = float16.convert_float_to_float16(
+            source,
+            keep_io_types=options.keep_io_types,
+            disable_shape_infer=True,  # done, in a way that large models bear
+            op_block_list=operators,
+            node_block_list=nodes,
+        )
+        list_weights(made, listed)
+        return repaired(made, header)
+    except (EnginescopeError, MemoryError):
+        raise
+    except Exception as error:  # the converter asserts, and raises whatever it runs into
+        raise BackendError(
+            f"{model.name} cannot be converted to fp16",
+            why=f"{TOOL}: {reasons_of(error)}",
+            hint="?op_block_list=OPERATOR keeps an operator in fp32",
+        ) from error
+
+
+def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str], list[str]]:
+    """Return operators and nodes that stay in FP32."""
+    float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
+    present = {node.name for graph in graphs_of(source.graph) for node in graph.node}
+    for name in options.node_block_list:
+        if name not in present:
+            near = closest(name, sorted(present))
+            few = ", ".join(sorted(present)[:5])
+            hint = f"did you mean {near}?" if near else f"its nodes are called {few}, …"
+            raise UsageError(f"{model.name} has no node {name!r}", hint=hint)
+    lacking = without_fp16(source, exempt=frozenset(float16.ALWAYS_FLOAT_INPUTS))
+    if lacking & _QUANTISING:
+        raise UnsupportedError(
+            f"{model.name} cannot be converted to fp16",
+            why="it is quantised, and QuantizeLinear has no FP16 form below opset 19",
+            hint="export it anew at opset 19 or later, or convert the model it was quantised from",
+        )
+    operators = {*float16.DEFAULT_OP_BLOCK_LIST, *lacking, *options.op_block_list}
+    return sorted(operators), sorted(options.node_block_list)
+
+
+def _name_nodes(source: Any) -> None:
+    """Give nodes without a name the one that TensorRT gives them."""
+    for graph in graphs_of(source.graph):
+        for node in graph.node:
+            node.name = node_name(node)
+
+
+def _holds_fp32(source: Any) -> bool:
+    onnx = require("onnx", purpose=_PURPOSE, install="onnx")
+    fp32 = onnx.TensorProto.FLOAT
+    for graph in graphs_of(source.graph):
+        if any(one.data_type == fp32 for one in graph.initializer):
+            return True
+        if any(
+            one.type.tensor_type.elem_type == fp32
+            for one in (*graph.input, *graph.output, *graph.value_info)
+        ):
+            return True
+    return False
+
+
+def _counts(source: Any, operators: list[str], names: list[str]) -> dict[str, int]:
+    kinds, staying = frozenset(operators), frozenset(names)
+    nodes = [node for graph in graphs_of(source.graph) for node in graph.node]
+    in_fp32 = sum(node.op_type in kinds or node.name in staying for node in nodes)
+    return {"nodes": len(nodes), "nodes_in_fp32": in_fp32}
+
+
+def _cast_count(model: Any) -> int:
+    return sum(node.op_type == "Cast" for graph in graphs_of(model.graph) for node in graph.node)
+
+
+def _as_text(options: Fp16Options) -> dict[str, str]:
+    lists = {"op_block_list": options.op_block_list, "node_block_list": options.node_block_list}
+    return {
+        "keep_io_types": "1" if options.keep_io_types else "0",
+        **{key: ",".join(names) for key, names in lists.items() if names},
+    }

@@ -1,0 +1,148 @@
+"""Where the converter to FP16 errs, put right.
+
+Casts in the wrong graph or twice, nodes out of order, and weights that are listed as inputs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from enginescope.backends.onnxruntime.convert.fp16_round_trips import take_out_round_trips
+from enginescope.core.optional import require
+from enginescope.formats.onnx.onnx_subgraphs import graphs_of
+
+#: The first IR version in which a weight need not be listed as an input.
+_UNLISTED_WEIGHTS = 4
+
+
+def repaired(made: Any, header: Any) -> Any:
+    """Return `made` with each cast once and where it belongs, its nodes in order.
+
+    Args:
+        header: With the versions of the model it was made from: they hold, whatever a library
+            writes.
+    """
+    _cast_where_it_is_used(made)
+    for graph in graphs_of(made.graph):
+        _cast_once(graph)
+        take_out_round_trips(graph)
+    ordered = _in_order(made)
+    ordered.ir_version = header.ir_version
+    del ordered.opset_import[:]
+    ordered.opset_import.extend(header.opset_import)
+    return ordered
+
+
+def take_out_listed_weights(model: Any) -> list[Any]:
+    """Take out, and return, the inputs that only list weights, as models before IR version 4 must.
+
+    The converter takes them for inputs, and then for of another type than the weights.
+    """
+    weights = {one.name for one in model.graph.initializer}
+    listed = [_copy(one) for one in model.graph.input if one.name in weights]
+    fed = [_copy(one) for one in model.graph.input if one.name not in weights]
+    if listed:
+        del model.graph.input[:]
+        model.graph.input.extend(fed)
+    return listed
+
+
+def list_weights(model: Any, listed: list[Any]) -> None:
+    """List weights as inputs again, of the type they have now."""
+    types = {one.name: one.data_type for one in model.graph.initializer}
+    for one in listed:
+        one.type.tensor_type.elem_type = types[one.name]
+    model.graph.input.extend(listed)
+
+
+def constants_as_initializers(model: Any) -> None:
+    """Hold the tensors of Constant nodes as initializers, those in branches and bodies too.
+
+    The converter keeps an initializer in FP32 for a node that stays in FP32, and rounds a Constant.
+    Constants stay where an initializer is not valid: models before IR version 4 list each one as an
+    input, the converter does not cast one that is an output, and it knows initializers by name.
+    """
+    if model.ir_version < _UNLISTED_WEIGHTS:
+        return
+    graphs = list(graphs_of(model.graph))
+    uses = Counter(name for graph in graphs for name in _made_in(graph))
+    uses.update(one.name for graph in graphs for one in graph.output)
+    for graph in reversed(graphs):  # a graph's nodes are copied, with the graphs inside them
+        _as_initializers(graph, {name for name, count in uses.items() if count == 1})
+
+
+def _as_initializers(graph: Any, names: set[str]) -> None:
+    kept = []
+    for node in graph.node:
+        value = next((one for one in node.attribute if one.name == "value"), None)
+        if node.op_type != "Constant" or value is None or node.output[0] not in names:
+            kept.append(_copy(node))
+            continue
+        tensor = _copy(value.t)
+        tensor.name = node.output[0]
+        graph.initializer.append(tensor)
+    del graph.node[:]
+    graph.node.extend(kept)
+    held = {one.name for one in graph.initializer}
+    described = [_copy(one) for one in graph.value_info if one.name not in held]
+    del graph.value_info[:]
+    graph.value_info.extend(described)
+
+
+def _in_order(model: Any) -> Any:
+    ir = require("onnx_ir", purpose="sorting nodes", install="enginescope[convert]")
+    sorting = require("onnx_ir.passes.common", purpose="sorting", install="enginescope[convert]")
+    representation = ir.from_proto(model)
+    sorting.TopologicalSortPass()(representation)
+    return ir.to_proto(representation)
+
+
+def _cast_where_it_is_used(model: Any) -> None:
+    """Move casts of tensors inside a branch or body, which the converter puts outside, to them.
+
+    A cast that has moved may be what another one reads.
+    """
+    outside = model.graph
+    inside = [graph for graph in graphs_of(outside) if graph is not outside]
+    while True:
+        home = {name: graph for graph in inside for name in _made_in(graph)}
+        here = set(_made_in(outside))
+        stray = [
+            node
+            for node in outside.node
+            if node.op_type == "Cast" and node.input[0] in home and node.input[0] not in here
+        ]
+        if not stray:
+            return
+        for node in stray:
+            home[node.input[0]].node.add().CopyFrom(node)
+            outside.node.remove(node)
+
+
+def _made_in(graph: Any) -> list[str]:
+    names = [one.name for one in (*graph.input, *graph.initializer)]
+    return names + [name for node in graph.node for name in node.output if name]
+
+
+def _cast_once(graph: Any) -> None:
+    """Drop a cast that an equal one has made already: same tensor in, same tensor out."""
+    seen: set[bytes] = set()
+    kept = []
+    for node in graph.node:
+        written = node.SerializeToString(deterministic=True) if node.op_type == "Cast" else None
+        if written in seen:
+            continue
+        if written is not None:
+            seen.add(written)
+        kept.append(node)
+    if len(kept) < len(graph.node):
+        copies = [_copy(one) for one in kept]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+
+def _copy(message: Any) -> Any:
+    made = type(message)()
+    made.CopyFrom(message)
+    return made

@@ -1,0 +1,120 @@
+"""Models made from a user's, kept by everything that decides what they become.
+
+None lies beside the user's own. An entry is a folder ``<key>/`` with the model, its weights where
+they lie apart, and the record of how it came to be. It is made under another name and renamed when
+it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import msgspec
+
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.records.plan.preparation import MadeModel as MadeModel
+
+FOLDER = "converted"
+_RECORD = "made.json"
+
+
+def versions_of(*packages: str) -> dict[str, str]:
+    """Return the installed versions of `packages`; those that are not installed are left out."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def key_of(*parts: Any) -> str:
+    """Return the digest of what decides what a model becomes."""
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def kept(
+    folder: Path, made: MadeModel, name: str, make: Callable[[Path], Mapping[str, int]]
+) -> MadeModel:
+    """Return the model called for by `made`'s key, making it if it is not there yet.
+
+    Args:
+        folder: The cache; entries lie in ``converted/``.
+        made: What is known before: all but the path.
+        name: The file's name.
+        make: Writes the model to the path it is given, with weights beside it; returns the details.
+
+    Raises:
+        BackendError: The cache cannot be written.
+    """
+    entry = folder.expanduser().absolute() / FOLDER / made.key
+    found = lookup(entry)
+    if found is not None and is_sound(found):
+        return found
+    part = entry.with_name(f".{made.key}.{secrets.token_hex(4)}")
+    try:
+        part.mkdir(parents=True)
+        begin = perf_counter_ns()
+        details = make(part / name)
+        done = msgspec.structs.replace(
+            made,
+            path=name,
+            details=dict(details),
+            made_ms=(perf_counter_ns() - begin) / 1e6,
+            size_bytes=sum(one.stat().st_size for one in part.iterdir()),
+            digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
+        )
+        write_atomic(part / _RECORD, encode(done))
+        _put(part, entry)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BackendError(f"converted models in {entry.parent}", why=why) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return msgspec.structs.replace(done, path=str(entry / name))
+
+
+def is_sound(made: MadeModel) -> bool:
+    """Whether every file of a model has the content that was kept; reads them whole."""
+    folder = Path(made.path).parent
+    try:
+        return all(sha256_of(folder / name) == digest for name, digest in made.digests.items())
+    except OSError:
+        return False
+
+
+def lookup(entry: Path) -> MadeModel | None:
+    """Return the model of an entry whose files are there in full size; ``None`` if there is none.
+
+    `is_sound` says whether they are what was kept.
+    """
+    try:
+        made = decode(read_bytes(entry / _RECORD), MadeModel, source=str(entry / _RECORD))
+        held = sum(one.stat().st_size for one in entry.iterdir() if one.name != _RECORD)
+    except (FormatError, OSError):
+        return None
+    if not (entry / made.path).is_file() or held < made.size_bytes:  # cut off, weights are gone
+        return None
+    return msgspec.structs.replace(made, path=str(entry / made.path), from_cache=True)
+
+
+def _put(part: Path, entry: Path) -> None:
+    """Rename a whole entry into place; one that came first stays."""
+    try:
+        part.rename(entry)
+    except OSError:
+        found = lookup(entry)
+        if found is not None and is_sound(found):
+            return
+        shutil.rmtree(entry, ignore_errors=True)  # the rest of one that was not whole
+        part.rename(entry)

@@ -1,0 +1,114 @@
+"""Reading a model for conversion and writing what came of it, above 2 GiB too.
+
+A message of that size can be neither written nor handed to ONNX's C++ part: so shapes are inferred
+before the large weights are read, and large weights are written to a file of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from enginescope.core.errors import BackendError
+from enginescope.core.optional import require
+from enginescope.formats.onnx.onnx_files import load_without_weights
+from enginescope.formats.onnx.onnx_subgraphs import graphs_of
+
+#: Weights of this size may decide a shape; larger ones do not.
+_SMALL_BYTES = 1 << 16
+#: With more weights than this they are written apart: well below what a message may hold.
+_APART_BYTES = 1 << 30
+
+
+def read_model(path: Path) -> Any:
+    """Return a model with its weights, functions inlined, shapes inferred as far as they go.
+
+    Raises:
+        BackendError: It cannot be read, or a file of its weights is missing or too short.
+    """
+    model = load_without_weights(str(path))
+    onnx = require("onnx", purpose="reading the model", install="onnx")
+    if model.functions:
+        from onnx.inliner import inline_local_functions
+
+        model = inline_local_functions(model)
+    _load_weights(model, path, below=_SMALL_BYTES)
+    try:
+        model = onnx.shape_inference.infer_shapes(model)
+    except Exception as error:  # C++ exceptions, with no common base
+        raise BackendError(
+            f"the shapes in {path.name} cannot be inferred", why=str(error)
+        ) from error
+    _load_weights(model, path, below=None)
+    return model
+
+
+def write_model(model: Any, target: Path, like: Path) -> None:
+    """Write `model` and check what was written.
+
+    Args:
+        like: The model it was made from, for messages.
+
+    Raises:
+        BackendError: The checker rejects it.
+    """
+    onnx = require("onnx", purpose="writing the model", install="onnx")
+    apart = weight_bytes(model) > _APART_BYTES
+    if apart:
+        onnx.save_model(
+            model,
+            str(target),
+            save_as_external_data=True,
+            all_tensors_to_one_file=True,
+            location=f"{target.name}.data",
+        )
+    else:
+        onnx.save_model(model, str(target))
+    try:
+        onnx.checker.check_model(str(target), full_check=True)
+    except Exception as error:  # checker and inference raise different ones
+        why = " ".join(str(error).split())
+        raise BackendError(
+            f"{like.name} cannot be converted",
+            why=f"ONNX's checker rejects the result: {why}",
+            hint="?op_block_list=OPERATOR keeps an operator in fp32",
+        ) from error
+
+
+def weight_bytes(model: Any) -> int:
+    """Return the size of what the model holds as raw data."""
+    return sum(len(one.raw_data) for one in _tensors(model))
+
+
+def _load_weights(model: Any, path: Path, below: int | None) -> None:
+    """Read external weights: only those smaller than `below`, if it is given."""
+    from onnx.external_data_helper import (
+        ExternalDataInfo,
+        load_external_data_for_tensor,
+        uses_external_data,
+    )
+
+    for tensor in _tensors(model):
+        if not uses_external_data(tensor):
+            continue
+        length = ExternalDataInfo(tensor).length
+        if below is not None and (not length or int(length) > below):
+            continue
+        try:
+            load_external_data_for_tensor(tensor, str(path.parent))
+        except Exception as error:  # its errors differ by version
+            why = f"weights of {tensor.name}: {error}"
+            raise BackendError(f"{path} cannot be read", why=why) from error
+        tensor.data_location = tensor.DEFAULT
+        del tensor.external_data[:]
+
+
+def _tensors(model: Any) -> Iterator[Any]:
+    for graph in graphs_of(model.graph):
+        yield from graph.initializer
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    yield attribute.t
+                yield from attribute.tensors

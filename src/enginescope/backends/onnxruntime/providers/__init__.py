@@ -1,0 +1,1 @@
+"""Execution providers: options, opening, placement, failures."""

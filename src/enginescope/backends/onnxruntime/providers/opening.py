@@ -1,0 +1,174 @@
+"""Opening a session on a provider: without fallback, with its libraries at hand."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from enginescope.backends.onnxruntime.options import fp16_way, provider_part
+from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.providers.missing import did_not_start, not_built_in
+from enginescope.backends.onnxruntime.providers.plugins import devices_of, library_of
+from enginescope.backends.onnxruntime.providers.provider_options import spelled
+from enginescope.backends.onnxruntime.providers.providers import CUDA_NAME, Provider
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import Record
+from enginescope.core.units import format_bytes
+from enginescope.formats.onnx.explain_not_a_model import check_model_file
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.run.job import Job
+
+#: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
+_LIBRARY_WORDS = ("please install", "failed to load", "shared object", "failed to create")
+#: … when a file cannot be parsed.
+_NO_MODEL_WORDS = ("Protobuf parsing failed", "No graph was found", "does not have a graph")
+#: … when a model cannot be captured.
+_GRAPH_WORDS = ("graph capture", "cuda graph")
+
+
+class Setup(Record, frozen=True, kw_only=True):
+    """What a session is opened with.
+
+    Attributes:
+        model: The file that is loaded.
+        provider_options: The user's, those of the precision and of the mode, and those of the
+            caches.
+        leftover: Providers that take what is left, in order; the CPU needs no mention.
+        plugin: Library given for the provider.
+    """
+
+    model: str
+    provider: Provider
+    provider_options: dict[str, str]
+    leftover: tuple[str, ...] = ()
+    plugin: str | None = None
+
+
+def setup_of(ort: Any, job: Job, provider: Provider, prepared: Preparation | None) -> Setup:
+    """Return what the session of `job` is opened with."""
+    spec, mode = job.backend, job.workload.mode
+    own: dict[str, str] = {}
+    if prepared is not None:
+        own |= prepared.provider_options
+    if fp16_way(spec, provider) == "switch":
+        own |= provider.switches[spec.precision or ""]
+    if provider.graph_option and mode.cuda_graph is not None:
+        own[provider.graph_option] = "1" if mode.cuda_graph else "0"
+    return Setup(
+        model=prepared.model if prepared else job.subject.path or "",
+        provider=provider,
+        provider_options={**own, **provider_part(spec.options)},
+        leftover=_leftover(ort, job, provider),
+        plugin=spec.options.get("plugin"),
+    )
+
+
+def _leftover(ort: Any, job: Job, provider: Provider) -> tuple[str, ...]:
+    """CUDA takes what another provider on its memory leaves, unless it is told not to."""
+    wanted = job.backend.options.get("leftover")
+    if provider.name == CUDA_NAME or wanted == "cpu":
+        return ()
+    if wanted is None and not provider.on_cuda:
+        return ()
+    there = CUDA_NAME in ort.get_available_providers()
+    if wanted == "cuda" and not there:
+        raise UnsupportedError(
+            f"{provider.name} with leftover=cuda",
+            why="this ONNX Runtime was built without CUDA",
+            hint="leftover=cpu",
+        )
+    return (CUDA_NAME,) if there else ()
+
+
+def open_session(ort: Any, setup: Setup, options: Any) -> Any:
+    """Return ONNX Runtime's session.
+
+    Raises:
+        UnsupportedError: The provider is not in this build, or does not start.
+        BackendError: The model cannot be loaded.
+    """
+    provider = setup.provider
+    name = Path(setup.model).name
+    if provider.on_cuda:
+        preload(ort)
+    if setup.plugin is not None or provider.name not in ort.get_available_providers():
+        return _open_plugin(ort, setup, options)
+    told = setup.provider_options
+    if provider.spells_switches:
+        told = spelled(told, provider.options)
+    chosen = [(provider.name, told)]
+    device = {k: v for k, v in setup.provider_options.items() if k == "device_id"}
+    others = [(one, device if one == CUDA_NAME else {}) for one in setup.leftover]
+    with translated(f"loading {name}"):
+        try:
+            return ort.InferenceSession(
+                setup.model, options, providers=[*chosen, *others], enable_fallback=0
+            )
+        except Exception as error:  # its exceptions have no common base of their own
+            raise_if_unsupported(ort, provider, error)
+            raise_if_no_model(setup.model, error)
+            raise
+
+
+def raise_if_no_model(path: str, error: Exception) -> None:
+    """Raise `BackendError` with a next step if `error` says that a file holds no model."""
+    if not any(words in str(error) for words in _NO_MODEL_WORDS):
+        return
+    file = Path(path)
+    try:
+        check_model_file(file)
+        why = f"its {format_bytes(file.stat().st_size)} are no whole ONNX model"
+        hint = "export or fetch it again: the file may be cut off"
+    except UsageError as known:
+        why, hint = known.why or "", known.hint or ""
+    except OSError:  # gone meanwhile
+        return
+    raise BackendError(f"loading {file.name}", why=why, hint=hint) from error
+
+
+def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None:
+    """Raise `UnsupportedError` if `error` says that provider or mode cannot be had here."""
+    text = str(error).lower()
+    if any(words in text for words in _GRAPH_WORDS):
+        raise UnsupportedError(
+            "the model cannot be captured as a CUDA graph",
+            why=str(error).splitlines()[0],
+            hint="leave out --graph",
+        ) from error
+    is_of_library = isinstance(error, RuntimeError)
+    if is_of_library and not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):
+        raise did_not_start(ort, provider) from error
+
+
+def _open_plugin(ort: Any, setup: Setup, options: Any) -> Any:
+    library = library_of(setup.provider, setup.plugin)
+    if library is None:
+        raise not_built_in(ort, setup.provider)
+    devices = devices_of(ort, setup.provider, library)
+    chosen = devices[_index(setup.provider_options, len(devices), setup.provider.name)]
+    own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
+    with translated(f"loading {Path(setup.model).name}"):
+        options.add_provider_for_devices([chosen], own)
+        return ort.InferenceSession(setup.model, options)
+
+
+def _index(options: dict[str, str], count: int, name: str) -> int:
+    index = int(options.get("device_id", "0"))
+    if not 0 <= index < count:
+        raise UnsupportedError(f"{name}: device_id={index}", why=f"it finds {count} here, from 0")
+    return index
+
+
+def preload(ort: Any) -> None:
+    """Load what wheels of CUDA, cuDNN and TensorRT hold, where the loader does not look for it."""
+    cuda = getattr(ort, "preload_dlls", None)  # from 1.21 on
+    if cuda is not None and find_spec("nvidia") is not None:
+        cuda()
+    found = find_spec("tensorrt_libs")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        for file in sorted(Path(folder).glob("libnv*.so.*")):
+            with contextlib.suppress(OSError):  # another TensorRT than this build wants
+                ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)

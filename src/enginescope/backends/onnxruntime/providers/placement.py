@@ -1,0 +1,137 @@
+"""Which provider really runs the model.
+
+``get_available_providers`` lists what a wheel was built with, not what can load here; a session
+asked for CUDA may come back on the CPU with a line on standard error, or none. So a figure is
+labelled with a provider only after the session itself, and where it can say so its node
+assignment, have confirmed it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.onnxruntime.providers.missing import did_not_start
+from enginescope.backends.onnxruntime.providers.opening import Setup
+from enginescope.backends.onnxruntime.providers.provider_options import unknown
+from enginescope.backends.onnxruntime.providers.providers import Provider
+from enginescope.core.errors import UnsupportedError
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import Profile
+from enginescope.records.run.run import ProviderShare
+
+#: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.
+RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
+
+
+def request_assignment(options: Any) -> None:
+    """Ask the session to remember which provider took which node."""
+    options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
+
+
+def read_placement(session: Any) -> tuple[ProviderShare, ...]:
+    """Return nodes and subgraphs per provider; empty before ONNX Runtime 1.24."""
+    ask = getattr(session, "get_provider_graph_assignment_info", None)
+    if ask is None:
+        return ()
+    operators: dict[str, Counter[str]] = {}
+    subgraphs: Counter[str] = Counter()
+    for part in ask():
+        taken = operators.setdefault(part.ep_name, Counter())
+        taken.update(_operator(node) for node in part.get_nodes())
+        subgraphs[part.ep_name] += 1
+    shares = (
+        ProviderShare(
+            provider=name,
+            nodes=sum(taken.values()),
+            subgraphs=subgraphs[name],
+            operators=dict(taken.most_common()),
+        )
+        for name, taken in operators.items()
+    )
+    return tuple(sorted(shares, key=lambda one: -one.nodes))
+
+
+def with_reasons(
+    placement: tuple[ProviderShare, ...], provider: str, reasons: Mapping[str, str]
+) -> tuple[ProviderShare, ...]:
+    """Return the shares of the other providers with what is known of why."""
+    return tuple(
+        share
+        if share.provider == provider
+        else msgspec.structs.replace(
+            share, reasons={op: why for op, why in reasons.items() if op in share.operators}
+        )
+        for share in placement
+    )
+
+
+def require_provider(
+    ort: Any, session: Any, provider: Provider, placement: tuple[ProviderShare, ...]
+) -> None:
+    """Raise `UnsupportedError` unless `provider` is in the session and took at least one node."""
+    active = tuple(session.get_providers())
+    if provider.name not in active:
+        raise did_not_start(
+            ort, provider, f"ONNX Runtime fell back to {', '.join(active) or 'nothing'}"
+        )
+    if placement and not any(share.provider == provider.name for share in placement):
+        took = ", ".join(f"{share.provider} {share.nodes}" for share in placement)
+        raise _took_nothing(provider, f"nodes were placed on: {took}")
+
+
+def require_work(
+    provider: Provider, placement: tuple[ProviderShare, ...], profile: Profile
+) -> None:
+    """Raise `UnsupportedError` if the profile knows no node of `provider`.
+
+    For an ONNX Runtime that keeps no node assignment.
+    """
+    seen = Counter(one.provider for one in profile.layers if one.provider)
+    if placement or not seen or provider.name in seen:
+        return
+    took = ", ".join(f"{name} {count}" for name, count in seen.most_common())
+    raise _took_nothing(provider, f"kernels ran on: {took}")
+
+
+def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{provider.name} took no node of this model",
+        why=why,
+        hint="measure it with the backend that runs it, such as --on ort-cpu",
+    )
+
+
+def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...]:
+    """Return what is to be said of providers and options that are not as asked."""
+    found = [
+        Notice(
+            code="W-LEFTOVER-ON-CPU",
+            message=f"{name} did not start: what {setup.provider.name} leaves runs on the CPU",
+            evidence={"provider": name},
+        )
+        for name in setup.leftover
+        if name not in active
+    ]
+    if setup.provider.is_cpu:
+        return tuple(found)
+    for key, near in unknown(setup.provider_options, setup.provider.options).items():
+        guess = f"; did you mean {near}?" if near else ""
+        found.append(
+            Notice(
+                code="W-UNKNOWN-OPTION",
+                message=f"{setup.provider.backend}: {key} is no option known here; it is handed "
+                f"on as it is{guess}",
+                evidence={"option": key},
+                level="warning" if near else "info",
+            )
+        )
+    return tuple(found)
+
+
+def _operator(node: Any) -> str:
+    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
+    return f"{domain}{node.op_type}"

@@ -1,0 +1,108 @@
+"""Execution providers of ONNX Runtime: their names, their wheels, their switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from enginescope.backends.onnxruntime.providers.provider_options import (
+    CUDA_OPTIONS,
+    RTX_OPTIONS,
+    TENSORRT_OPTIONS,
+    Kind,
+)
+from enginescope.core.record import Record
+
+CPU_NAME = "CPUExecutionProvider"
+CUDA_NAME = "CUDAExecutionProvider"
+
+#: provider -> the wheel that has it, where it is not onnxruntime's own.
+_WHEELS = {
+    "OpenVINOExecutionProvider": "onnxruntime-openvino",
+    "DmlExecutionProvider": "onnxruntime-directml",
+    "QNNExecutionProvider": "onnxruntime-qnn",
+    "MIGraphXExecutionProvider": "onnxruntime-migraphx",
+    "ROCMExecutionProvider": "onnxruntime-rocm",
+}
+
+
+class Provider(Record, frozen=True, kw_only=True):
+    """An execution provider.
+
+    Attributes:
+        backend: What it is called here: ``ort-cuda``.
+        name: ONNX Runtime's name for it.
+        install: The wheel that has it.
+        plugin: It is a library of its own, registered with the plain wheel.
+        switches: Precision -> options that make it compute so by itself; others are converted to.
+        graph_option: Switches CUDA graphs.
+        cache_options: What makes it keep engines: ``{folder}`` stands for the place. Empty: it
+            builds none.
+        options: Its known options; empty where none are known.
+        spells_switches: It reads ``True`` and ``False`` alone, in some versions, where others take
+            1 and 0 too.
+        on_cuda: Its tensors may lie in CUDA's memory.
+    """
+
+    backend: str
+    name: str
+    install: str = "onnxruntime"
+    plugin: bool = False
+    switches: Mapping[str, Mapping[str, str]] = {}
+    graph_option: str | None = None
+    cache_options: Mapping[str, str] = {}
+    options: Mapping[str, Kind] = {}
+    spells_switches: bool = False
+    on_cuda: bool = False
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is the provider that is in every build."""
+        return self.name == CPU_NAME
+
+
+CPU = Provider(backend="ort-cpu", name=CPU_NAME)
+CUDA = Provider(
+    backend="ort-cuda",
+    name=CUDA_NAME,
+    install="onnxruntime-gpu",
+    graph_option="enable_cuda_graph",
+    options=CUDA_OPTIONS,
+    on_cuda=True,
+)
+TENSORRT = Provider(
+    backend="ort-trt",
+    name="TensorrtExecutionProvider",
+    install="onnxruntime-gpu",
+    switches={
+        "fp16": {"trt_fp16_enable": "1"},
+        "bf16": {"trt_bf16_enable": "1"},
+        "int8": {"trt_int8_enable": "1"},
+    },
+    graph_option="trt_cuda_graph_enable",
+    cache_options={"trt_engine_cache_enable": "1", "trt_engine_cache_path": "{folder}"},
+    options=TENSORRT_OPTIONS,
+    spells_switches=True,
+    on_cuda=True,
+)
+TENSORRT_RTX = Provider(
+    backend="ort-trt-rtx",
+    name="NvTensorRTRTXExecutionProvider",
+    install="onnxruntime-ep-nv-tensorrt-rtx",
+    plugin=True,
+    graph_option="enable_cuda_graph",
+    cache_options={"nv_runtime_cache_path": "{folder}"},
+    options=RTX_OPTIONS,
+    on_cuda=True,
+)
+NAMED = {one.name: one for one in (CPU, CUDA, TENSORRT, TENSORRT_RTX)}
+
+
+def provider_called(name: str) -> Provider:
+    """Return the provider of that name: a known one, or what can be said of it."""
+    backend = f"ort:{name}"
+    known = NAMED.get(name)
+    if known is None:
+        return Provider(
+            backend=backend, name=name, install=_WHEELS.get(name, "a wheel that has it")
+        )
+    return known

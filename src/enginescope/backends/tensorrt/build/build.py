@@ -1,0 +1,288 @@
+"""An ONNX model into an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.base import Measured, ProgressSink
+from enginescope.backends.tensorrt.build import engine_cache
+from enginescope.backends.tensorrt.build.calibration import set_calibrator
+from enginescope.backends.tensorrt.build.config import Target, apply_options
+from enginescope.backends.tensorrt.build.io_formats import set_io_formats
+from enginescope.backends.tensorrt.build.network import make_network, parse_onnx
+from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
+from enginescope.backends.tensorrt.build.plugins import load_plugins
+from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
+from enginescope.backends.tensorrt.build.progress_monitor import make_monitor
+from enginescope.backends.tensorrt.build.timing_cache import cache_file, load_cache, save_cache
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.inspect_engine import inspect
+from enginescope.backends.tensorrt.libraries import Libraries, installed_version
+from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.jsonio import encode
+from enginescope.formats.trex.trex_metadata_writer import build_metadata
+from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.nvml import PeakDeviceMemory
+from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.plan import Plan
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+
+#: The first version that knows only strongly typed networks.
+STRONGLY_TYPED_ONLY = (11,)
+
+
+def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], device: str) -> None:
+    """Allow `parts` in a build.
+
+    Args:
+        device: Compute capability, ``"9.0"``: ``best`` leaves out what the GPU has not.
+
+    Raises:
+        UnsupportedError: This TensorRT cannot be asked for one of them.
+    """
+    for part in parts:
+        for flag in _best(libraries, device) if part == "best" else (part.upper(),):
+            config.set_flag(_flag(libraries, flag, part))
+
+
+def _flag(libraries: Libraries, name: str, part: str) -> Any:
+    flags = libraries.trt.BuilderFlag
+    found = getattr(flags, name, None)
+    if found is not None:
+        return found
+    version = libraries.trt.__version__
+    if libraries.version >= STRONGLY_TYPED_ONLY:
+        raise UnsupportedError(
+            f"trt:{part} on TensorRT {version}",
+            why="it builds strongly typed networks only: the model must carry its precision",
+            hint=_way_to(part),
+        )
+    raise UnsupportedError(
+        f"trt:{part}", why=f"TensorRT {version} has no {part}", hint="a newer TensorRT"
+    )
+
+
+def _way_to(part: str) -> str:
+    if part in ("fp16", "bf16"):
+        return (
+            "pip install 'nvidia-modelopt[onnx]', then: python -m modelopt.onnx.autocast "
+            f"--onnx_path MODEL.onnx --low_precision_type {part}; and measure that with --on trt"
+        )
+    if part == "best":
+        return "convert the model to the precision it should run in, and measure that with --on trt"
+    return f"quantise the model (python -m modelopt.onnx.quantization --quantize_mode {part})"
+
+
+def _best(libraries: Libraries, device: str) -> tuple[str, ...]:
+    """Return the flags that trtexec's ``--best`` sets in this version, on this GPU."""
+    if libraries.version < (10,):
+        return ("FP16", "INT8")
+    capability = tuple(int(one) for one in device.split("."))
+    flags = ["FP16"]
+    flags += ["BF16"] if capability >= (8, 0) else []
+    flags += ["INT8"] if capability != (10, 3) else []
+    return tuple(flags)
+
+
+def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Measured:
+    """Build the engine of `job` in this process and keep it in the job's engine cache.
+
+    Raises:
+        UnsupportedError: This runtime cannot build, or TensorRT has not what is asked for.
+        BackendError: The model cannot be parsed or built.
+    """
+    if libraries.runtime != "full":
+        raise UnsupportedError(
+            f"the {libraries.runtime} runtime cannot build",
+            why="it only runs version-compatible plans",
+            hint="pip install tensorrt, or give it an engine built with version_compatible=1",
+        )
+    options = read_options(job.backend.options)
+    cuda = Cuda(libraries.cuda, options.get("device", 0))
+    try:
+        return _Building(libraries, cuda, job, options, progress).run()
+    finally:
+        cuda.close()
+
+
+class _Building:
+    """One build: parse, configure, build, keep."""
+
+    def __init__(
+        self,
+        libraries: Libraries,
+        cuda: Cuda,
+        job: Job,
+        options: dict[str, Any],
+        progress: ProgressSink,
+    ) -> None:
+        self._libraries = libraries
+        self._cuda = cuda
+        self._job = job
+        self._options = options
+        self._progress = progress
+        self._device: Device = cuda.described(cuda.device)
+        self._log = Log()
+        self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
+        self._notices: list[Notice] = []
+        self._alive: list[Any] = []  # what TensorRT refers to until the build is over
+
+    def run(self) -> Measured:
+        libraries, options = self._libraries, self._options
+        load_plugins(libraries, self._logger, options.get("plugins", ()))
+        builder = libraries.trt.Builder(self._logger)
+        network = make_network(
+            libraries, builder, strongly_typed=options.get("strongly_typed", False)
+        )
+        self._progress(Progress(phase="parse"))
+        begin = perf_counter_ns()
+        parse_onnx(libraries, network, self._logger, self._job.subject.path or "", options)
+        parse_ms = (perf_counter_ns() - begin) / 1e6
+        config = builder.create_builder_config()
+        target = Target(libraries=libraries, builder=builder, network=network, config=config)
+        cache = self._configure(target)
+        with PeakDeviceMemory(self._cuda.device) as peak:
+            data, build_ms = self._build(target)
+        self._notices += save_cache(config, cache)
+        report = BuildReport(
+            engine=f"{Path(self._job.subject.path or 'model').stem}.engine",
+            engine_bytes=data.nbytes,
+            precision=self._job.backend.precision,
+            options=build_options(self._job.backend.options),
+            tensorrt=libraries.trt.__version__,
+            device=self._device.name,
+            parse_ms=parse_ms,
+            build_ms=build_ms,
+            layers=network.num_layers,
+            peak_host_bytes=peak_rss_bytes(),
+            peak_device_bytes=peak.bytes,
+        )
+        text, plan = self._look_into(data)
+        return Measured(
+            build=self._keep(report, data, text),
+            plan=plan,
+            devices=(self._device,),
+            notices=tuple(self._notices),
+        )
+
+    def _configure(self, target: Target) -> Path | None:
+        """Set all that steers the build; return where its timing cache lies."""
+        job, options, libraries = self._job, self._options, self._libraries
+        parts = read_precision(job.backend.precision)
+        if parts and options.get("strongly_typed") and libraries.version < (11,):
+            raise UsageError(
+                f"trt:{job.backend.precision} with strongly_typed=1",
+                why="a strongly typed network takes its precision from the model",
+            )
+        if "calibration_cache" in options and not {"int8", "best"} & set(parts):
+            raise UsageError(
+                "trt: calibration_cache", why="only INT8 is calibrated", hint="--on trt:int8"
+            )
+        set_precision(libraries, target.config, parts, self._device.compute_capability or "0.0")
+        apply_options(target, options)
+        for key in ("input_formats", "output_formats"):
+            if key in options:
+                set_io_formats(target, key, options[key])
+        spans = self._add_profiles(target)
+        if {"int8", "best"} & set(parts):
+            calibrator, notices = set_calibrator(
+                libraries.trt,
+                self._cuda,
+                target.config,
+                target.network,
+                options.get("calibration_cache"),
+                spans[0] if spans else {},
+            )
+            self._alive.append(calibrator)
+            self._notices += notices
+        file = cache_file(
+            options.get("timing_cache"),
+            job.engine_cache,
+            libraries.trt.__version__,
+            self._device.name,
+        )
+        self._notices += load_cache(target.config, file)
+        return file
+
+    def _add_profiles(self, target: Target) -> tuple[dict[str, Span], ...]:
+        network = target.network
+        inputs = [network.get_input(index) for index in range(network.num_inputs)]
+        known = [
+            NetworkInput(
+                name=one.name,
+                shape=tuple(size if size >= 0 else None for size in one.shape),
+                is_shape_tensor=one.is_shape_tensor,
+            )
+            for one in inputs
+        ]
+        spans, notices = spans_of(known, self._options, self._job.workload)
+        self._notices += notices
+        shape_tensors = {one.name for one in known if one.is_shape_tensor}
+        for profile_spans in spans:
+            profile = target.builder.create_optimization_profile()
+            for name, span in profile_spans.items():
+                say = profile.set_shape_input if name in shape_tensors else profile.set_shape
+                say(name, span.low, span.opt, span.high)
+            target.config.add_optimization_profile(profile)
+        return spans
+
+    def _build(self, target: Target) -> tuple[memoryview, float]:
+        monitor = make_monitor(self._libraries.trt, self._progress)
+        if monitor is not None:
+            self._alive.append(monitor)
+            target.config.progress_monitor = monitor
+        self._progress(Progress(phase="build"))
+        begin = perf_counter_ns()
+        plan = target.builder.build_serialized_network(target.network, target.config)
+        build_ms = (perf_counter_ns() - begin) / 1e6
+        if plan is None:
+            why = self._log.why("TensorRT gave no reason")
+            if is_out_of_memory(why):
+                raise MemoryError(f"building {self._job.subject.name}: {why}")
+            raise BackendError(f"building {self._job.subject.name} failed", why=why)
+        self._alive.append(plan)
+        return memoryview(plan).cast("B"), build_ms
+
+    def _look_into(self, data: memoryview) -> tuple[str | None, Plan | None]:
+        """Return the inspector's JSON and the plan in it, as far as the engine can be loaded here.
+
+        An engine is built even if it cannot be run on this machine now.
+        """
+        libraries = self._libraries
+        if self._options.get("runtime_platform", "same_as_build") != "same_as_build":
+            return None, None
+        runtime = libraries.trt.Runtime(self._logger)
+        runtime.engine_host_code_allowed = True
+        engine = runtime.deserialize_cuda_engine(data)
+        context = engine.create_execution_context() if engine is not None else None
+        if context is None:
+            why = self._log.why("TensorRT gave no reason")
+            message = f"the engine is built, and could not be loaded to look into it: {why}"
+            self._notices.append(Notice(code="W-NO-PLAN", message=message))
+            return None, None
+        name = Path(self._job.subject.path or "model").stem
+        text, plan, notices = inspect(libraries, engine, context, name)
+        self._notices += notices
+        return text, plan
+
+    def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
+        folder = Path(self._job.engine_cache or ".")
+        libraries, device = self._libraries, self._device
+        version = installed_version(libraries.runtime) or libraries.trt.__version__
+        key = engine_cache.key_of(self._job, version, device)
+        named = msgspec.structs.replace(report, key=key, notices=tuple(self._notices))
+        metadata = build_metadata(named, self._job.subject.path or "", device)
+        texts = {
+            ".build.log": "".join(self._log.text),
+            ".build.metadata.json": encode(metadata).decode(),
+            **({".graph.json": graph} if graph else {}),
+        }
+        return engine_cache.keep(folder, key, named, data, texts)

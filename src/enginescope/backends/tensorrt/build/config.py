@@ -1,0 +1,253 @@
+"""Set the options of a build on TensorRT's builder configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any
+
+from enginescope.backends.tensorrt.build.fp32_layers import keep_in_fp32
+from enginescope.backends.tensorrt.build.options import OPTIONS
+from enginescope.backends.tensorrt.libraries import Libraries, member
+from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import Record
+
+
+class Target(Record, frozen=True, kw_only=True, eq=False):
+    """What options are set on."""
+
+    libraries: Libraries
+    builder: Any
+    network: Any
+    config: Any
+
+    @property
+    def trt(self) -> Any:
+        """The TensorRT module."""
+        return self.libraries.trt
+
+
+#: Option -> builder flag that it sets or clears.
+FLAGS = {key: key.upper() for key, option in OPTIONS.items() if option.sets == "flag"}
+#: Attributes of the configuration, each with the name of its option.
+ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "attribute")
+_TILING = ("NONE", "FAST", "MODERATE", "FULL")
+_TYPES = {
+    "fp32": "FLOAT",
+    "fp16": "HALF",
+    "bf16": "BF16",
+    "fp8": "FP8",
+    "int64": "INT64",
+    "int32": "INT32",
+    "int8": "INT8",
+    "uint8": "UINT8",
+    "int4": "INT4",
+    "bool": "BOOL",
+}
+
+
+def apply_options(target: Target, values: dict[str, Any]) -> None:
+    """Set every option of a build.
+
+    Raises:
+        UnsupportedError: This TensorRT does not have what an option sets.
+        UsageError: A value that this network or TensorRT refuses.
+    """
+    if "profiling_verbosity" not in values:
+        values = {**values, "profiling_verbosity": "detailed"}
+    # layers kept in FP32 come behind what is said of all layers
+    for key, value in sorted(values.items(), key=lambda one: one[0] == "keep_fp32"):
+        if key in FLAGS:
+            _set_flag(target, key, FLAGS[key], on=value)
+        elif key in ATTRIBUTES:
+            _set_attribute(target.config, key, value)
+        elif key in _SETTERS:
+            _SETTERS[key](target, value)
+
+
+def _set_flag(target: Target, key: str, name: str, *, on: bool) -> None:
+    flag = getattr(target.trt.BuilderFlag, name, None)
+    if flag is None:
+        if on:
+            raise _lacking(target, key)
+        return
+    (target.config.set_flag if on else target.config.clear_flag)(flag)
+
+
+def _set_attribute(config: Any, key: str, value: int) -> None:
+    if not hasattr(config, key):
+        raise UnsupportedError(f"trt: {key}={value}", why="this TensorRT has no such setting")
+    setattr(config, key, value)
+    if getattr(config, key) != value:  # TensorRT logs an error and keeps the old value
+        raise UsageError(
+            f"trt: {key}={value}", why=f"TensorRT refused it and stays at {getattr(config, key)}"
+        )
+
+
+def _lacking(target: Target, key: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"trt: {key}", why=f"TensorRT {target.trt.__version__} has no such flag"
+    )
+
+
+def _memory_pools(target: Target, pools: tuple[tuple[str, int], ...]) -> None:
+    for name, size in pools:
+        pool = member(target.trt.MemoryPoolType, name, f"memory_pools={name.lower()}")
+        target.config.set_memory_pool_limit(pool, size)
+
+
+def _workspace(target: Target, size: int) -> None:
+    _memory_pools(target, (("WORKSPACE", size),))
+
+
+def _tactic_sources(target: Target, changes: tuple[tuple[str, bool], ...]) -> None:
+    sources = target.config.get_tactic_sources()
+    for name, on in changes:
+        bit = 1 << int(member(target.trt.TacticSource, name, f"tactic_sources={name}"))
+        sources = sources | bit if on else sources & ~bit
+    if not target.config.set_tactic_sources(sources):
+        raise UsageError("tactic_sources", why="TensorRT refused them")
+
+
+def _preview_features(target: Target, changes: tuple[tuple[str, bool], ...]) -> None:
+    for name, on in changes:
+        feature = member(target.trt.PreviewFeature, name, f"preview_features={name}")
+        target.config.set_preview_feature(feature, on)
+
+
+def _sparsity(target: Target, value: str) -> None:
+    if value == "force":
+        raise UnsupportedError(
+            "trt: sparsity=force",
+            why="it overwrites weights, and then another model would be measured",
+            hint="sparsity=enable, with a model that was pruned",
+        )
+    _set_flag(target, "sparsity", "SPARSE_WEIGHTS", on=value == "enable")
+
+
+def _hardware(target: Target, value: str) -> None:
+    levels = target.trt.HardwareCompatibilityLevel
+    level = member(levels, value.upper(), f"hardware_compatibility={value}")
+    target.config.hardware_compatibility_level = level
+
+
+def _platform(target: Target, value: str) -> None:
+    platforms = getattr(target.trt, "RuntimePlatform", None)
+    if platforms is None:
+        raise _lacking(target, f"runtime_platform={value}")
+    target.config.runtime_platform = member(platforms, value.upper(), "runtime_platform")
+
+
+def _verbosity(target: Target, value: str) -> None:
+    levels = target.trt.ProfilingVerbosity
+    target.config.profiling_verbosity = member(levels, value.upper(), "profiling_verbosity")
+
+
+def _tiling(target: Target, value: int) -> None:
+    levels = getattr(target.trt, "TilingOptimizationLevel", None)
+    if levels is None:
+        raise _lacking(target, f"tiling_optimization_level={value}")
+    if not 0 <= value < len(_TILING):
+        raise UsageError(f"tiling_optimization_level={value}", hint="0 to 3")
+    level = member(levels, _TILING[value], "tiling_optimization_level")
+    target.config.tiling_optimization_level = level
+
+
+def _constraints(target: Target, value: str) -> None:
+    if value != "none":
+        flag = f"{value.upper()}_PRECISION_CONSTRAINTS"
+        _set_flag(target, f"precision_constraints={value}", flag, on=True)
+
+
+def _layer_precisions(target: Target, pairs: tuple[tuple[str, str], ...]) -> None:
+    for layer, word in _matching(target, pairs, "layer_precisions"):
+        if not hasattr(layer, "precision"):
+            raise _lacking(target, "layer_precisions")
+        layer.precision = type_called(target.trt, word)
+
+
+def _layer_output_types(target: Target, pairs: tuple[tuple[str, str], ...]) -> None:
+    for layer, words in _matching(target, pairs, "layer_output_types"):
+        if not hasattr(layer, "set_output_type"):
+            raise _lacking(target, "layer_output_types")
+        types = [type_called(target.trt, word) for word in words.split("+")]
+        for index in range(layer.num_outputs):
+            layer.set_output_type(index, types[min(index, len(types) - 1)])
+
+
+def _keep_fp32(target: Target, names: tuple[str, ...]) -> None:
+    if names:
+        keep_in_fp32(target.trt, target.network, target.config, names)
+
+
+def _layer_devices(target: Target, pairs: tuple[tuple[str, str], ...]) -> None:
+    for layer, word in _matching(target, pairs, "layer_device_types"):
+        kind = member(target.trt.DeviceType, word.upper(), f"layer_device_types={word}")
+        target.config.set_device_type(layer, kind)
+
+
+def _matching(
+    target: Target, pairs: tuple[tuple[str, str], ...], key: str
+) -> list[tuple[Any, str]]:
+    """Return every layer with its value: an exact name before a pattern."""
+    network = target.network
+    layers = [network.get_layer(index) for index in range(network.num_layers)]
+    exact = dict(pairs)
+    found, used = [], set()
+    for layer in layers:
+        pattern = layer.name if layer.name in exact else None
+        pattern = pattern or next((p for p, _ in pairs if fnmatchcase(layer.name, p)), None)
+        if pattern is not None:
+            used.add(pattern)
+            found.append((layer, exact[pattern]))
+    missing = [pattern for pattern in exact if pattern not in used]
+    if missing:
+        raise UsageError(f"{key}={missing[0]}", why="the network has no layer of that name")
+    return found
+
+
+def type_called(trt: Any, word: str) -> Any:
+    """Return TensorRT's type for ``fp16``.
+
+    Raises:
+        UsageError: There is no such type.
+        UnsupportedError: This TensorRT has it not.
+    """
+    name = _TYPES.get(word.lower())
+    if name is None:
+        raise UsageError(f"type {word!r}", hint=", ".join(_TYPES))
+    return member(trt.DataType, name, f"type {word}")
+
+
+def _dla(target: Target, core: int) -> None:
+    target.config.default_device_type = target.trt.DeviceType.DLA
+    target.config.DLA_core = core
+
+
+def _threads(target: Target, count: int) -> None:
+    target.builder.max_threads = count
+
+
+def _serialize(target: Target, paths: tuple[str, ...]) -> None:
+    target.config.plugins_to_serialize = list(paths)
+
+
+_SETTERS: dict[str, Callable[[Target, Any], None]] = {
+    "workspace": _workspace,
+    "memory_pools": _memory_pools,
+    "tactic_sources": _tactic_sources,
+    "preview_features": _preview_features,
+    "sparsity": _sparsity,
+    "hardware_compatibility": _hardware,
+    "runtime_platform": _platform,
+    "profiling_verbosity": _verbosity,
+    "tiling_optimization_level": _tiling,
+    "precision_constraints": _constraints,
+    "layer_precisions": _layer_precisions,
+    "layer_output_types": _layer_output_types,
+    "keep_fp32": _keep_fp32,
+    "layer_device_types": _layer_devices,
+    "dla_core": _dla,
+    "max_threads": _threads,
+    "serialize_plugins": _serialize,
+}

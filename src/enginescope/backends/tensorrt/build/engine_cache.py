@@ -1,0 +1,107 @@
+"""Engines that were built before, by everything that decides what is built.
+
+An entry is a folder ``<key>/`` with the engine, its build report, the build's log and metadata.
+The report is written last: a folder without it is an unfinished one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from enginescope.backends.profile_bounds import read_shapes
+from enginescope.backends.tensorrt.build.options import build_options
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.formats.onnx.onnx_files import digest_of
+from enginescope.records.environment import Device
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import Job
+
+REPORT = "build.json"
+
+
+def key_of(job: Job, version: str, device: Device) -> str:
+    """Return the digest of model, build options, shapes, TensorRT, GPU and driver.
+
+    Files that options name (a calibration cache, plugins) count by their content. The shape of a
+    request counts only where it becomes that of the build.
+
+    Raises:
+        BackendError: A file of the model's weights is missing.
+    """
+    options = build_options(job.backend.options)
+    named = [
+        path
+        for key in ("calibration_cache", "plugins", "serialize_plugins")
+        for path in options.get(key, "").split(",")
+        if path
+    ]
+    shaped = _named_in_all_profiles(options)
+    parts = (
+        digest_of(job.subject.path or ""),
+        job.backend.precision or "",
+        sorted(options.items()),
+        [_content(Path(path)) for path in named],
+        [(one.name, one.dims) for one in job.workload.shapes if one.name not in shaped],
+        job.workload.batch,
+        version,
+        device.name,
+        device.compute_capability,
+        device.driver,
+    )
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def lookup(folder: Path, key: str) -> BuildReport | None:
+    """Return the report of a kept engine; ``None`` if there is none, or it is not what was kept."""
+    entry = folder / key
+    try:
+        report = decode(read_bytes(entry / REPORT), BuildReport, source=str(entry / REPORT))
+    except FormatError:
+        return None
+    engine = entry / report.engine
+    if not engine.is_file() or engine.stat().st_size != report.engine_bytes:
+        return None
+    if report.engine_sha256 is not None and _content(engine) != report.engine_sha256:
+        return None
+    return msgspec.structs.replace(report, engine=str(engine), from_cache=True)
+
+
+def keep(
+    folder: Path, key: str, report: BuildReport, data: memoryview, texts: Mapping[str, str]
+) -> BuildReport:
+    """Write an engine, texts beside it and its report; return the report with the engine's path.
+
+    Args:
+        texts: By what is added to the engine's name: ``.build.log``.
+    """
+    entry = folder / key
+    entry.mkdir(parents=True, exist_ok=True)
+    report = msgspec.structs.replace(report, engine_sha256=hashlib.sha256(data).hexdigest())
+    write_atomic(entry / report.engine, data)
+    for ending, text in texts.items():
+        (entry / f"{report.engine}{ending}").write_text(text, encoding="utf-8")
+    write_atomic(entry / REPORT, encode(report))
+    return msgspec.structs.replace(report, engine=str(entry / report.engine))
+
+
+def _named_in_all_profiles(options: Mapping[str, str]) -> set[str]:
+    """Return the inputs whose shapes the build takes from its own options alone."""
+    found: set[str] = set()
+    for key in ("min_shapes", "opt_shapes", "max_shapes"):
+        if key in options:
+            profiles = [{one.name for one in profile} for profile in read_shapes(options[key])]
+            found |= set.intersection(*profiles)
+    return found
+
+
+def _content(path: Path) -> str:
+    try:
+        return sha256_of(path)
+    except OSError:  # the build says what is wrong with it
+        return str(path)

@@ -1,0 +1,170 @@
+"""Optimisation profiles: the shapes an engine is built for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from enginescope.backends.profile_bounds import dims_text, is_in_order
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import InputShape, Workload
+
+_Shapes = Sequence[tuple[InputShape, ...]]
+
+
+class Span(Record, frozen=True, kw_only=True):
+    """The shapes of one input in one profile; of a shape tensor, its values."""
+
+    low: tuple[int, ...]
+    opt: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+class NetworkInput(Record, frozen=True, kw_only=True):
+    """An input of a network.
+
+    Attributes:
+        shape: ``None``: dynamic.
+        is_shape_tensor: Its values are dimensions of other tensors.
+    """
+
+    name: str
+    shape: tuple[int | None, ...]
+    is_shape_tensor: bool = False
+
+    @property
+    def needs_profile(self) -> bool:
+        """Whether a profile must say something of it."""
+        return self.is_shape_tensor or None in self.shape
+
+
+def spans_of(
+    inputs: Sequence[NetworkInput], options: dict[str, Any], workload: Workload
+) -> tuple[tuple[dict[str, Span], ...], tuple[Notice, ...]]:
+    """Return, for each profile, the span of every input that needs one.
+
+    A bound that is not given is its neighbour's, as in trtexec: with the optimum alone all three
+    are the optimum. With no shapes for the build, those of the workload are taken; what is still
+    open becomes 1, and is noticed.
+
+    Raises:
+        UsageError: A name the network does not have, bounds that contradict the model or each
+            other, or shapes for a model that has no dynamic input.
+    """
+    given = {key: options.get(f"{key}_shapes", ()) for key in ("min", "opt", "max")}
+    count = max((len(one) for one in given.values()), default=0)
+    _check_names(inputs, [*(s for one in given.values() for s in one), workload.shapes])
+    open_inputs = [one for one in inputs if one.needs_profile]
+    if count and not open_inputs:
+        raise UsageError("shapes for the build", why="the model has no dynamic input")
+    profiles: list[dict[str, Span]] = []
+    assumed: dict[str, tuple[int, ...]] = {}
+    for index in range(max(count, 1) if open_inputs else 0):
+        bounds = [_of_profile(given[key], index) for key in ("min", "opt", "max")]
+        spans = {}
+        for one in open_inputs:
+            known = [shapes.get(one.name) for shapes in bounds]
+            spans[one.name] = _span(one, known, workload, assumed)
+        profiles.append(spans)
+    return tuple(profiles), _assumed(assumed)
+
+
+def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:
+    if not shapes:
+        return {}
+    if index >= len(shapes):
+        raise UsageError(
+            f"optimisation profile {index}", why="min, opt and max name unequal numbers of them"
+        )
+    return {one.name: one.dims for one in shapes[index]}
+
+
+def _span(
+    one: NetworkInput,
+    known: Sequence[tuple[int, ...] | None],
+    workload: Workload,
+    assumed: dict[str, tuple[int, ...]],
+) -> Span:
+    low, opt, high = known
+    opt = opt or high or low or _from_workload(one, workload, assumed)
+    span = Span(low=low or opt, opt=opt, high=high or opt)
+    for bound in (span.low, span.opt, span.high):
+        _check_shape(one, bound)
+    if not is_in_order((span.low, span.opt, span.high)):
+        raise UsageError(
+            f"shapes of {one.name}",
+            why=f"min {dims_text(span.low)}, opt {dims_text(span.opt)}, max {dims_text(span.high)} "
+            "are not in order",
+        )
+    return span
+
+
+def _from_workload(
+    one: NetworkInput, workload: Workload, assumed: dict[str, tuple[int, ...]]
+) -> tuple[int, ...]:
+    given = next((shape.dims for shape in workload.shapes if shape.name == one.name), None)
+    if given is not None:
+        if any(each.input == one.name for each in workload.open_dims):
+            assumed[one.name] = given
+        return given
+    if one.is_shape_tensor:
+        dims = (1,) * ((one.shape[0] if one.shape else 1) or 1)
+        is_assumed = True
+    else:
+        batch = workload.batch
+        dims = tuple(
+            size if size is not None else ((batch or 1) if axis == 0 else 1)
+            for axis, size in enumerate(one.shape)
+        )
+        is_assumed = None in (one.shape if batch is None else one.shape[1:])
+    if is_assumed:
+        assumed[one.name] = dims
+    return dims
+
+
+def _assumed(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Notice, ...]:
+    """Say once, for all inputs, that the engine is built for shapes that nobody asked for."""
+    if not shapes:
+        return ()
+    inputs = ", ".join(f"{name} {dims_text(dims)}" for name, dims in shapes.items())
+    first = next(iter(shapes))
+    return (
+        Notice(
+            code="W-BUILD-SHAPE",
+            message=f"using size 1 for dynamic dimensions: the engine is built for {inputs} alone; "
+            f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS",
+            evidence={"shapes": {name: list(dims) for name, dims in shapes.items()}},
+        ),
+    )
+
+
+def _check_names(inputs: Sequence[NetworkInput], shapes: _Shapes) -> None:
+    names = [one.name for one in inputs]
+    for shape in (one for group in shapes for one in group):
+        if shape.name not in names:
+            raise UsageError(
+                f"the model has no input called {shape.name!r}",
+                hint=did_you_mean(shape.name, names),
+            )
+
+
+def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
+    if one.is_shape_tensor:
+        count = one.shape[0] if one.shape else 1
+        if count is not None and len(dims) != count:
+            raise UsageError(
+                f"shape {dims_text(dims)} for input {one.name}",
+                why=f"it holds {count} values, which are dimensions",
+            )
+        return
+    fits = len(dims) == len(one.shape) and all(
+        size is None or size == dim for size, dim in zip(one.shape, dims, strict=True)
+    )
+    if not fits:
+        wanted = "x".join("?" if size is None else str(size) for size in one.shape)
+        raise UsageError(
+            f"shape {dims_text(dims)} for input {one.name}", why=f"the model wants {wanted}"
+        )

@@ -1,0 +1,1 @@
+"""Running engines: streams, buffers, passes."""

@@ -1,0 +1,269 @@
+"""An inference stream: a context, its memory, its CUDA streams and what is enqueued on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
+from enginescope.backends.tensorrt.run.buffers import Buffer, values_of
+from enginescope.backends.tensorrt.run.graph import capture
+from enginescope.backends.tensorrt.run.io_tensors import EngineTensor
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Mode
+from enginescope.records.run.tensor_values import TensorValues
+
+
+class Grown:
+    """Device memory that grows on demand, and the shape it was last used for.
+
+    Attributes:
+        shape: ``None`` until TensorRT has said it.
+    """
+
+    def __init__(self, cuda: Cuda) -> None:
+        self._cuda = cuda
+        self.address = 0
+        self.nbytes = 0
+        self.shape: tuple[int, ...] | None = None
+
+    def take(self, nbytes: int) -> int:
+        """Return an address with at least so many bytes behind it; 0 if there are none left."""
+        if nbytes > self.nbytes or self.address == 0:
+            try:
+                self.address = self._cuda.device_buffer(nbytes)
+            except MemoryError:  # TensorRT is told by the null address, and reports it
+                return 0
+            self.nbytes = nbytes
+        return self.address
+
+
+def make_allocator(trt: Any, memory: dict[str, Grown]) -> Any:
+    """Return a ``trt.IOutputAllocator`` over `memory`, by tensor name."""
+
+    class Allocator(trt.IOutputAllocator):  # type: ignore[misc]  # found at run time
+        def __init__(self) -> None:
+            trt.IOutputAllocator.__init__(self)
+
+        def reallocate_output(
+            self, tensor_name: str, memory_address: int, size: int, alignment: int
+        ) -> int:
+            del memory_address, alignment  # cudaMalloc aligns to 256 bytes
+            return memory[tensor_name].take(size)
+
+        def reallocate_output_async(
+            self, tensor_name: str, memory_address: int, size: int, alignment: int, stream: int
+        ) -> int:
+            del stream
+            return self.reallocate_output(tensor_name, memory_address, size, alignment)
+
+        def notify_shape(self, tensor_name: str, shape: Any) -> None:
+            memory[tensor_name].shape = tuple(shape)
+
+    return Allocator()
+
+
+#: A call and its arguments, with nothing of ours between a loop and the library; see `refused`.
+Launch = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def refused(answer: Any) -> bool:
+    """Whether a launch failed: TensorRT answers true or false, CUDA an error code in a tuple."""
+    return answer is not True and (answer is False or bool(answer[0]))
+
+
+class LaneParts(Record, frozen=True, kw_only=True, eq=False):
+    """What lanes of one session share."""
+
+    trt: Any
+    cuda: Cuda
+    tensors: tuple[EngineTensor, ...]
+    mode: Mode
+    log: Log
+    managed: bool = False
+
+
+class InferenceStream:
+    """One context with everything it needs to answer requests.
+
+    Attributes:
+        input_stream, compute_stream, output_stream: One and the same where requests go one at a
+            time.
+        launches: One for each set of input buffers: a graph's launch, or the enqueue itself.
+    """
+
+    def __init__(self, parts: LaneParts, context: Any) -> None:
+        self._parts = parts
+        self._context = context
+        cuda = parts.cuda
+        self.compute_stream = cuda.stream()
+        overlapping = parts.mode.kind == "throughput"
+        self.input_stream = cuda.stream() if overlapping else self.compute_stream
+        self.output_stream = cuda.stream() if overlapping else self.compute_stream
+        self.sets: list[dict[str, Buffer]] = []
+        self.outputs: dict[str, Buffer] = {}
+        self.grown: dict[str, Grown] = {}
+        self.launches: list[Launch] = []
+        self.why_no_graph: str | None = None
+        self._allocator: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Device memory of inputs and outputs."""
+        buffers = [one for group in self.sets for one in group.values()]
+        buffers += [one for name, one in self.outputs.items() if name not in self.grown]
+        fixed = sum(one.nbytes for one in buffers if one.device)
+        return fixed + sum(one.nbytes for one in self.grown.values())
+
+    def bind(self, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Fix the input shapes, allocate everything once, and copy the inputs to the device.
+
+        Raises:
+            UsageError: A shape that the engine's optimisation profile does not allow.
+        """
+        parts, context = self._parts, self._context
+        inputs = [one for one in parts.tensors if one.is_input]
+        for _ in range(max(parts.mode.rotate or 1, 1)):
+            self.sets.append(
+                {
+                    one.name: Buffer(parts.cuda, one, shapes[one.name], managed=parts.managed)
+                    for one in inputs
+                }
+            )
+        for group in self.sets:
+            for name, buffer in group.items():
+                buffer.fill(arrays[name])
+        for one in inputs:
+            shape = shapes[one.name]
+            if None in one.shape and not context.set_input_shape(one.name, shape):
+                dims = "x".join(map(str, shape))
+                raise UsageError(
+                    f"shape {dims} for input {one.name}",
+                    why=parts.log.why("the engine's optimisation profile does not allow it"),
+                    hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
+                )
+            # the values of a shape tensor are read when the other shapes are inferred
+            self._set_address(one.name, self.sets[0][one.name].address)
+        missing = context.infer_shapes()
+        if missing:
+            raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
+        self._bind_outputs()
+        for copy in self._copies(self.sets[0].values(), self.input_stream):
+            parts.cuda.check(copy(), "copying the inputs")
+        for group in self.sets[1:]:
+            for copy in self._copies(group.values(), self.input_stream):
+                parts.cuda.check(copy(), "copying the inputs")
+        parts.cuda.wait(self.input_stream, "copying the inputs")
+        self.launch_eagerly()
+
+    def launch_eagerly(self) -> None:
+        """Let every launch be the enqueue itself."""
+        if len(self.sets) == 1:
+            self.launches = [(self._context.execute_async_v3, (self.compute_stream,))]
+        else:
+            self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
+
+    def _bind_outputs(self) -> None:
+        parts = self._parts
+        for one in (tensor for tensor in parts.tensors if not tensor.is_input):
+            shape = tuple(self._context.get_tensor_shape(one.name))
+            if any(size < 0 for size in shape):
+                self.grown[one.name] = Grown(parts.cuda)
+                continue
+            self.outputs[one.name] = Buffer(parts.cuda, one, shape, managed=parts.managed)
+            self._set_address(one.name, self.outputs[one.name].address)
+        if self.grown:
+            self._allocator = make_allocator(parts.trt, self.grown)
+            for name in self.grown:
+                self._context.set_output_allocator(name, self._allocator)
+
+    def _set_address(self, name: str, address: int) -> None:
+        if not self._context.set_tensor_address(name, address):
+            raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
+
+    def _enqueue(self, index: int) -> bool:
+        """Enqueue one inference on a set of inputs; whether TensorRT took it."""
+        if len(self.sets) > 1:
+            for name, buffer in self.sets[index].items():
+                self._context.set_tensor_address(name, buffer.address)
+        return bool(self._context.execute_async_v3(self.compute_stream))
+
+    def h2d(self, index: int = 0) -> list[Callable[[], Any]]:
+        """Return the copies of one set of inputs, on the input stream."""
+        return self._copies(self.sets[index].values(), self.input_stream)
+
+    def d2h(self) -> list[Callable[[], Any]]:
+        """Return the copies of the outputs, on the output stream."""
+        return self._copies(self.outputs.values(), self.output_stream)
+
+    @staticmethod
+    def _copies(buffers: Any, stream: int) -> list[Callable[[], Any]]:
+        made = (one.copy(stream) for one in buffers)
+        return [one for one in made if one is not None]
+
+    def request(self) -> None:
+        """Answer one request, copies included, and wait for it.
+
+        Raises:
+            BackendError: TensorRT or the device failed.
+        """
+        cuda = self._parts.cuda
+        for copy in self.h2d():
+            cuda.check(copy(), "copying the inputs")
+        cuda.wait(self.input_stream, "copying the inputs")
+        launch, arguments = self.launches[0]
+        if refused(launch(*arguments)):
+            raise self.failure()
+        cuda.wait(self.compute_stream, "running the engine")
+        for copy in self.d2h():
+            cuda.check(copy(), "copying the outputs")
+        cuda.wait(self.output_stream, "copying the outputs")
+
+    def failure(self) -> BaseException:
+        """Return the error for an enqueue that was refused."""
+        why = self._parts.log.why("TensorRT gave no reason")
+        if is_out_of_memory(why):
+            return MemoryError(f"enqueueing an inference: {why}")
+        return BackendError("enqueueing an inference", why=why)
+
+    def settle(self) -> None:
+        """After the first request: give outputs of unknown shape a host side, capture graphs."""
+        parts = self._parts
+        by_name = {one.name: one for one in parts.tensors}
+        for name, memory in self.grown.items():
+            if memory.shape is not None:
+                tensor, where = by_name[name], memory.address
+                self.outputs[name] = Buffer(parts.cuda, tensor, memory.shape, address=where)
+        if parts.mode.cuda_graph is not False:
+            self._capture_all()
+
+    def _capture_all(self) -> None:
+        cuda, made = self._parts.cuda, []
+        for index in range(len(self.sets)):
+            self._enqueue(index)  # once outside: lazy initialisation cannot be captured
+            cuda.wait(self.compute_stream, "running the engine")
+
+            def enqueue(_: int, index: int = index) -> bool:
+                return self._enqueue(index)
+
+            captured = capture(cuda, enqueue, self.compute_stream)
+            if captured.graph is None:
+                self.why_no_graph = captured.why_not
+                return
+            made.append((cuda.runtime.cudaGraphLaunch, (captured.graph, self.compute_stream)))
+        self.launches = made
+
+    def close(self) -> None:
+        """Let go of the context: it is destroyed while its streams are still there."""
+        self.launches = []
+        self._context = self._allocator = None
+
+    def answers(self) -> tuple[TensorValues, ...]:
+        """Return the values of the outputs of the last request."""
+        cuda = self._parts.cuda
+        for copy in self.d2h():
+            cuda.check(copy(), "copying the outputs")
+        cuda.wait(self.output_stream, "copying the outputs")
+        return tuple(values_of(one.tensor, one.shape, one.host) for one in self.outputs.values())

@@ -1,0 +1,288 @@
+"""A loaded engine, ready to answer requests."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.backends.recorder import Recorder
+from enginescope.backends.tensorrt.build.options import read_options
+from enginescope.backends.tensorrt.build.plugins import load_plugins
+from enginescope.backends.tensorrt.build.stripped import stripped_notice
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.backends.tensorrt.logger import Log, make_logger
+from enginescope.backends.tensorrt.run.engine import (
+    activation_bytes,
+    choose_profile,
+    load_engine,
+    make_context,
+    set_weight_budget,
+)
+from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts
+from enginescope.backends.tensorrt.run.io_tensors import input_spec, tensors_of
+from enginescope.backends.tensorrt.run.latency import LatencyRecorder
+from enginescope.backends.tensorrt.run.layout import is_known
+from enginescope.backends.tensorrt.run.origin import Origin
+from enginescope.backends.tensorrt.run.refit import refit_from_onnx
+from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.probe.nvml import process_memory_bytes
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build import DeviceMemory
+from enginescope.records.run.job import Job, Mode
+from enginescope.records.run.run import ProviderShare
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import Tensor
+
+
+def resolved(asked: Mode) -> Mode:
+    """Return `asked` with defaults: copies, spinning waits, one stream; graphs stay open.
+
+    Raises:
+        UsageError: What only makes sense where queries overlap was asked of the latency mode.
+    """
+    kind = asked.kind or "latency"
+    streams = asked.streams or 1
+    if kind == "latency" and streams > 1:
+        raise UsageError(
+            f"{streams} streams in latency mode",
+            why="it has one request in flight",
+            hint="--mode throughput",
+        )
+    return msgspec.structs.replace(
+        asked,
+        kind=kind,
+        in_flight=1 if kind == "latency" else asked.in_flight or 2,
+        transfers=True if asked.transfers is None else asked.transfers,
+        spin_wait=True if asked.spin_wait is None else asked.spin_wait,
+        streams=streams,
+        cold=bool(asked.cold),
+        rotate=asked.rotate or 1,
+    )
+
+
+class TrtSession:
+    """An engine with one context and one set of memory for each inference stream.
+
+    Args:
+        job: With `Job.engine`, or an engine as its subject.
+        mode: By default that of the job's workload.
+
+    Attributes:
+        mode: Every default filled in; `cuda_graph` is known after `settle`.
+    """
+
+    providers = ("TensorRT",)
+    placement: tuple[ProviderShare, ...] = ()
+
+    def __init__(self, libraries: Libraries, job: Job, mode: Mode | None = None) -> None:
+        options = read_options(job.backend.options)
+        self.libraries = libraries
+        self.mode = resolved(mode or job.workload.mode)
+        self.cuda = Cuda(libraries.cuda, options.get("device", 0))
+        self.device = self.cuda.described(self.cuda.device)
+        self.engine: Any = None
+        self.contexts: list[Any] = []
+        self.lanes: list[InferenceStream] = []
+        try:
+            self._open(job, options)
+        except BaseException:  # also on Ctrl-C: what was taken of the device is given back
+            self.close()
+            raise
+
+    def _open(self, job: Job, options: dict[str, Any]) -> None:
+        self.log = Log()
+        self._options = options
+        self._origin: Origin | None = None
+        logger = make_logger(self.libraries.trt, self.log, options.get("log_level", "warning"))
+        load_plugins(self.libraries, logger, options.get("plugins", ()))
+        free = [self.cuda.free_bytes()]
+        path = job.engine or job.subject.path or ""
+        self._runtime, self.engine = load_engine(self.libraries, logger, self.log, path, options)
+        if "refit_from" in options:
+            refit_from_onnx(self.libraries, logger, self.engine, options["refit_from"], self.log)
+        if "weight_streaming_budget" in options:
+            set_weight_budget(self.engine, options["weight_streaming_budget"])
+        free.append(self.cuda.free_bytes())
+        self._profile = options.get("profile_index", 0)
+        self._tensors = tensors_of(self.libraries.trt, self.engine)
+        parts = LaneParts(
+            trt=self.libraries.trt,
+            cuda=self.cuda,
+            tensors=self._tensors,
+            mode=self.mode,
+            log=self.log,
+            managed=options.get("managed_memory", False),
+        )
+        for _ in range(self.mode.streams or 1):
+            context = self._context(options)
+            self.contexts.append(context)
+            self.lanes.append(InferenceStream(parts, context))
+        for lane, context in zip(self.lanes, self.contexts, strict=True):
+            choose_profile(self.engine, context, self._profile, lane.compute_stream)
+            self.cuda.wait(lane.compute_stream, "choosing the optimisation profile")
+        free.append(self.cuda.free_bytes())
+        self._taken = [before - after for before, after in pairwise(free)]
+        self._name = Path(path).name
+
+    def _context(self, options: dict[str, Any]) -> Any:
+        made = make_context(self.libraries, self.engine, self.log, options.get("allocation"))
+        ratio = options.get("persistent_cache_ratio", 0.0)
+        if ratio:
+            made.persistent_cache_limit = int(ratio * self._persisting_bytes())
+        return made
+
+    def _persisting_bytes(self) -> int:
+        rt = self.cuda.runtime
+        kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
+        asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
+        return int(self.cuda.check(asked, "asking for the persisting L2 cache"))
+
+    @property
+    def gpu(self) -> str:
+        """The GPU, as CUDA counts."""
+        return str(self.cuda.device)
+
+    @property
+    def input_specs(self) -> tuple[InputSpec, ...]:
+        """What the engine asks for."""
+        inputs = (one for one in self._tensors if one.is_input)
+        return tuple(input_spec(self.engine, one, self._profile) for one in inputs)
+
+    def bind(self, feeds: Feeds) -> None:
+        """Allocate everything once and copy the inputs to the device."""
+        for lane in self.lanes:
+            lane.bind(feeds.arrays, feeds.shapes)
+
+    def step(self) -> None:
+        """Answer one request on every lane, checked and waited for."""
+        for lane in self.lanes:
+            lane.request()
+
+    def settle(self) -> None:
+        """Capture graphs, unless they were declined; what cannot be captured runs without."""
+        for lane in self.lanes:
+            lane.settle()
+        captured = self.mode.cuda_graph is not False and not self.why_no_graph
+        if not captured:
+            for lane in self.lanes:  # all the same way, or the figures mix two
+                lane.launch_eagerly()
+        self.asked_for_graph = self.mode.cuda_graph
+        self.mode = msgspec.structs.replace(self.mode, cuda_graph=captured)
+
+    @property
+    def why_no_graph(self) -> str | None:
+        """Why a capture failed, if one did."""
+        return next((lane.why_no_graph for lane in self.lanes if lane.why_no_graph), None)
+
+    def recorder(self) -> Recorder:
+        """Return a new recorder of the mode's kind."""
+        if self.mode.kind == "latency":
+            return LatencyRecorder(self.cuda, self.lanes[0], self.mode)
+        if self._origin is None:
+            self._origin = Origin(self.cuda, self.lanes)
+        stamps = self._options.get("stamps", False)
+        return ThroughputRecorder(self.cuda, self.lanes, self.mode, self._origin, stamps=stamps)
+
+    def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return inputs and outputs with the shapes they have in this run."""
+        lane = self.lanes[0]
+        found = {**lane.sets[0], **lane.outputs}
+        made = [
+            (
+                one.is_input,
+                Tensor(
+                    name=one.name,
+                    shape=found[one.name].shape if one.name in found else None,
+                    dtype=one.dtype,
+                    location="Host" if one.on_host else "Device",
+                ),
+            )
+            for one in self._tensors
+        ]
+        inputs = tuple(tensor for is_input, tensor in made if is_input)
+        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+
+    def declared(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return inputs and outputs as the engine declares them, dynamic dimensions ``None``."""
+        made = [
+            (one.is_input, Tensor(name=one.name, shape=one.shape, dtype=one.dtype))
+            for one in self._tensors
+        ]
+        inputs = tuple(tensor for is_input, tensor in made if is_input)
+        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+
+    def answers(self) -> tuple[TensorValues, ...]:
+        """Return the outputs of the last request."""
+        return self.lanes[0].answers()
+
+    def device_memory(self) -> DeviceMemory:
+        """Return what the engine, its contexts and its buffers take."""
+        streamable = getattr(self.engine, "streamable_weights_size", None)
+        return DeviceMemory(
+            engine_bytes=max(self._taken[0], 0),
+            context_bytes=max(self._taken[1], 0),
+            activation_bytes=activation_bytes(self.engine),
+            buffer_bytes=sum(lane.nbytes for lane in self.lanes),
+            process_bytes=process_memory_bytes(self.device.uuid, os.getpid()),
+            streamable_weights_bytes=streamable or None,
+        )
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the session has to say of itself."""
+        found = []
+        if self.why_no_graph:
+            level = "W" if self.asked_for_graph else "I"
+            found.append(
+                Notice(
+                    code=f"{level}-NO-CUDA-GRAPH",
+                    message=f"measured without a CUDA graph: {self.why_no_graph}",
+                    evidence={"asked": self.asked_for_graph},
+                    level="warning" if self.asked_for_graph else "info",
+                )
+            )
+        strange = [one for one in self._tensors if not is_known(one.layout)]
+        if strange:
+            names = ", ".join(one.name for one in strange)
+            found.append(
+                Notice(
+                    code="W-RAW-LAYOUT",
+                    message=f"{names}: values are passed to and from the engine's memory format "
+                    "without reordering, so times are true and answers are not",
+                    evidence={one.name: one.format_text for one in strange},
+                )
+            )
+        stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
+        if stripped is not None:
+            found.append(stripped)
+        said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
+        return (*found, *said)
+
+    def close(self) -> None:
+        """Release everything, the contexts before the engine."""
+        self.cuda.runtime.cudaDeviceSynchronize()
+        for lane in self.lanes:
+            lane.close()
+        self.lanes.clear()
+        self.contexts.clear()
+        self.engine = self._runtime = None
+        self.cuda.close()
+
+
+def must_be_runnable(job: Job) -> None:
+    """Raise unless there is an engine to run.
+
+    Raises:
+        UnsupportedError: The subject is neither an ONNX model nor an engine.
+        BackendError: A model came without its engine.
+    """
+    if job.subject.kind not in ("onnx", "engine"):
+        raise UnsupportedError(f"trt cannot run {job.subject.name}", why="it is no model or plan")
+    if job.subject.kind == "onnx" and job.engine is None:
+        raise BackendError(f"running {job.subject.name}", why="its engine was not built")

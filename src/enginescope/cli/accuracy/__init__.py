@@ -1,0 +1,1 @@
+"""Verbs that check outputs: validate, depth."""

@@ -1,0 +1,215 @@
+"""``enginescope depth``: models of depth compared by speed, GPU, agreement and known depth."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
+from enginescope.cli.flag_names import naming_flags
+from enginescope.cli.options import (
+    DURATION_MS,
+    Finite,
+    dims_option,
+    json_option,
+    store_option,
+    tags_option,
+)
+from enginescope.records.run.job import Limits
+from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
+
+if TYPE_CHECKING:
+    from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
+    from enginescope.services.accuracy.depth_request import DepthRequest
+
+EXIT_RUN_FAILED = 3
+_ABOVE_0 = Finite(0, min_open=True)
+
+
+class DepthCommand(click.Command):
+    """The verb; ``--engines`` takes all that follows it up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say ``--engines`` again before each further one."""
+        return super().parse_args(ctx, _repeated(args, ("--engines", "--on")))
+
+
+def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
+    found: list[str] = []
+    open_name, has_value = None, False
+    for one in args:
+        if one in names:
+            open_name, has_value = one, False
+        elif one.startswith("-"):
+            open_name = None
+        elif open_name is not None:
+            found += [open_name] if has_value else []
+            has_value = True
+        found.append(one)
+    return found
+
+
+@click.command("depth", cls=DepthCommand)
+@click.option(
+    "--engines",
+    multiple=True,
+    required=True,
+    metavar="MODEL...",
+    type=click.Path(path_type=Path),
+    help="Engines or ONNX models; the first is the one that others are held against.",
+)
+@click.option(
+    "--image",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Picture that is timed and drawn.",
+)
+@click.option("--gt", type=click.Path(dir_okay=False, path_type=Path), help="Its known depth.")
+@click.option(
+    "--metric-images-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Pictures that figures are averaged over, in place of --image alone.",
+)
+@click.option(
+    "--metric-gt-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Their known depth, by base name: npy, npz, pfm, png.",
+)
+@click.option(
+    "--input-size",
+    type=click.IntRange(1, MOST_PIXELS),
+    help="Height and width of the input.  [default: the model's own; 518 where it is dynamic]",
+)
+@dims_option
+@click.option("--warmup", type=click.IntRange(0), default=50, show_default=True, help="At least.")
+@click.option("--iterations", type=click.IntRange(1), default=1000, show_default=True)
+@click.option(
+    "--gpu-sample-interval",
+    type=Finite(0.005),
+    default=0.1,
+    show_default=True,
+    help="Seconds between two samples of the GPU, in a pass of its own.",
+)
+@click.option(
+    "--telemetry-time", type=DURATION_MS, help="How long that pass repeats the loop.  [default: 5s]"
+)
+@click.option("--gpu-id", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--output-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("benchmark_results"),
+    show_default=True,
+)
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    metavar="BACKEND...",
+    help="[default: ort-cpu; trt for an engine]",
+)
+@click.option(
+    "--gt-scale", type=_ABOVE_0, default=1.0, help="Times the values of depth files.  [1]"
+)
+@click.option("--min-depth", type=_ABOVE_0, default=1e-3, show_default=True)
+@click.option("--max-depth", type=_ABOVE_0, help="Known depth beyond is left out.")
+@click.option(
+    "--align",
+    type=click.Choice(["median", "scale-shift", "none"]),
+    default="median",
+    show_default=True,
+    help="What is done to a map, picture by picture, before it is held against known depth.",
+)
+@click.option("--disparity", is_flag=True, help="The models give more for what is nearer.")
+@click.option(
+    "--normalise",
+    type=click.Choice(["imagenet", "plain", "signed"]),
+    default="imagenet",
+    show_default=True,
+    help="Of pictures: ImageNet's mean and deviation, 0…1, −1…1.",
+)
+@click.option(
+    "--image-filter",
+    type=click.Choice(FILTERS),
+    default="opencv-bicubic",
+    show_default=True,
+    help="Of Pillow or of OpenCV, which is what models of depth were mostly trained behind.",
+)
+@click.option(
+    "--fail-fast",
+    is_flag=True,
+    help="End with the first picture or depth file that cannot be read, instead of skipping it.",
+)
+@click.option("--output-name", help="Output that is the map.  [default: the first that is one]")
+@click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
+@tags_option
+@store_option
+@json_option
+@naming_flags()
+def command(**options: Any) -> int:
+    """Compare models of depth: latency, GPU, agreement with the first, and known depth.
+
+    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json. Every
+    model is timed in a fresh process; the runs are stored as those of bench are.
+    """
+    from enginescope.cli.accuracy.depth_progress import DepthProgress
+    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.services.accuracy.depth import depth_models
+
+    request = _request(options)
+    progress = DepthProgress(quiet=options["as_json"])
+    with ending_in_order(), saying_what_stands(progress.standing), progress:
+        result = depth_models(request, progress)
+    _present(result, options)
+    progress.print_notes()
+    failed = any(side.view.run.outcome.kind.value != "ok" for side in result.sides)
+    return EXIT_RUN_FAILED if failed or not result.is_stored else 0
+
+
+def _request(options: dict[str, Any]) -> DepthRequest:
+    from enginescope.cli.measure.bench import command_line
+    from enginescope.records.run.telemetry_rule import TelemetryRule
+    from enginescope.services.accuracy.depth_request import DepthRequest
+
+    mean, std = NORMALIZATIONS[options["normalise"]]
+    named = {
+        name: options[name]
+        for name in (
+            *("image", "gt", "metric_images_dir", "metric_gt_dir", "input_size", "dims", "warmup"),
+            *("iterations", "gpu_id", "output_dir", "gt_scale", "min_depth", "max_depth", "align"),
+            *("disparity", "output_name", "fail_fast", "tags"),
+        )
+    }
+    return DepthRequest(
+        models=options["engines"],
+        on=options["backends"],
+        telemetry=TelemetryRule(
+            depth="full",
+            duration_ms=options["telemetry_time"] or TelemetryRule().duration_ms,
+            interval_ms=1e3 * options["gpu_sample_interval"],
+        ),
+        preprocessing=Preprocessing(filter=options["image_filter"], mean=mean, std=std),
+        limits=Limits(timeout_s=options["timeout"] / 1e3),
+        store=options["store_folder"],
+        command=command_line(),
+        **named,
+    )
+
+
+def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        from enginescope.render.depth.depth_data import depth_json
+
+        sys.stdout.buffer.write(depth_json(result))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import show
+    from enginescope.render.depth.depth_text import depth_text
+
+    width = shutil.get_terminal_size().columns
+    store = options["store_folder"]
+    files = tuple(map(str, result.files))
+    show(depth_text(result, files, width=width, store=str(store) if store else None))

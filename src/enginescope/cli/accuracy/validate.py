@@ -1,0 +1,205 @@
+"""``enginescope validate``: do models and engines still give the right answers?"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.accuracy.validate_inside import bisect_options, task_options
+from enginescope.cli.accuracy.validate_options import (
+    PERCENTAGE,
+    TOLERANCE,
+    WIDE_SHAPE,
+    image_options,
+    parse_pair,
+    preprocessing_of,
+)
+from enginescope.cli.flag_names import naming_flags
+from enginescope.cli.options import (
+    DURATION_MS,
+    INPUT,
+    MOST_ITEMS,
+    RANGE,
+    SIZE,
+    Finite,
+    Parsed,
+    dims_option,
+    json_option,
+    store_option,
+)
+from enginescope.records.run.job import Limits, Workload
+
+if TYPE_CHECKING:
+    from enginescope.analysis.validation.validation import Validation
+    from enginescope.services.accuracy.request import ValidateRequest
+
+EXIT_WRONG = 1
+EXIT_RUN_FAILED = 3
+#: More random ones than anybody waits for; a slip of the finger would fill the memory.
+_MOST_SAMPLES = 1_000_000
+
+
+@click.command("validate")
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    help="Backend of the sides; repeat for several.  [default: ort-cpu; trt for an engine]",
+)
+@click.option(
+    "--reference",
+    metavar="BACKEND|MODEL|ENGINE|DIR",
+    help="What is right.  [default: a data set's outputs, else the first model on ort-cpu]",
+)
+@click.option(
+    "--data",
+    "data",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Samples: data sets, npy, npz, raw, pb, pictures, or folders of them.  "
+    "[default: test_data_set_* beside the first model, else random]",
+)
+@click.option("--random", is_flag=True, help="Random samples, whatever is there.")
+@click.option(
+    "--samples",
+    "count",
+    type=click.IntRange(1, _MOST_SAMPLES),
+    help="So many random ones, or the first of the data.  [default: 8; all]",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--input-shape",
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=WIDE_SHAPE,
+    help="Shape of an input; an input named again makes a second set of samples.",
+)
+@dims_option
+@click.option("--batch", type=click.IntRange(1, MOST_ITEMS), help="Of dynamic first dimensions.")
+@click.option(
+    "--map",
+    "output_pairs",
+    multiple=True,
+    type=Parsed("OUTPUT=REFERENCE", parse_pair),
+    help="Compare a side's output with a reference output of another name; repeat for several.",
+)
+@click.option("--input", "files", multiple=True, type=INPUT, help="Values of an input, always.")
+@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
+@click.option("--tolerance", metavar="PRECISION", help="Limits of fp32, tf32, fp16, int8, …")
+@click.option("--rtol", multiple=True, type=TOLERANCE, help="In place of those limits.")
+@click.option("--atol", multiple=True, type=TOLERANCE, help="In place of those limits.")
+@click.option(
+    "--percent-mismatch",
+    "mismatch_pct",
+    multiple=True,
+    type=PERCENTAGE,
+    help="Elements beyond atol + rtol × |reference| that may be.",
+)
+@click.option(
+    "--allow-nothing-compared",
+    is_flag=True,
+    help="Pass outputs that are empty or NaN in every sample.  [default: exit code 1]",
+)
+@click.option("--percent", type=Finite(0), help="Count relative errors beyond.  [1]")
+@image_options
+@click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile of engines.")
+@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
+@click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
+@click.option("--memory-limit", type=SIZE, help="Of one side.")
+@click.option(
+    "--output",
+    "-o",
+    "output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+)
+@click.option(
+    "--fail-fast",
+    is_flag=True,
+    help="End with the first sample or target that cannot be read, instead of skipping it.",
+)
+@click.option("--skip-output-save", is_flag=True, help="No samples/ in it.")
+@task_options
+@bisect_options
+@store_option
+@json_option
+@naming_flags()
+def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
+    """Compare the answers of MODELS with a reference, given the same inputs.
+
+    Every side answers in a fresh process. Exit code 1: an output is not within its limits, or a
+    figure of the task is not.
+    """
+    from enginescope.cli.accuracy.validation_progress import ValidationProgress
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.services.validation.validate import validate_models
+
+    request = _request(models, backends, options)
+    # told to end, the folder of samples goes too
+    with ending_in_order(), ValidationProgress(quiet=options["as_json"]) as progress:
+        result = validate_models(request, progress)
+    _present(result, request.output, as_json=options["as_json"])
+    if any(side.failure for side in result.sides) or not result.is_complete:
+        return EXIT_RUN_FAILED
+    return 0 if result.passes else EXIT_WRONG
+
+
+def _request(
+    models: tuple[Path, ...], backends: tuple[str, ...], options: dict[str, Any]
+) -> ValidateRequest:
+    from enginescope.analysis.errors.output_tolerance import ToleranceRequest
+    from enginescope.cli.measure.bench import command_line
+    from enginescope.services.accuracy.request import (
+        BisectionRequest,
+        SampleRequest,
+        TaskRequest,
+        ValidateRequest,
+    )
+
+    workload = {
+        name: options[name] for name in ("batch", "seed", "shapes", "files", "ranges", "dims")
+    }
+    limits = {name: options[name] for name in ("rtol", "atol", "mismatch_pct", "percent")}
+    samples = {name: options[name] for name in ("data", "images", "random", "count", "image_input")}
+    inside = {name: options[name] for name in ("bisect", "suggest_precision", "marks", "extract")}
+    same = ("reference", "tolerance", "allow_nothing_compared", "fail_fast", "profile_index")
+    return ValidateRequest(
+        models=models,
+        on=backends,
+        samples=SampleRequest(**samples),
+        workload=Workload(**workload),
+        preprocessing=preprocessing_of(options),
+        task=TaskRequest(
+            name=options["task"], targets=options["targets"], limits=options["limits"]
+        ),
+        output_limits=ToleranceRequest(**limits),
+        output_names=dict(options["output_pairs"]),
+        bisection=BisectionRequest(**inside),
+        rebuild=options["rebuild"],
+        limits=Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"]),
+        output=options["output"],
+        skip_output_save=options["skip_output_save"],
+        store=options["store_folder"],
+        command=command_line(),
+        **{name: options[name] for name in same},
+    )
+
+
+def _present(result: Validation, output: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        from enginescope.render.validation.validate_data import output_diff_json
+
+        sys.stdout.buffer.write(output_diff_json(result))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import show
+    from enginescope.render.validation.validate_text import validate_text
+
+    width = shutil.get_terminal_size().columns
+    show(validate_text(result, width=width, files=str(output.resolve()) if output else None))

@@ -1,0 +1,121 @@
+"""Parameter types of ``validate``, and what becomes of pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import click
+
+from enginescope.analysis.errors.output_tolerance import ToleranceOption, parse_tolerance
+from enginescope.cli.options import Finite, Parsed, parse_shape
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import InputShape
+from enginescope.records.run.sample_set import NORMALIZATIONS, PictureFilter, Preprocessing
+
+F = TypeVar("F", bound=Callable[..., Any])
+FILTERS: tuple[str, ...] = get_args(PictureFilter)
+#: No picture has a longer side.
+MOST_PIXELS = 65_536
+_ALL_PCT = 100
+
+
+def parse_wide_shape(text: str) -> InputShape:
+    """Return ``NAME:1x3x224x224`` or ``NAME:1,3,224,224``."""
+    name, colon, dims = text.rpartition(":")
+    return parse_shape(f"{name}{colon}{dims.replace(',', 'x')}")
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Return ``OUTPUT=REFERENCE``: an output of a side, and the reference's output."""
+    name, _, reference = text.partition("=")
+    if not name or not reference:
+        raise UsageError(f"{text!r} is not OUTPUT=REFERENCE", hint="as in output_0=logits")
+    return name, reference
+
+
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Return ``0.485,0.456,0.406``."""
+    try:
+        found = tuple(float(one) for one in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(map(math.isfinite, found)):
+        raise UsageError(f"{text!r} is no list of numbers", hint="as in 0.485,0.456,0.406")
+    return found
+
+
+def parse_divisors(text: str) -> tuple[float, ...]:
+    """Return ``0.229,0.224,0.225``, none of them 0."""
+    found = parse_numbers(text)
+    if 0 in found:
+        raise UsageError(f"{text!r}", why="nothing can be divided by 0")
+    return found
+
+
+def parse_percentage(text: str) -> ToleranceOption:
+    """Return ``1`` or ``NAME:1``, of up to 100 percent."""
+    found = parse_tolerance(text)
+    if found.value > _ALL_PCT:
+        raise UsageError(f"{text!r} is more than {_ALL_PCT} %")
+    return found
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Return ``HEIGHTxWIDTH``."""
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(one.isdecimal() and int(one) > 0 for one in parts):
+        raise UsageError(f"{text!r} is not HEIGHTxWIDTH", hint="as in 480x640")
+    height, width = int(parts[0]), int(parts[1])
+    if max(height, width) > MOST_PIXELS:
+        raise UsageError(f"{text!r} is too large", hint=f"at most {MOST_PIXELS:,} a side")
+    return height, width
+
+
+TOLERANCE = Parsed("[OUTPUT:]NUMBER", parse_tolerance)
+PERCENTAGE = Parsed("[OUTPUT:]PERCENT", parse_percentage)
+WIDE_SHAPE = Parsed("NAME:DIMS", parse_wide_shape)
+NUMBERS = Parsed("A,B,C", parse_numbers)
+DIVISORS = Parsed("A,B,C", parse_divisors)
+PIXELS = Parsed("HxW", parse_size)
+
+
+def image_options(function: F) -> F:
+    """Add what makes inputs of pictures."""
+    for add in (
+        click.option("--image-input", metavar="NAME", help="Input that pictures are for."),
+        click.option("--image-size", type=PIXELS, help="Where the model leaves it open."),
+        click.option("--image-fit", type=click.Choice(["stretch", "crop", "pad"])),
+        click.option("--image-filter", type=click.Choice(FILTERS), help="Pillow's, or OpenCV's."),
+        click.option("--image-colours", type=click.Choice(["rgb", "bgr"])),
+        click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of picture inputs."),
+        click.option(
+            "--normalise",
+            type=click.Choice(list(NORMALIZATIONS)),
+            default="plain",
+            show_default=True,
+            help="Of pictures: 0…1, −1…1, or ImageNet's mean and deviation.",
+        ),
+        click.option("--image-divisor", type=Finite(0, min_open=True)),
+        click.option("--image-mean", type=NUMBERS),
+        click.option("--image-std", type=DIVISORS),
+    ):
+        function = add(function)
+    return function
+
+
+def preprocessing_of(options: dict[str, Any]) -> Preprocessing:
+    """Return what the options say of pictures."""
+    mean, std = NORMALIZATIONS[options["normalise"]]
+    usual = Preprocessing()
+    return Preprocessing(
+        fit=options["image_fit"] or usual.fit,
+        filter=options["image_filter"] or usual.filter,
+        colours=options["image_colours"] or usual.colours,
+        layout=options["layout"] or usual.layout,
+        divisor=options["image_divisor"] or usual.divisor,
+        mean=options["image_mean"] or mean,
+        std=options["image_std"] or std,
+        size=options["image_size"],
+    )

@@ -1,0 +1,77 @@
+"""Progress of a comparison of answers: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from enginescope.cli.live import Shown, can_take_back, error_console
+from enginescope.cli.options import note
+from enginescope.cli.progress import describe
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.render.base.shortened import shorten
+from enginescope.services.accuracy.observer import ValidationObserver
+from enginescope.services.accuracy.sides import side_label
+
+#: Columns of the bar; of what stands beside it but the counts: phase, time, spaces.
+_BAR, _BESIDE = 20, 26
+_LEAST_ROOM = 12
+
+
+class ValidationProgress(ValidationObserver, Shown[Bars]):
+    """Shows the side that runs and the samples that are done; on standard error."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._console = error_console()
+        self._room = _LEAST_ROOM
+        super().__init__(None)
+        if not quiet and can_take_back(self._console):
+            self._live = Bars(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=_BAR),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+
+    def warn(self, text: str) -> None:
+        """Print a note."""
+        note(text)
+
+    def comparison_started(self, samples: int) -> None:
+        """Show a bar for so many samples."""
+        if self._live:
+            for task in self._live.task_ids:  # of an earlier comparison
+                self._live.remove_task(task)
+            self._task = self._live.add_task("", total=samples)
+        width = self._console.width - _BAR - _BESIDE - 2 * len(f"{samples}")
+        self._room = max(_LEAST_ROOM, width)
+
+    def side_progressed(self, job: Job, progress: Progress | None) -> None:
+        """Show the progress of a side."""
+        asked = len(job.answering.samples) if job.answering else 0
+        if self._live:
+            if progress is None:  # what is left of a side says nothing of the next
+                self._live.reset(self._task)
+            phase = describe(progress) if progress else "starting"
+            done = progress.samples if progress else 0
+            text = f"{shorten(side_label(job), self._room)} · {phase.partition(' · ')[0]}"
+            self._live.update(self._task, description=text, completed=done)
+        elif progress is None and not self._quiet and asked:
+            print(
+                f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def sample_compared(self, number: int) -> None:
+        """Show which sample is being compared."""
+        if self._live:
+            if number == 0:
+                self._live.reset(self._task)
+            self._live.update(self._task, description="comparing", completed=number)

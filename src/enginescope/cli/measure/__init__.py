@@ -1,0 +1,1 @@
+"""Verbs that measure: bench, build, doctor, trtexec."""

@@ -1,0 +1,229 @@
+"""``enginescope bench``: measure models, each job in a fresh process."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.compare_options import bench_compare_options, check_bench_options
+from enginescope.cli.exit_codes import EXIT_RUN_FAILED
+from enginescope.cli.machine_options import conditions_of, machine_options, with_clock_named
+from enginescope.cli.mode_options import mode_of, mode_options
+from enginescope.cli.options import (
+    COUNT_OR_DURATION,
+    DURATION_MS,
+    INPUT,
+    MOST_ITEMS,
+    NAME,
+    RANGE,
+    SHAPE,
+    SIZE,
+    Finite,
+    dims_option,
+    json_option,
+    store_option,
+    tags_option,
+)
+from enginescope.cli.telemetry_options import telemetry_of, telemetry_options
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.store.location import without_password
+
+if TYPE_CHECKING:
+    pass
+
+#: Where the arguments after ``--`` wait between parsing and the verb.
+HANDED_OVER = "enginescope.bench.handed_over"
+
+
+class BenchCommand(click.Command):
+    """The verb; what follows ``--`` goes to trtexec as it is."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--`` and what follows it away before click sees it."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[HANDED_OVER] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, with_clock_named(args[:at]))
+
+
+@click.command("bench", cls=BenchCommand)
+@click.argument("models", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  "
+    "[default: ort-cpu; trt for an engine]",
+)
+@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@dims_option
+@click.option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+)
+@click.option("--input", "files", multiple=True, type=INPUT, help="npy, npz, raw or ONNX .pb.")
+@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
+@click.option(
+    "--data",
+    default="auto",
+    show_default=True,
+    help="Data set folder with input_*.pb; auto: test_data_set_* beside the model; none.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs."
+)
+@click.option(
+    "--warmup",
+    multiple=True,
+    type=COUNT_OR_DURATION,
+    help="At least this time or count, until steady; 0: none.  [default: 200ms]",
+)
+@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
+@click.option("--duration", type=DURATION_MS, help="Stop after this time.")
+@click.option(
+    "--precision",
+    type=Finite(0.01, 50),
+    default=0.5,
+    show_default=True,
+    help="Stop when the median's 95 % interval is within ± so many percent.",
+)
+@click.option("--max-time", type=DURATION_MS, help="Stop short of that after  [default: 10s]")
+@click.option("--min-samples", type=click.IntRange(2), default=100, show_default=True)
+@click.option("--layers/--no-layers", default=True, help="Per-layer times, in a pass of their own.")
+@click.option(
+    "--timeout", type=DURATION_MS, help="Of one job.  [default: 10min, or what the timing needs]"
+)
+@click.option("--memory-limit", type=SIZE, help="Of one job.  [default: 90 % of free memory]")
+@click.option(
+    "--trtexec-args",
+    default="",
+    metavar="TEXT",
+    help="Further arguments for --on trtexec, as in a shell; also those after --.",
+)
+@mode_options
+@machine_options
+@telemetry_options
+@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
+@tags_option
+@click.option(
+    "--commit",
+    type=NAME,
+    help="What the runs are of, for history.  [default: commit of the working directory]",
+)
+@bench_compare_options
+@store_option
+@json_option
+def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
+    """Measure MODELS on ONNX Runtime's CPU provider, engines on TensorRT, or as --on says.
+
+    Every model and backend is a job in its own fresh process; its run is stored as soon as it has
+    ended. With no model, two small samples are measured. With --compare the jobs are measured in
+    turn, round by round, until it is decided which is faster.
+    """
+    check_bench_options(models, options)
+    request = _options_of_jobs(models, backends, options)
+    if options["compare"]:
+        from enginescope.cli.measure.bench_comparison import compare
+
+        return compare(request, options)
+    return _measure(request, options)
+
+
+def _options_of_jobs(
+    models: tuple[Path, ...], backends: tuple[str, ...], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of a request that a measurement and a comparison share."""
+    workload = workload_of(options)
+    if options["compare"]:
+        from enginescope.cli.measure.bench_comparison import paced
+
+        workload = paced(workload)
+    handed = click.get_current_context().meta[HANDED_OVER]
+    return {
+        "models": models,
+        "backends": backends,
+        "workload": workload,
+        "layer_profile": options["layers"],
+        "data": options["data"],
+        "timeout_s": options["timeout"] and options["timeout"] / 1e3,
+        "memory_bytes": options["memory_limit"],
+        "rebuild": options["rebuild"],
+        "profile_index": options["profile_index"],
+        "trtexec_arguments": f"{options['trtexec_args']} {shlex.join(handed)}".strip(),
+        "telemetry": telemetry_of(options),
+        "conditions": conditions_of(options),
+        "clock": options["lock_clocks"],
+        "tags": options["tags"],
+        "commit": options["commit"],
+        "store": options["store_folder"],
+        "command": command_line(),
+    }
+
+
+def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
+    from enginescope.cli.progress import JobProgress
+    from enginescope.cli.run_output import present
+    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.services.measurement.bench import BenchRequest, measure_models
+
+    request = BenchRequest(**fields)
+    progress = JobProgress(quiet=options["as_json"])
+    with ending_in_order(), progress, saying_what_stands(progress.standing):
+        result = measure_models(request, progress)
+    present(result.runs, as_json=options["as_json"], store=options["store_folder"])
+    if result.not_stored is not None:
+        progress.warn(result.not_stored)
+    return 0 if result.is_ok else EXIT_RUN_FAILED
+
+
+def workload_of(options: dict[str, Any]) -> Workload:
+    """Return the workload that the options describe."""
+    return Workload(
+        batch=options["batch"],
+        seed=options["seed"],
+        shapes=options["shapes"],
+        files=options["files"],
+        ranges=options["ranges"],
+        dims=options["dims"],
+        warmup=warm_up_of(options["warmup"]),
+        stop=StopRule(
+            iterations=options["iterations"],
+            duration_ms=options["duration"],
+            precision_pct=options["precision"],
+            max_time_ms=options["max_time"] or StopRule().max_time_ms,
+            min_samples=options["min_samples"],
+        ),
+        mode=mode_of(options),
+    )
+
+
+def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
+    """Return the warm-up in counts (int) and milliseconds (float); what is not given is 0."""
+    if not given:
+        return WarmUp()
+    counts = [one for one in given if isinstance(one, int)]
+    times = [one for one in given if isinstance(one, float)]
+    time_ms = max(times, default=0.0)
+    return WarmUp(
+        time_ms=time_ms,
+        iterations=max(counts, default=0),
+        limit_ms=max(WarmUp().limit_ms, 10 * time_ms),
+    )
+
+
+def command_line() -> str:
+    """Return the command line as it was typed, for repeating it; without passwords.
+
+    Raises:
+        UsageError: A part of it is not UTF-8, so that no run could hold it.
+    """
+    typed = shlex.join(["enginescope", *sys.argv[1:]])
+    try:
+        typed.encode()
+    except UnicodeEncodeError as error:
+        what = f"the command line {typed!a}"
+        raise UsageError(what, why="it is not UTF-8", hint="rename the file") from error
+    return without_password(typed)

@@ -1,0 +1,108 @@
+"""``enginescope noise``: a model against itself, and what differences that leaves to be seen."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.exit_codes import EXIT_RUN_FAILED
+from enginescope.cli.options import (
+    DURATION_MS,
+    MOST_ITEMS,
+    SHAPE,
+    dims_option,
+    json_option,
+    note,
+    store_option,
+    tags_option,
+)
+from enginescope.stats.comparison.deciding import FLOOR_ROUNDS
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.job import DimSize, InputShape
+    from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.store.location import StorePlace
+
+
+@click.command("noise")
+@click.argument("model", required=False, type=click.Path(path_type=Path))
+@click.option("--on", "backend", help="Backend.  [default: ort-cpu; trt for an engine]")
+@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@dims_option
+@click.option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+)
+@rounds_option(FLOOR_ROUNDS)
+@click.option("--duration", type=DURATION_MS, help="Timing of a process.  [default: 1s]")
+@tags_option
+@store_option
+@json_option
+def command(
+    model: Path | None,
+    backend: str | None,
+    shapes: tuple[InputShape, ...],
+    dims: tuple[DimSize, ...],
+    batch: int | None,
+    rounds: int | None,
+    duration: float | None,
+    tags: tuple[str, ...],
+    store_folder: StorePlace | None,
+    as_json: bool,
+) -> int:
+    """Measure MODEL against itself: the smallest difference that this machine can decide.
+
+    Both sides are the same job, interleaved, in fresh processes. The floor is recorded beside the
+    runs, where `compare` and `bench --compare` find it. With no model, a small sample is measured.
+    """
+    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.measure.rounds_progress import RoundsProgress
+    from enginescope.cli.run_output import present
+    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.records.run.job import StopRule, Workload
+    from enginescope.services.measurement.interleaved import InterleavedRequest, with_process_stop
+    from enginescope.services.measurement.noise import measure_noise
+
+    stop = StopRule() if duration is None else StopRule(duration_ms=duration, precision_pct=None)
+    workload = Workload(batch=batch, shapes=shapes, dims=dims, stop=stop)
+    request = InterleavedRequest(
+        models=(model,) if model else (),
+        backends=(backend,) if backend else (),
+        workload=with_process_stop(workload) if duration is None else workload,
+        rounds=rounds,
+        tags=tags,
+        store=store_folder,
+        command=command_line(),
+    )
+    progress = RoundsProgress(quiet=as_json)
+    with ending_in_order(), progress, saying_what_stands(progress.standing):
+        result = measure_noise(request, progress)
+    if result.floor is None or result.measured.comparison is None:
+        present(result.measured.failed, as_json=as_json, store=store_folder)
+    else:
+        _present(result.floor, result.measured.comparison, as_json=as_json)
+    if result.recorded is not None:
+        note(f"recorded: {result.recorded}")
+    for problem in (result.not_recorded, result.measured.not_stored):
+        if problem is not None:
+            progress.warn(problem)
+    is_fine = result.recorded is not None and result.measured.not_stored is None
+    return 0 if is_fine else EXIT_RUN_FAILED
+
+
+def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> None:
+    if as_json:
+        from enginescope.core.jsonio import encode
+        from enginescope.render.verdicts.verdict_data import measured_data
+
+        sys.stdout.buffer.write(encode({"noise_floor": floor, "measured": measured_data(found)}))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import show
+    from enginescope.render.verdicts.noise_text import noise_text
+
+    show(noise_text(floor, found))

@@ -1,0 +1,32 @@
+"""What the verbs that read plans print on standard error, and how their errors name flags."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from enginescope.cli.options import note
+from enginescope.records.notice import Notice
+from enginescope.services.plans.observer import PlanObserver
+
+_PARAMETER = re.compile(r"`([a-z_]+)`")
+
+
+class NotingObserver(PlanObserver):
+    """Notes every report on standard error."""
+
+    def warn(self, text: str) -> None:
+        """Note a warning."""
+        note(text)
+
+    def notice(self, notice: Notice) -> None:
+        """Note a notice of any level."""
+        note(f"{notice.message} ({notice.code})")
+
+    def progress(self, text: str) -> None:
+        """Note what takes seconds."""
+        note(text)
+
+    def file_written(self, path: Path) -> None:
+        """Note a file that was asked for."""
+        note(f"written: {path}")

@@ -1,0 +1,1 @@
+"""Verbs of plans: explore, lint, process, archive."""

@@ -1,0 +1,176 @@
+"""``enginescope archive``: an engine and all that explains it, in one file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginescope.cli.options import json_option, note, store_option
+from enginescope.core.units import format_bytes
+from enginescope.formats.archive.archive_kinds import RUNS
+
+if TYPE_CHECKING:
+    from enginescope.formats.archive.archive_manifest import Manifest, TeaEntry, TeaSubject
+    from enginescope.store.location import StorePlace
+
+_ARCHIVE = click.Path(dir_okay=False, exists=True, path_type=Path)
+
+
+@click.group("archive")
+def command() -> None:
+    """Keep an engine and all that explains it in one file, a .tea.
+
+    explore, lint, report, compare and import read it as they read a folder; so they read those of
+    trex.
+    """
+
+
+@command.command("create", short_help="Write files, folders and runs to one file.")
+@click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
+@click.option(
+    "--without", multiple=True, metavar="KIND", help="Leave out: engine, timing_cache, model, …"
+)
+@click.option("--only", is_flag=True, help="Of a plan's file no times or metadata beside it.")
+@click.option("--force", is_flag=True, help="Overwrite a file of that name.")
+@store_option
+@json_option
+def create(
+    archive: Path,
+    what: tuple[str, ...],
+    without: tuple[str, ...],
+    only: bool,
+    force: bool,
+    store_folder: StorePlace | None,
+    as_json: bool,
+) -> None:
+    """Write ARCHIVE from files, folders of them, and stored runs.
+
+    A plan's file brings the times and trex's metadata that are named like it.
+    A RUN brings its engine along while that is still the file that was measured. The manifest
+    has what every file is, its SHA-256, and versions, GPU and command as far as they are known.
+    """
+    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.core.jsonio import encode
+    from enginescope.services.plans.archive import ArchiveRequest, create_archive
+    from enginescope.services.plans.observer import PlanObserver
+
+    request = ArchiveRequest(
+        archive=archive, files=what, without=without, only=only, force=force, store=store_folder
+    )
+    with naming_flags():
+        created = create_archive(request, PlanObserver())
+    if as_json:
+        sys.stdout.buffer.write(encode(created.manifest))
+    else:
+        _show(archive, created.manifest, created.manifest.files)
+    if created.companions:
+        names = ", ".join(path.name for path in created.companions)
+        note(f"taken too, beside a plan: {names}; --only leaves them out")
+    NotingObserver().file_written(archive)
+
+
+@command.command("list", short_help="Say what is in one.")
+@click.argument("archive", type=_ARCHIVE)
+@click.option("--check", is_flag=True, help="Hold every file against its SHA-256.")
+@json_option
+def list_files(archive: Path, check: bool, as_json: bool) -> int:
+    """Say what is in ARCHIVE; exit with 1 if --check finds a file changed."""
+    from enginescope.core.jsonio import encode
+    from enginescope.formats.archive.archive_reader import check_tea, read_tea
+
+    contents = read_tea(archive)
+    changed = check_tea(archive) if check else ()
+    if as_json:
+        told = {
+            "manifest": contents.manifest,
+            "files": contents.entries,
+            "unlisted": contents.unlisted,
+            "changed": changed if check else None,
+        }
+        sys.stdout.buffer.write(encode(told))
+    else:
+        _show(archive, contents.manifest, contents.entries)
+    for name in contents.unlisted:
+        note(f"not in the manifest: {name}")
+    for name in changed:
+        note(f"not what the manifest says: {name}")
+    if check and not changed:
+        against = "the manifest's SHA-256" if contents.manifest else "the zip file's checksum"
+        note(f"every file fits {against}")
+    return int(bool(changed))
+
+
+@command.command("extract", short_help="Write its files to a folder.")
+@click.argument("archive", type=_ARCHIVE)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder.  [default: the archive's name, without its ending]",
+)
+@json_option
+def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
+    """Write the files of ARCHIVE, or those with NAMEs, held against their SHA-256."""
+    from enginescope.cli.flag_names import naming_flags
+    from enginescope.core.jsonio import encode
+    from enginescope.services.plans.archive import extract_archive
+
+    with naming_flags():
+        written = extract_archive(archive, names, output)
+    if as_json:
+        sys.stdout.buffer.write(encode([str(path) for path in written]))
+        return
+    for path in written:
+        print(path)
+
+
+def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:
+    """Print where it is from, which engines it tells of, and its files."""
+    whole = format_bytes(sum(one.size_bytes for one in files))
+    print(f"{archive.name}: {len(files):,} {'file' if len(files) == 1 else 'files'}, {whole}")
+    if manifest is None:
+        print("no manifest: trex's, or put together by hand")
+    else:
+        print(f"written {manifest.created[:10]} by enginescope {manifest.enginescope}")
+        for one in manifest.subjects:
+            print(_subject(one))
+    print()
+    rows = [(format_bytes(size), kind, _plain(name)) for name, kind, size in _rows(files)]
+    kinds = max((len(kind) for _, kind, _ in rows), default=0)
+    for size, kind, name in rows:  # names whole, to be copied: neither cut nor broken
+        print(f"{size:>9}  {kind:<{kinds}}  {name}")
+
+
+def _rows(files: Sequence[TeaEntry]) -> list[tuple[str, str, int]]:
+    """Return name, kind and bytes of each file; a run's files, of which it has dozens, in one."""
+    sizes: dict[tuple[str, str], list[int]] = {}
+    for one in files:
+        name = one.name
+        if name.startswith(f"{RUNS}/") and name.count("/") > 1:
+            name = "/".join((*name.split("/")[:2], ""))
+        sizes.setdefault((name, one.kind), []).append(one.size_bytes)
+    return [
+        (f"{name} {len(each):,} files" if len(each) > 1 else name, kind, sum(each))
+        for (name, kind), each in sizes.items()
+    ]
+
+
+def _subject(one: TeaSubject) -> str:
+    versions = (version for name, version in one.versions.items() if name.startswith("tensorrt"))
+    tensorrt = next(versions, None)
+    parts = (
+        f"TensorRT {tensorrt}" if tensorrt else None,
+        ", ".join(dict.fromkeys(device.name for device in one.devices)) or None,
+    )
+    return _plain(" · ".join(part for part in (one.name, *parts) if part))
+
+
+def _plain(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)

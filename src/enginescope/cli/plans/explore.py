@@ -1,0 +1,143 @@
+"""``enginescope explore``: what a plan consists of and where its time goes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.context_options import context_options
+from enginescope.cli.options import json_option, store_option
+from enginescope.cli.plans.explore_options import drawing_from, file_options, files_of
+from enginescope.cli.termination import ending_in_order
+
+if TYPE_CHECKING:
+    from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.render.plans.build_trace_text import RowTable
+    from enginescope.services.plans.explore_request import Explored
+    from enginescope.services.plans.plan_context import PlanContext
+    from enginescope.store.location import StorePlace
+
+#: Columns of a table that its figures take.
+_FIGURES = 40
+_SORTS = (
+    *("time", "plan", "name", "type", "precision", "tactic"),
+    *("weights", "activations", "footprint"),
+)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("explore")
+@click.argument("what", metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
+@click.option("--profile", type=_FILE, help="Layer times.  [default: X.profile.json]")
+@click.option("--metadata", type=_FILE, help="trex's.  [default: X.profile.metadata.json]")
+@click.option("--build-metadata", type=_FILE, help="trex's.  [default: X.build.metadata.json]")
+@click.option(
+    "--plan-profile",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Optimisation profile, where the plan has several.",
+)
+@click.option(
+    "--top", type=click.IntRange(1), default=5, show_default=True, help="Most rows of a table."
+)
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="time", show_default=True, help="Of the layers."
+)
+@context_options
+@file_options
+@store_option
+@json_option
+def command(
+    what: str,
+    profile: Path | None,
+    metadata: Path | None,
+    build_metadata: Path | None,
+    plan_profile: int,
+    top: int,
+    sort: str,
+    store_folder: StorePlace | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Say what a TensorRT plan consists of and where its time goes.
+
+    A PLAN is the JSON of trtexec --exportLayerInfo, of the engine inspector, or trex's
+    X.graph.json; what is named like it is read too. An ENGINE is asked where TensorRT is
+    installed. A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the beginning of an
+    id, a tag, `latest`, or a run's folder.
+    """
+    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.services.plans.explore import explore_and_write
+    from enginescope.services.plans.explore_request import ExploreRequest
+    from enginescope.services.plans.plan_context import ContextFiles
+    from enginescope.services.plans.plan_input import CompanionFiles
+
+    observer = NotingObserver()
+    context = ContextFiles(**{name: options[name] for name in ContextFiles.__struct_fields__})
+    request = ExploreRequest(
+        plan=what,
+        companions=CompanionFiles(profile, metadata, build_metadata),
+        plan_profile=plan_profile,
+        sort=sort,
+        context=context,
+        files=files_of(options),
+        drawing=drawing_from(options),
+        png_scale=options["png_scale"],
+        store=store_folder,
+    )
+    with naming_flags(), ending_in_order():
+        explored = explore_and_write(request, observer)
+    if as_json:
+        for notice in explored.context.notices:
+            observer.notice(notice)
+        sys.stdout.buffer.write(explored.to_json())
+        sys.stdout.flush()
+    else:
+        _print_text(explored, top, sort)
+
+
+def _print_text(explored: Explored, top: int, sort: str) -> None:
+    from enginescope.render.base.text import sentence, show, table
+    from enginescope.render.plans.explore_text import explore_text
+
+    width = shutil.get_terminal_size().columns
+    version = explored.tensorrt_version
+    parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
+    tables = tuple(_context_tables(explored.context, top=top, width=width))
+    shown = explore_text(
+        explored.found,
+        device=" · ".join(part for part in parts if part) or None,
+        notices=explored.notices,
+        top=top,
+        sort=sort,
+        width=width,
+    )
+    show(shown)
+    for each in tables:
+        print(each.title)
+        show(table(each.headers, each.rows, right=each.right))
+        if each.note:
+            show(sentence(each.note))
+        print()
+
+
+def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[RowTable]:
+    names = max(24, width - _FIGURES)
+    if context.view is not None:
+        from enginescope.render.plans.limit_rows import node_rows, roofline_rows
+
+        for rows in (roofline_rows, node_rows):
+            limits = rows(context.view, limit=top, name_width=names)
+            if limits is not None:
+                yield limits
+    if context.story is not None:
+        from enginescope.render.plans.build_trace_text import build_story_rows
+
+        yield from build_story_rows(context.story, limit=top, name_width=max(24, names // 2))

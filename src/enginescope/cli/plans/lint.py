@@ -1,0 +1,137 @@
+"""``enginescope lint``: what may be wrong with a plan."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import json_option, store_option
+from enginescope.cli.termination import ending_in_order
+
+if TYPE_CHECKING:
+    from enginescope.records.notice import Notice
+    from enginescope.render.plans.findings import Linted
+    from enginescope.store.location import StorePlace
+
+#: Read where no other is named.
+CONFIG_FILE = Path("enginescope.toml")
+_FIGURE_COLUMNS = 34
+
+
+@click.command("lint")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--profile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Layer times of --exportProfile; else the file of the plan's name beside it.",
+)
+@click.option("--gpu", help="GPU the times are of, as 'A100 80GB SXM'; else the run's.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these: PLAN1,tiny-kernels.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option(
+    "--level",
+    type=click.Choice(("info", "warning", "error", "never")),
+    help="Exit with 1 if a finding is as severe.  [default: warning]",
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows shown.")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help=f"TOML with a [lint] table; else {CONFIG_FILE} in the working directory.",
+)
+@click.option(
+    "--sarif",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the findings as SARIF 2.1.0 too.",
+)
+@store_option
+@json_option
+def command(
+    targets: tuple[str, ...],
+    profile: Path | None,
+    gpu: str | None,
+    top: int,
+    sarif: Path | None,
+    as_json: bool,
+    store_folder: StorePlace | None,
+    **options: Any,
+) -> int:
+    """Look for what may cost time in the plan of each TARGET, most time at stake first.
+
+    A TARGET is a plan (trtexec --exportLayerInfo), an engine where TensorRT is installed, a folder
+    or an archive of such files, or a run: the beginning of an id, a tag, `latest`, or its folder.
+    Rules are told by code (PLAN104), by the beginning of
+    one, or by name; docs/rules.md has them all.
+    """
+    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.services.plans.lint import LintRequest, lint_plans
+
+    class LintObserver(NotingObserver):
+        def notice(self, notice: Notice) -> None:
+            _wrapped_note(f"{notice.message} ({notice.code})")
+
+    config = options["config"] or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
+    request = LintRequest(
+        plans=targets,
+        profile=profile,
+        gpu=gpu,
+        select=_split(options["select"]),
+        ignore=_split(options["ignore"]),
+        level=options["level"],
+        config=config,
+        sarif=sarif,
+        store=store_folder,
+    )
+    with naming_flags(), ending_in_order():
+        result = lint_plans(request, LintObserver())
+    if as_json:
+        from enginescope.render.plans.findings import findings_json
+
+        sys.stdout.buffer.write(findings_json(result.plans))
+        sys.stdout.buffer.flush()
+    else:
+        _show(result.plans, top)
+    return int(result.is_failed)
+
+
+def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.strip() for value in values for part in value.split(","))
+
+
+def _wrapped_note(text: str) -> None:
+    """Say something that is not a result on standard error, in lines of the terminal's width."""
+    from enginescope.render.base.text import sentence, show
+
+    show(sentence(text), sys.stderr)
+
+
+def _show(linted: Sequence[Linted], top: int) -> None:
+    from enginescope.render.base.text import sentence, show, table
+    from enginescope.render.plans import findings
+
+    width = shutil.get_terminal_size().columns
+    name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
+    for number, one in enumerate(linted):
+        if number:
+            print()
+        show(sentence(findings.headline(one.report)))
+        found = one.report.findings
+        if one.report.sum_ms is None:
+            _wrapped_note("without a profile there is no time at stake; give one with --profile")
+        if not found:
+            continue
+        print()
+        rows = findings.finding_rows(found[:top], name_width=name_width)
+        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
+        if len(found) > top:
+            print(f"… and {len(found) - top:,} more; --top N shows them")
+        if words := findings.stake_words(one.report):
+            show(sentence(words))
+        print()
+        show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))

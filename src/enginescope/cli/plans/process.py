@@ -1,0 +1,41 @@
+"""``enginescope process``: trex's workflow in one command, with trex's file names."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from enginescope.cli.options import note
+from enginescope.cli.termination import ending_in_order
+
+
+@click.command("process", context_settings={"ignore_unknown_options": True})
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.option("--archive", is_flag=True, help="All of it as MODEL.engine.tea too.")
+@click.option("--store", "store_folder", type=click.Path(file_okay=False), help="Folder of runs.")
+def command(
+    model: Path, folder: Path, flags: tuple[str, ...], archive: bool, store_folder: str | None
+) -> None:
+    """Build MODEL, measure and profile it, and leave all that trex reads in FOLDER.
+
+    FLAGS are trtexec's, for both steps: --fp16 --shapes=input:8x3x224x224. Written are
+    MODEL.engine and, beside it, .build.log, .build.metadata.json, .graph.json, .profile.json,
+    .timing.json, .profile.log and .profile.metadata.json.
+    """
+    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.services.plans.process import ProcessRequest, process_model
+
+    request = ProcessRequest(
+        model=model, folder=folder, flags=flags, is_archived=archive, store=store_folder
+    )
+    with ending_in_order():
+        result = process_model(request, NotingObserver())
+    for file in result.files:
+        print(file)
+    if result.run_id:
+        at = f" --store {shlex.quote(store_folder)}" if store_folder else ""
+        note(f"report: enginescope report{at} {result.run_id[:8]}")

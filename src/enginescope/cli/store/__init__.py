@@ -1,0 +1,1 @@
+"""Verbs of the store: runs, import, report, push, serve."""

@@ -1,0 +1,79 @@
+"""``enginescope push``: stored runs to a server."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.services.verdicts.push import PushReport
+    from enginescope.store.location import StorePlace
+
+EXIT_LEFT_OUT = 3
+
+
+@click.command("push")
+@click.argument("url", metavar="URL")
+@click.argument("names", metavar="[RUN]...", nargs=-1)
+@click.option("--tag", help="Those with this tag.")
+@click.option("--model", help="Those with this in the model's name.")
+@click.option("--on", "backend", help="Those on backends that begin so.")
+@token_option("The server's token")
+@store_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    url: str,
+    names: tuple[str, ...],
+    store_folder: StorePlace | None,
+    **options: Any,
+) -> None:
+    """Send RUNs to the server at URL, which was started with --accept-push.
+
+    Without RUNs, every stored run that the options leave. What the server has already is not sent
+    again: a push that was cut off goes on where it was.
+    """
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.services.verdicts.push import PushRequest, push_runs
+    from enginescope.store.row import Filter
+
+    token = given_token(options["token_file"])
+    if token is None:
+        raise UsageError(
+            "the server's token is needed", hint=f"--token-file FILE, or set {VARIABLE}"
+        )
+    request = PushRequest(
+        url=url,
+        token=token,
+        names=names,
+        wanted=Filter(
+            tag=options["tag"] or None,
+            model=options["model"] or None,
+            backend=options["backend"] or None,
+        ),
+        store=store_folder,
+    )
+    report = push_runs(request, TerminalObserver())
+    _present(report, as_json=options["as_json"])
+    ctx.exit(EXIT_LEFT_OUT if report.left_out else 0)
+
+
+def _present(report: PushReport, *, as_json: bool) -> None:
+    for refused in report.left_out:
+        note(f"not sent: {refused.run}: {refused.why}")
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        data = {"sent": report.sent, "left_out": report.left_out, "there": report.there}
+        sys.stdout.buffer.write(encode(data))
+        sys.stdout.flush()
+        return
+    print(f"{len(report.sent)} sent to {report.server}, {report.there} were there")

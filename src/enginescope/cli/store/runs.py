@@ -1,0 +1,281 @@
+"""``enginescope runs``: list, show, tag, export, import and delete stored runs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from enginescope.cli.options import json_option, note, store_option
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+    from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
+    from enginescope.store.row import RunRow
+
+_SHORT_ID = 6
+#: Columns of a terminal below which one of the table is left out; runs show RUN has all.
+_LEAST_COLUMNS = {"made": 70, "tags": 60}
+
+
+class Given(NamedTuple):
+    """The options that stood before the sub-command."""
+
+    store_folder: StorePlace | None
+    as_json: bool
+
+
+@click.group("runs", invoke_without_command=True)
+@store_option
+@json_option
+@click.pass_context
+def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
+    """List, show, tag, export, import and delete stored runs. Alone, it lists the latest twenty.
+
+    A RUN is the beginning of an id, a tag, `latest`, `latest~2`, or a run's folder.
+    """
+    ctx.obj = Given(store_folder, as_json)
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_runs)
+
+
+@command.command("list")
+@click.option("--tag", help="With this tag.")
+@click.option("--model", help="With this in the model's name.")
+@click.option("--on", "backend", help="On backends that begin so.")
+@click.option("--outcome", help="With this outcome: ok, failed, crashed …")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@store_option
+@json_option
+def list_runs(
+    store_folder: StorePlace | None = None,
+    as_json: bool = False,
+    limit: int = 20,
+    **wanted: str | None,
+) -> None:
+    """List runs, the newest first."""
+    from enginescope.services.store_access import selected_rows
+    from enginescope.store.row import Filter
+
+    chosen = Filter(
+        tag=wanted.get("tag"),
+        model=wanted.get("model"),
+        backend=wanted.get("backend"),
+        outcome=wanted.get("outcome"),
+        limit=limit + 1,
+    )
+    found = selected_rows(_store(store_folder), chosen, note)
+    rows = found[:limit]
+    if _wants_json(as_json):
+        _json(rows)
+    elif rows:
+        _print_table(rows)
+    else:
+        note("no such runs" if any(wanted.values()) else "no runs; enginescope bench makes one")
+    if len(found) > limit:
+        note(f"there are more than {limit}; enginescope runs list --limit N shows them")
+
+
+@command.command("show")
+@click.argument("run")
+@store_option
+@json_option
+def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
+    """Show one RUN: its figures, conditions and files."""
+    from enginescope.cli.run_output import present
+
+    store = _store(store_folder)
+    folder = store.folder_of(run)
+    found = store.load(str(folder))
+    if _wants_json(as_json):
+        from enginescope.analysis.runs.run_view import RunView
+        from enginescope.render.page.export import report_json
+
+        sys.stdout.buffer.write(report_json([RunView(found)]))
+        sys.stdout.flush()
+        return
+    present([found], as_json=False)
+    _print_facts(found, folder)
+
+
+@command.command("tag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True)
+@store_option
+@json_option
+def tag_run(
+    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+) -> None:
+    """Give RUN one or more TAGS."""
+    _tell_tags(_store(store_folder).tag(run, *tags), as_json=as_json)
+
+
+@command.command("untag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True)
+@store_option
+@json_option
+def untag_run(
+    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+) -> None:
+    """Take TAGS off RUN."""
+    _tell_tags(_store(store_folder).untag(run, *tags), as_json=as_json)
+
+
+@command.command("export")
+@click.argument("run")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@store_option
+@json_option
+def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: bool) -> None:
+    """Write RUN's folder to FILE as zip."""
+    written = str(_store(store_folder).export(run, file))
+    _json(written) if _wants_json(as_json) else print(written)
+
+
+@command.command("import-zip")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@store_option
+@json_option
+def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
+    """Store the runs in FILES that `export` wrote."""
+    store = _store(store_folder)
+    ids = []
+    for file in files:
+        ids.append(store.import_zip(file).id)
+        if not _wants_json(as_json):  # at once: the next may be refused
+            print(f"stored {ids[-1]}")
+    if _wants_json(as_json):
+        _json(ids)
+
+
+@command.command("delete")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_option
+@json_option
+def delete_runs(
+    runs: tuple[str, ...], yes: bool, store_folder: StorePlace | None, as_json: bool
+) -> None:
+    """Delete RUNS with all their files."""
+    store = _store(store_folder)
+    ids = list(dict.fromkeys(store.id_to_delete(name) for name in runs))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("deleting without a terminal to ask on needs --yes")
+        click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
+    deleted = [store.delete(run_id) for run_id in ids]
+    if _wants_json(as_json):
+        _json(deleted)
+        return
+    for run_id in deleted:
+        print(f"deleted {run_id}")
+
+
+@command.command("reindex")
+@store_option
+@json_option
+def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
+    """Make the index again from the folders of the runs, and name those that cannot be read."""
+    report = _store(store_folder).reindex()
+    if _wants_json(as_json):
+        _json(report)
+        return
+    print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
+    for broken in report.broken:
+        note(f"skipped {broken.name}: {broken.reason}")
+
+
+def _given() -> Given:
+    return click.get_current_context().find_object(Given) or Given(None, as_json=False)
+
+
+def _store(explicit: StorePlace | None) -> Store:
+    from enginescope.store.archive import Store
+
+    return Store(explicit or _given().store_folder)
+
+
+def _wants_json(here: bool) -> bool:
+    return here or _given().as_json
+
+
+def _json(value: Any) -> None:
+    from enginescope.core.jsonio import encode
+
+    sys.stdout.buffer.write(encode(value))
+    sys.stdout.flush()
+
+
+def _tell_tags(run: Run, *, as_json: bool) -> None:
+    if _wants_json(as_json):
+        _json({"run": run.id, "tags": run.tags})
+        return
+    print(f"{run.id[:_SHORT_ID]}: {' '.join(run.tags) or 'no tags'}")
+
+
+def _print_table(rows: tuple[RunRow, ...]) -> None:
+    from enginescope.render.base.text_table import shown_text, table
+
+    columns = shutil.get_terminal_size().columns
+    shown = {
+        "run": [row.id[:_SHORT_ID] for row in rows],
+        "made": [row.created[5:16].replace("T", " ") for row in rows],
+        "model": [row.model for row in rows],
+        "backend": [row.backend for row in rows],
+        "outcome": [row.outcome for row in rows],
+        "median ms": [_median(row) for row in rows],
+        "tags": [" ".join(row.tags) for row in rows],
+    }
+    for name, least in _LEAST_COLUMNS.items():
+        if columns < least:
+            del shown[name]
+    _fit_names(shown, columns)
+    whole = ("run", "made", "outcome")
+    cells = list(zip(*shown.values(), strict=True))
+    print(shown_text(table(list(shown), cells, right=("median ms",), whole=whole)), end="")
+
+
+def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
+    """Shorten models and backends to the columns that are left when the others have theirs."""
+    from enginescope.render.base.shortened import shorten
+
+    width = {name: max(len(name), *map(len, texts)) for name, texts in shown.items()}
+    others = [least for name, least in width.items() if name not in ("model", "backend", "tags")]
+    tags = min(16, width["tags"]) if "tags" in width else 0
+    left = columns - sum(others) - tags - 2 * (len(shown) - 1)
+    backend = min(width["backend"], max(8, left * 2 // 5, left - width["model"]))
+    for name, room in (("model", max(10, left - backend)), ("backend", max(7, backend))):
+        shown[name] = [shorten(one, room) for one in shown[name]]
+
+
+def _median(row: RunRow) -> str:
+    from enginescope.core.units import format_significant
+
+    return format_significant(row.median_ms, 4) if row.median_ms is not None else ""
+
+
+def _print_facts(run: Run, folder: Path) -> None:
+    from enginescope.core.units import format_bytes
+    from enginescope.render.base.facts import machine_facts, method_facts, phase_facts
+    from enginescope.render.base.text import show, table
+
+    files = [
+        ("file", f"{one.path} ({one.kind}, {format_bytes(one.size_bytes)})")
+        for one in run.artifacts
+    ]
+    tags = [("tags", " ".join(run.tags))] if run.tags else []
+    here = [*tags, ("folder", str(folder)), *files]
+    for title, facts in (
+        ("how", method_facts(run)),
+        ("where", machine_facts(run)),
+        ("phases", phase_facts(run)),
+        ("stored", here),
+    ):
+        if facts:
+            print()
+            show(table((title, ""), facts))

@@ -1,0 +1,147 @@
+"""``enginescope serve``: a small web page over the store."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import SIZE, note, store_option
+from enginescope.cli.store.token_option import (
+    VARIABLE,
+    given_token,
+    is_open_to_others,
+    made_token,
+    token_option,
+)
+from enginescope.core import optional
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.serve.access import Access
+    from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PORT = 8642
+#: Requests at the same time; more are told to come again.
+_MOST_AT_ONCE = 64
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=_PORT,
+    show_default=True,
+    help="0: any that is free.",
+)
+@token_option("Token that is asked for, made where there is no file")
+@click.option("--accept-push", is_flag=True, help="Take runs that enginescope push sends.")
+@click.option(
+    "--max-upload",
+    type=SIZE,
+    default="256MiB",
+    show_default=True,
+    help="Of one run, as sent.",
+)
+@click.option("--certificate", type=_FILE, help="For https: the certificate, with --key.")
+@click.option("--key", "key_file", type=_FILE, help="Of the certificate.")
+@store_option
+def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
+    """Show the store to browsers: runs, models, histories, comparisons, suites.
+
+    Nothing in it can be changed from there. On another address than one of this machine, or with
+    --accept-push, a token is asked for: --token-file FILE makes one.
+    """
+    _check_libraries()
+    from enginescope.serve.app import Taking, application
+    from enginescope.store.archive import Store
+
+    if bool(options["certificate"]) != bool(options["key_file"]):
+        raise UsageError("--certificate and --key go together")
+    store = Store(store_folder)
+    access = _access(host, options["token_file"], must_have_token=options["accept_push"])
+    if options["accept_push"]:
+        store.check_writable()
+    taking = Taking(is_on=options["accept_push"], most_bytes=options["max_upload"])
+    made = application(store, access, taking)
+    with _listening(host, port) as listener:
+        _tell(listener, store, access, options)
+        _run(made, listener, options["certificate"], options["key_file"])
+
+
+def _check_libraries() -> None:
+    for name in ("starlette", "uvicorn"):
+        optional.require(name, purpose="serving pages", install="enginescope[serve]")
+
+
+def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
+    from enginescope.core.loopback import is_loopback
+    from enginescope.serve.access import OWN_NAMES, Access, check_token
+
+    if file is not None and made_token(file):
+        note(f"a new token is in {file}")
+    elif file is not None and is_open_to_others(file):
+        note(f"others on this machine may read {file}: chmod 600 {file}")
+    token = given_token(file)
+    is_local = is_loopback(host)
+    if token is None and (must_have_token or not is_local):
+        raise UsageError(
+            "a token is needed",
+            why="runs are taken" if is_local else f"{host} can be reached from other machines",
+            hint=f"--token-file FILE makes one where there is no file; or set {VARIABLE}",
+        )
+    checked = check_token(token) if token is not None else None
+    if not is_local:
+        return Access(token=checked, hosts=None)
+    return Access(token=checked, hosts=OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"})
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Any:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host.strip("[]"), port), family=family)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"cannot listen on {host}, port {port}", why=why, hint="--port 0 takes one that is free"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _tell(listener: socket.socket, store: Store, access: Access, options: dict[str, Any]) -> None:
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if options["certificate"] else "http"
+    shown = f"[{host}]" if ":" in host else host
+    note(f"{scheme}://{shown}:{port} shows {store.place}; Ctrl-C ends it")
+    if scheme == "http" and access.hosts is None:
+        note("without --certificate, the token and the pages can be read on their way")
+
+
+def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
+    import uvicorn
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            made,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="off",
+            limit_concurrency=_MOST_AT_ONCE,
+            timeout_graceful_shutdown=3,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+    )
+    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+        server.run(sockets=[listener])

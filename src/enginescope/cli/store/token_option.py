@@ -1,0 +1,69 @@
+"""The token of a server: from a file or the environment, never from the command line."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from enginescope.core.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+VARIABLE = "ENGINESCOPE_TOKEN"
+_BYTES = 32
+_PRIVATE = 0o600
+_OTHERS = 0o077
+
+
+def token_option(help_text: str) -> Callable[[F], F]:
+    """Return what adds ``--token-file``."""
+    return click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=f"{help_text}; else ${VARIABLE}.",
+    )
+
+
+def given_token(file: Path | None) -> str | None:
+    """Return the token in a file, else that of the environment.
+
+    Raises:
+        UsageError: The file cannot be read, or holds none.
+    """
+    if file is None:
+        return os.environ.get(VARIABLE) or None
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"token file {file}", why=why) from error
+    if not text:
+        raise UsageError(f"token file {file}", why="it is empty")
+    return text
+
+
+def made_token(file: Path) -> bool:
+    """Write a fresh token to a file that is not there, for its owner's eyes; say whether it did.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UsageError(f"cannot write {file}", why=error.strerror) from error
+    with os.fdopen(descriptor, "w") as out:
+        out.write(f"{secrets.token_urlsafe(_BYTES)}\n")
+    return True
+
+
+def is_open_to_others(file: Path) -> bool:
+    """Whether others on this machine may read a file."""
+    return bool(file.stat().st_mode & _OTHERS)

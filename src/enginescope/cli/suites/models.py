@@ -1,0 +1,82 @@
+"""``enginescope models``: what a suite's words stand for, and downloads of a user's own list."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from enginescope.cli.exit_codes import EXIT_RUN_FAILED
+from enginescope.cli.options import json_option, store_option
+from enginescope.core.units import format_bytes
+
+
+@click.group("models")
+def command() -> None:
+    """Models for suites: what is bundled, what lies in folders, what can be downloaded."""
+
+
+@command.command("list")
+@click.argument("words", nargs=-1)
+@store_option
+@json_option
+def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> int:
+    """List the models that WORDS stand for: files, folders, patterns, onnx:light, samples.
+
+    Without WORDS: what is bundled.
+    """
+    from enginescope.services.suites.models import list_models
+
+    listed = list_models(words, store_folder)
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode(listed))
+        return 0
+    from enginescope.render.base.text import show
+    from enginescope.render.base.text_table import table
+
+    rows = [
+        (model.name, word, format_bytes(Path(model.path).stat().st_size), model.path)
+        for word, models in listed.items()
+        for model in models
+    ]
+    show(table(("name", "word", "size", "file"), rows, right=("size",)))
+    return 0
+
+
+@command.command("fetch")
+@click.argument("links", type=click.Path(path_type=Path), metavar="LIST")
+@click.option(
+    "--to",
+    "folder",
+    default="models",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that gets one of its own for each model.",
+)
+@json_option
+def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
+    """Download the models of LIST, a text file: URL [SHA256] [NAME] a line.
+
+    What is there already is not asked for again; what was cut off goes on. Archives (tar.gz, zip)
+    are taken out. The folder then is one that enginescope suite takes.
+    """
+    from enginescope.cli.suites.download_progress import DownloadProgress
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.services.suites.models import fetch_models
+
+    with ending_in_order(), DownloadProgress(quiet=as_json) as progress:
+        downloads = fetch_models(links, folder, progress)
+    count = len(downloads.fetched)
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode(downloads.fetched))
+        sys.stdout.flush()
+    else:
+        print(f"{count:,} of {len(downloads.links):,} models in {folder}")
+        print(f"run them with  enginescope suite {folder}" if count else "none of them is there")
+    return 0 if downloads.is_complete else EXIT_RUN_FAILED

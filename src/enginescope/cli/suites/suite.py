@@ -1,0 +1,173 @@
+"""``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.exit_codes import EXIT_RUN_FAILED
+from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
+from enginescope.cli.suites.suite_fleet import fleet_options, place_of
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.records.suite.suite import Cell, SuiteResult
+    from enginescope.services.suites.request import SuiteRequest
+
+EXIT_WRONG = 1
+
+
+def _environment(text: str) -> tuple[str, str]:
+    name, equals, python = text.partition("=")
+    if not equals or not name or not python:
+        raise UsageError(f"{text!r} is not NAME=PYTHON", hint="trt86=/opt/trt86/bin/python")
+    path = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
+    return name, str(Path(path).absolute()) if "/" in path else python
+
+
+@click.command("suite")
+@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[SUITE|DIR]")
+@click.option(
+    "--init", "init", is_flag=True, help="Write a commented example: SUITE or suite.toml."
+)
+@click.option("--name", help="Of the suite.  [default: the file's, else the file's name]")
+@click.option(
+    "--on",
+    "backends",
+    multiple=True,
+    help="Backend, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; repeat for several.  "
+    "[default: the file's]",
+)
+@click.option(
+    "--environment",
+    "environments",
+    type=Parsed("NAME=PYTHON", _environment),
+    multiple=True,
+    help="Python that does the cells of backends with @NAME; repeat for more.",
+)
+@click.option("--batch", "batches", multiple=True, type=click.IntRange(1), help="Repeat for more.")
+@click.option("--mode", type=click.Choice(("benchmark", "validate", "both")))
+@click.option("--input", type=click.Choice(("random", "dataset")), help="What is fed.")
+@click.option("--include", multiple=True, help="Only models whose name holds or matches this.")
+@click.option("--exclude", multiple=True, help="No models whose name holds or matches this.")
+@click.option("--baseline", help="Backend that speed-up is counted from.  [default: the first]")
+@click.option("--warmup", help="At least this time or count, until steady.")
+@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
+@click.option("--duration", help="Stop after this time.")
+@click.option("--max-time", help="Stop short of the precision after this time.")
+@click.option(
+    "--processes", type=click.IntRange(1), help="Fresh processes for each cell.  [default: 1]"
+)
+@click.option("--reference", help="What answers are held against; see validate.")
+@click.option(
+    "--samples", type=click.IntRange(1), help="Random ones to answer, without a data set."
+)
+@click.option("--tolerance", help="Limits of a precision: fp16.  [default: by both sides]")
+@click.option("--rtol", type=Finite(0), help="In place of those limits.")
+@click.option("--atol", type=Finite(0), help="In place of those limits.")
+@click.option("--percent-mismatch", type=Finite(0, 100), help="Elements beyond them.")
+@click.option("--layers/--no-layers", default=None, help="Per-layer times, for the coverage.")
+@click.option("--timeout", help="Of one cell: 10min.")
+@click.option("--memory-limit", help="Of one cell: 4GiB.")
+@click.option("--retries", type=click.IntRange(0), help="Further attempts of a cell that failed.")
+@click.option("--retry-failed", is_flag=True, help="Run what failed before again.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Cells at a time, each on cores of its own, never two on one GPU.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List the cells and run none.")
+@click.option(
+    "--output",
+    "-o",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the suite.  [default: suites/NAME in the store]",
+)
+@fleet_options
+@store_option
+@json_option
+def command(source: Path | None, **options: Any) -> int:
+    """Run every model of SUITE (TOML, YAML, model_list.json) or in DIR on every backend.
+
+    A cell is one model on one backend in one batch and shape. Each is stored as it ends, so that a
+    suite that was killed goes on where it was; a cell is done again where the model, the options
+    or the versions have changed. Without SUITE, suite.toml.
+    """
+    if options["init"]:
+        from enginescope.services.suites.example import write_example
+
+        path = write_example(source or Path("suite.toml"))
+        print(f"{path}: run it with  enginescope suite {path}")
+        return 0
+    request = _request(source or Path("suite.toml"), options)
+    if options["only_list"]:
+        from enginescope.services.suites.resolve import list_cells
+
+        return _list(list_cells(request), as_json=options["as_json"])
+    return _run(request, options)
+
+
+def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
+    from enginescope.cli.measure.bench import command_line
+    from enginescope.services.suites.request import SuiteRequest
+
+    place = place_of(options)
+    options = {**options, "environments": dict(options["environments"])}
+    return SuiteRequest(
+        source=source,
+        place=place,
+        store=options["store_folder"],
+        command=command_line(),
+        **{name: options[name] for name in SuiteRequest.__struct_fields__ if name in options},
+    )
+
+
+def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
+    from enginescope.cli.suites.suite_output import present
+    from enginescope.cli.suites.suite_progress import SuiteProgress
+    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.services.suites.run import run_suite_session
+
+    as_json, store = options["as_json"], options["store_folder"]
+    progress = SuiteProgress(quiet=as_json)
+    with saying_what_stands(progress.standing), ending_in_order(), progress:
+        run = run_suite_session(request, progress)
+    present(run.result, run.folder, as_json=as_json, store=str(store) if store else None)
+    if run.problem is None:
+        return exit_code(run.result)
+    note(
+        f"enginescope: {run.problem}; its figures are above; make space and give the same command "
+        "again to resume"
+    )
+    return EXIT_RUN_FAILED
+
+
+def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode(cells))
+        return 0
+    for cell in cells:
+        count = f" · {cell.processes} processes" if cell.processes > 1 else ""
+        refusal = f"   {cell.refusal}" if cell.refusal else ""
+        print(f"{cell.key}  {cell.label} · {cell.mode} · {cell.input}{count}{refusal}")
+    return 0
+
+
+def exit_code(result: SuiteResult) -> int:
+    """Return the exit code of a suite: its cells are fine, some are wrong, or some failed."""
+    from enginescope.records.suite.suite import CellStatus
+
+    bad = {row.status for row in result.rows} - {CellStatus.OK}
+    if not bad:
+        return 0
+    return EXIT_WRONG if bad == {CellStatus.WRONG} else EXIT_RUN_FAILED

@@ -1,0 +1,131 @@
+"""Options of ``suite`` that run its cells on other machines, or in containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginescope.cli.options import Parsed
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.services.suites.request import Place
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"{text!r} is not KEY=VALUE", hint="partition=gpu")
+    return key.strip().removeprefix("--").replace("-", "_"), value.strip()
+
+
+def _mount(text: str) -> tuple[str, str]:
+    claim, colon, folder = text.partition(":")
+    if not colon or not claim or not folder.startswith("/"):
+        raise UsageError(f"{text!r} is not CLAIM:FOLDER", hint="models:/mnt/models")
+    return claim, folder
+
+
+_OPTIONS = (
+    click.option(
+        "--on-ray",
+        metavar="ADDRESS",
+        help="Cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local: one started here.",
+    ),
+    click.option("--on-slurm", is_flag=True, help="Cells as jobs of a Slurm cluster."),
+    click.option(
+        "--slurm",
+        "slurm_options",
+        type=Parsed("KEY=VALUE", _pair),
+        multiple=True,
+        help="Of sbatch, as partition=gpu; repeat for more.",
+    ),
+    click.option("--in-docker", metavar="IMAGE", help="Each cell in a container of its own."),
+    click.option(
+        "--emit-k8s",
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="Write a Job of Kubernetes for each cell, and run none.",
+    ),
+    click.option("--k8s-image", metavar="IMAGE", help="Of the jobs."),
+    click.option(
+        "--k8s-mount",
+        "k8s_mounts",
+        type=Parsed("CLAIM:FOLDER", _mount),
+        multiple=True,
+        help="Volume that holds FOLDER, there as here; repeat for more.",
+    ),
+    click.option(
+        "--k8s-gpu-label",
+        default="nvidia.com/gpu.product={gpu}",
+        show_default=True,
+        help="Label of nodes by their kind of GPU.",
+    ),
+    click.option("--k8s-namespace", help="Of the jobs.  [default: none is named]"),
+    click.option("--collect", is_flag=True, help="Take in what jobs have left, and run none."),
+)
+
+
+def fleet_options(function: F) -> F:
+    """Add the options of places where cells run."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def place_of(options: dict[str, Any]) -> Place:
+    """Return where the options run cells.
+
+    Raises:
+        UsageError: Options exclude each other, or belong to an option that is missing.
+    """
+    from enginescope.services.suites import request as place
+
+    flags = [flag for flag, key in _PLACES.items() if options[key]]
+    if len(flags) > 1:
+        raise UsageError(" and ".join(flags), why="a cell is done in one place")
+    for flag, (key, of) in _PARTS.items():
+        if options[key] and not options[_PLACES[of]]:
+            raise UsageError(f"{flag} without {of}")
+    if options["emit_k8s"] and not options["k8s_image"]:
+        raise UsageError("--emit-k8s without --k8s-image", hint="an image with enginescope in it")
+    if flags and options["jobs"] > 1:
+        raise UsageError(f"{flags[0]} and --jobs", why="--jobs is of cells on this machine")
+    if options["on_ray"]:
+        return place.RayCluster(address=options["on_ray"])
+    if options["on_slurm"]:
+        more = dict(options["slurm_options"])
+        return place.SlurmCluster(cluster=more.pop("cluster", "slurm"), options=more)
+    if options["in_docker"]:
+        return place.DockerImage(image=options["in_docker"])
+    if options["emit_k8s"]:
+        return place.KubernetesJobs(
+            folder=Path(options["emit_k8s"]),
+            image=options["k8s_image"],
+            mounts=options["k8s_mounts"],
+            gpu_label=options["k8s_gpu_label"],
+            namespace=options["k8s_namespace"],
+        )
+    return place.FinishedJobs() if options["collect"] else place.ThisMachine(jobs=options["jobs"])
+
+
+#: Flags that exclude each other, and their keys.
+_PLACES = {
+    "--on-ray": "on_ray",
+    "--on-slurm": "on_slurm",
+    "--in-docker": "in_docker",
+    "--emit-k8s": "emit_k8s",
+    "--collect": "collect",
+}
+#: Flag, its key, and the flag that it needs.
+_PARTS = {
+    "--slurm": ("slurm_options", "--on-slurm"),
+    "--k8s-image": ("k8s_image", "--emit-k8s"),
+    "--k8s-mount": ("k8s_mounts", "--emit-k8s"),
+    "--k8s-namespace": ("k8s_namespace", "--emit-k8s"),
+}

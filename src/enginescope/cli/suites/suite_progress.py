@@ -1,0 +1,201 @@
+"""Progress of a suite on standard error: live lines on a terminal, else a line for each cell."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from rich.live import Live
+from rich.text import Text
+
+from enginescope.cli.live import Shown, error_console, live_lines
+from enginescope.cli.options import note
+from enginescope.cli.progress import describe
+from enginescope.core.units import format_significant
+from enginescope.records.progress import Progress
+from enginescope.records.suite.suite import (
+    Cell,
+    CellRow,
+    CellStatus,
+    ResumeState,
+    SuitePlan,
+    SuiteResult,
+)
+from enginescope.services.suites.observer import SuiteObserver
+
+
+class SuiteProgress(Shown[Live], SuiteObserver):
+    """Shows how many cells are done, failed and left, from the session's start to ``with``'s end.
+
+    Args:
+        quiet: Show warnings alone.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._lock = threading.Lock()
+        self._begin = time.monotonic()
+        self._total = self._todo = self._done = self._failed = 0
+        self._running: dict[int, tuple[Cell, str]] = {}
+        self._process: dict[int, str] = {}
+        self._result: SuiteResult | None = None
+        self._console = error_console()
+        super().__init__(None if quiet else live_lines(self._console))
+
+    def __enter__(self) -> SuiteProgress:
+        """Show nothing yet: `session_started` does."""
+        return self
+
+    def standing(self) -> str:
+        """Return the state of an interrupted suite."""
+        if self._result is None:
+            return "no cell was started"
+        return (
+            f"{len(self._result.rows):,} of {len(self._result.plan.cells):,} cells are done, and "
+            "the same command goes on from there"
+        )
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        note(text)
+
+    def session_started(self, plan: SuitePlan, state: ResumeState) -> None:
+        """Print what is done, and start the live lines."""
+        self._total, self._todo = len(plan.cells), len(state.todo)
+        if not self._quiet:
+            _note_state(plan, state)
+        self._begin = time.monotonic()
+        super().__enter__()
+
+    def cell_started(self, cell: Cell, slot: int, place: str | None = None) -> None:
+        """Show a cell as starting."""
+        with self._lock:
+            self._process[slot] = ""
+            # another Python reports nothing before its end
+            where = f"runs in environment {cell.environment}" if cell.environment else "starting"
+            self._running[slot] = (cell, where)
+            self._show()
+        if place is not None and not self._quiet:
+            note(f"{cell.label}: on {place}")
+
+    def process_started(self, slot: int, number: int) -> None:
+        """Show which process of a cell measures; a process that validates has no number."""
+        with self._lock:
+            if slot in self._running and (count := self._running[slot][0].processes) > 1:
+                self._process[slot] = f"process {number + 1} of {count}, "
+
+    def cell_progressed(self, slot: int, progress: Progress) -> None:
+        """Show what a cell does."""
+        with self._lock:
+            if slot in self._running:
+                cell = self._running[slot][0]
+                self._running[slot] = (cell, f"{self._process[slot]}{describe(progress)}")
+                self._show()
+
+    def cell_retried(self, cell: Cell, why: str) -> None:
+        """Print why a cell runs again."""
+        note(f"{cell.label}: {why}; it is done once more")
+
+    def cell_ended(self, row: CellRow, slot: int) -> None:
+        """Print how a cell ended."""
+        with self._lock:
+            self._running.pop(slot, None)
+            self._done += 1
+            self._failed += row.status is not CellStatus.OK
+            if not self._quiet:
+                place = f"[{self._before + self._done}/{self._total}]"
+                self._line(f"{place} {row.cell.label}: {ending(row)}")
+            self._show()
+
+    def session_ended(self, result: SuiteResult) -> None:
+        """Take the rows for `standing`."""
+        self._result = result
+
+    def jobs_collected(self, count: int) -> None:
+        """Print how many cells came back."""
+        note(f"{count:,} cells came back")
+
+    def jobs_written(self, count: int, folder: Path) -> None:
+        """Print the next steps with Kubernetes jobs."""
+        if not count:
+            note(f"no jobs written to {folder}: no cell is left to be done")
+            return
+        note(f"{count:,} jobs in {folder}: kubectl apply -f {folder}")
+        note("the same command with --collect in place of --emit-k8s takes in what they leave")
+
+    def table_skipped(self, name: str, why: str) -> None:
+        """Print which table is missing."""
+        if not self._quiet:
+            note(f"no {name}: {why}")
+
+    @property
+    def _before(self) -> int:
+        return self._total - self._todo
+
+    def _show(self) -> None:
+        if self._live is None:
+            return
+        lines = [f"  {cell.label}: {what}" for cell, what in self._running.values()]
+        text = "\n".join((self._summary(), *lines))
+        self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
+
+    def _summary(self) -> str:
+        parts = [f"{self._before + self._done:,} of {self._total:,} cells done"]
+        if self._failed:
+            parts.append(f"{self._failed:,} failed")
+        left = self._left_s()
+        if left is not None:
+            parts.append(f"about {span_text(left)} left")
+        return " · ".join(parts)
+
+    def _left_s(self) -> float | None:
+        """Return the seconds left, if cells take as long as those of this session did."""
+        if not self._done:
+            return None
+        each = (time.monotonic() - self._begin) / self._done
+        return each * (self._todo - self._done)
+
+    def _line(self, text: str) -> None:
+        if self._live:
+            self._console.print(Text(text))
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def ending(row: CellRow) -> str:
+    """Return how a cell ended, in a few words."""
+    if row.status is CellStatus.OK:
+        latency, error = row.figure("latency"), row.figure("max_abs_error")
+        parts = ["ok"]
+        if latency is not None:
+            parts.append(f"{format_significant(latency, 4)} ms")
+        if error is not None:
+            parts.append(f"largest error {format_significant(error)}")
+        return ", ".join(parts)
+    word = row.status.value.replace("_", " ")
+    return f"{word}: {row.reason}" if row.reason else word
+
+
+def span_text(seconds: float) -> str:
+    """Return ``40 s``, ``12 min``, ``3 h 20 min``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _note_state(plan: SuitePlan, state: ResumeState) -> None:
+    parts = [f"{plan.suite.name}: {len(plan.cells):,} cells"]
+    if state.done:
+        parts.append(f"{len(state.done):,} done before")
+    if state.changed:
+        parts.append(f"{state.changed:,} of other versions or another machine, done again")
+    note(", ".join(parts))
+    for row in state.known_bad:
+        when = row.ended.partition("T")[0]
+        why = f"{row.status.value.replace('_', ' ')}{f': {row.reason}' if row.reason else ''}"
+        note(f"skipped, known to be bad since {when}: {row.cell.label}: {why}")
+    if state.known_bad:
+        note("--retry-failed runs them again")

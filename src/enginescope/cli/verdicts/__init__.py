@@ -1,0 +1,1 @@
+"""Verbs that judge runs: compare, gate, history, noise."""

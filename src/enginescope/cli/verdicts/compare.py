@@ -1,0 +1,125 @@
+"""``enginescope compare``: runs and plans side by side, and what explains their difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.compare_options import across_option, terms_of
+from enginescope.cli.options import Finite, json_option, note, store_option
+from enginescope.cli.outputs import check_outputs
+from enginescope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from enginescope.analysis.plan_comparison.comparison import Comparison
+    from enginescope.store.location import StorePlace
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("compare")
+@click.argument("what", metavar="A B [C…] | COMPARISON", nargs=-1)
+@click.option(
+    "--threshold",
+    "threshold_pct",
+    type=Finite(0, 100),
+    metavar="PERCENT",
+    help="Smaller differences do not matter.  [default: 1 of what was measured, 3 of layers]",
+)
+@across_option
+@click.option(
+    "--only", metavar="precision|tactic|TYPE", help="Layers that differ in it, or of that type."
+)
+@click.option(
+    "--top", type=click.IntRange(1), default=10, show_default=True, help="Most rows of a table."
+)
+@click.option(
+    "--plan-profile",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Optimisation profile, where plans have several.",
+)
+@click.option(
+    "--build-log",
+    "build_logs",
+    type=_FILE,
+    multiple=True,
+    help="Verbose log of a build; twice, A's and B's: what the builds chose.",
+)
+@click.option(
+    "--csv", "csv_file", type=_OUT, help="Pairs of layers, else plans, else verdicts, to FILE."
+)
+@click.option("--markdown", "markdown_file", type=_OUT, help="Verdicts and reasons to FILE.")
+@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
+@store_option
+@json_option
+def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:
+    """Compare runs and TensorRT plans: which is faster, and what explains the difference.
+
+    Each is a run, a tag whose runs are the processes of a side, what trtexec exported, a plan's
+    JSON, a folder with the files of one engine, or an engine; alone, a comparison of
+    bench --compare. The first is the base. What was measured gets verdicts; two plans are compared
+    layer by layer, more are set side by side.
+    """
+    files = [options[name] for name in ("csv_file", "markdown_file", "html_file")]
+    build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]
+    check_outputs(files, (*what, *build_logs))
+    from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.verdicts import compare_output as output
+    from enginescope.core.gc_paused import gc_paused
+    from enginescope.render.plan_comparison.compare_tables import Chosen
+    from enginescope.services.verdicts.compare import (
+        CompareRequest,
+        compare_inputs,
+        nothing_to_compare,
+    )
+
+    request = CompareRequest(
+        sides=tuple((name,) for name in what),
+        terms=terms_of(threshold_pct, options["across"]),
+        plan_profile=options["plan_profile"],
+        build_logs=build_logs,
+        store=store_folder,
+    )
+    if not what and any(files):
+        raise nothing_to_compare()
+    with gc_paused(), ending_in_order():
+        result = compare_inputs(request, TerminalObserver())
+        if result.unmeasured:
+            names = ", ".join(result.unmeasured)
+            note(f"not measured, so plans alone are compared: {names}")
+            note("  try: enginescope bench A B --compare")
+        chosen = Chosen(
+            only=_known(options["only"], result.plans),
+            top=options["top"],
+            threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct,
+        )
+        output.write_csv(result, chosen, options["csv_file"])
+        output.write_markdown(result, chosen, options["markdown_file"])
+        output.write_page(result, chosen, options["html_file"])
+        output.present(result, chosen, as_json=options["as_json"])
+
+
+def _known(only: str | None, found: Comparison | None) -> str | None:
+    """Return what to show as the plans spell it."""
+    if only is None or only in ("precision", "tactic"):
+        return only
+    if found is None or found.layers is None:
+        raise UsageError(f"--only {only}", why="only the layers of two plans are listed")
+    from enginescope.core.suggest import did_you_mean
+
+    types = [one.key for one in found.overview.by_type if one.key is not None]
+    for one in types:
+        if one.lower() == only.lower():
+            return one
+    raise UsageError(
+        f"--only {only}",
+        why="neither plan has a layer of that type",
+        hint=did_you_mean(only, ("precision", "tactic", *types)),
+    )

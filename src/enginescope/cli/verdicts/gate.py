@@ -1,0 +1,191 @@
+"""``enginescope gate``: exit code 1 where something got worse than is allowed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.compare_options import across_option
+from enginescope.cli.options import Finite, json_option, store_option
+from enginescope.cli.outputs import check_outputs, write_output
+from enginescope.core.errors import UsageError
+from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
+
+_OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("gate")
+@click.argument("current", nargs=-1)
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    required=True,
+    metavar="RUN|TAG|SUITE|FOLDER",
+    help="What to hold against; repeat for several that together are it.",
+)
+@click.option(
+    "--max-regression",
+    "limits",
+    multiple=True,
+    metavar="[METRIC=]PERCENT",
+    help="The most that a metric may get worse, as 2% or p99=5%.  "
+    f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="What to look at: latency, p99, throughput, peak_memory, engine_size …  "
+    "[default: latency, and what --max-regression names]",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(("pass", "warn", "fail")),
+    default="warn",
+    show_default=True,
+    help="What it counts as where nothing can be said.",
+)
+@click.option(
+    "--confidence",
+    type=Finite(0.5, 0.9999),
+    default=0.95,
+    show_default=True,
+    help="Confidence of the whole gate: false alarms are at most the rest.",
+)
+@across_option
+@click.option("--all", "everything", is_flag=True, help="List jobs without regression too.")
+@click.option("--markdown", type=_OUT, help="A table for a pull request to FILE.")
+@click.option("--junit", type=_OUT, help="JUnit XML to FILE.")
+@click.option("--sarif", type=_OUT, help="SARIF 2.1.0 to FILE.")
+@store_option
+@json_option
+def command(
+    current: tuple[str, ...],
+    baselines: tuple[str, ...],
+    limits: tuple[str, ...],
+    metrics: tuple[str, ...],
+    everything: bool,
+    store_folder: StorePlace | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Hold CURRENT runs against a baseline; exit with 1 if something got worse than is allowed.
+
+    Each is a run, a tag (all runs that have it), a suite by name or folder, a folder or zip file of
+    runs, or another tool's files. Without CURRENT: the runs of the store that are newer than the
+    baseline's, or, where that was measured in turn (bench A B --compare), its other side. Jobs are
+    paired by model, backend, shapes and mode; runs of one job are its processes. What fails now,
+    or is not measured any more, counts as a regression.
+    """
+    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.services.verdicts.gate import GateRequest, gate_runs
+
+    check_outputs([options[name] for name in _WRITERS], (*baselines, *current))
+    terms = GateTerms(
+        limits=limits_of(limits, metrics),
+        undecided=options["undecided"],
+        across=options["across"],
+        confidence=options["confidence"],
+    )
+    request = GateRequest(baseline=baselines, current=current, terms=terms, store=store_folder)
+    with naming_flags():
+        report = gate_runs(request, TerminalObserver())
+    for name, write in _WRITERS.items():
+        if options[name] is not None:
+            write_output(options[name], write(report))
+    _print(report, everything=everything, as_json=as_json)
+    return int(not report.is_passed)
+
+
+def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:
+    """Return the limit of each metric that is looked at.
+
+    A percentage alone is of every metric without one of its own; one that is named with a metric
+    makes it looked at. Latency is looked at unless ``--metric`` names others.
+
+    Raises:
+        UsageError: Not a percentage, or no such metric.
+    """
+    from enginescope.analysis.verdicts.gate_metrics import HEADLINE, check_metric
+
+    general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
+    for one in limits:
+        name, equals, amount = one.rpartition("=")
+        if equals:
+            own[check_metric(name.strip())] = _percent(amount, one)
+        else:
+            general = _percent(one, one)
+    asked = [check_metric(one) for one in metrics] or [HEADLINE]
+    return tuple(
+        Limit(metric=one, regression_pct=own.get(one, general))
+        for one in dict.fromkeys((*asked, *own))
+    )
+
+
+def _percent(amount: str, given: str) -> float:
+    try:
+        return float(amount.strip().removesuffix("%"))
+    except ValueError:
+        raise UsageError(
+            f"--max-regression {given}",
+            why="not a percentage",
+            hint="--max-regression 2%, or p99=5%",
+        ) from None
+
+
+def _markdown(report: GateReport) -> bytes:
+    from enginescope.render.verdicts.gate_markdown import gate_markdown
+
+    return gate_markdown(report)
+
+
+def _junit(report: GateReport) -> bytes:
+    from enginescope.render.verdicts.gate_junit import gate_junit
+
+    return gate_junit(report)
+
+
+def _sarif(report: GateReport) -> bytes:
+    from enginescope.render.verdicts.gate_sarif import gate_sarif
+
+    return gate_sarif(report, root=str(Path.cwd()))
+
+
+#: Option -> what makes its file.
+_WRITERS: dict[str, Callable[[GateReport], bytes]] = {
+    "markdown": _markdown,
+    "junit": _junit,
+    "sarif": _sarif,
+}
+
+
+def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
+    if as_json:
+        from enginescope.render.verdicts.gate_data import gate_json
+
+        sys.stdout.buffer.write(gate_json(report))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import label_row, notice_lines, show, table
+    from enginescope.render.verdicts.gate_phrases import answer_text, scope_facts
+    from enginescope.render.verdicts.gate_text import HEADERS, gate_rows
+
+    print(answer_text(report))
+    for name, text in scope_facts(report):
+        show(label_row(name, text))
+    print()
+    rows = gate_rows(report, everything=everything)
+    if rows:
+        show(table(HEADERS, rows))
+        print()
+    for one in notice_lines(report.notices):
+        show(one)

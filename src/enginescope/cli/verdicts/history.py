@@ -1,0 +1,134 @@
+"""``enginescope history``: a figure over stored runs, and where its level changed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
+from enginescope.cli.outputs import write_output
+from enginescope.core.errors import UsageError
+from enginescope.core.units import parse_duration_ms
+
+if TYPE_CHECKING:
+    from enginescope.records.verdict.history import JobHistory
+    from enginescope.store.location import StorePlace
+
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_HOUR_MS = 3_600_000.0
+#: So many series are shown; the page and JSON have all.
+_SHOWN = 5
+
+
+def _sitting(text: str) -> float:
+    return 0.0 if text.strip() == "0" else parse_duration_ms(text)
+
+
+@click.command("history")
+@click.argument("model")
+@click.option("--on", "backend", help="On backends that begin so.")
+@click.option("--tag", help="Runs with this tag.")
+@click.option("--metric", default="latency", show_default=True, help="As for gate: p99, load …")
+@click.option(
+    "--threshold",
+    "threshold_pct",
+    type=Finite(0, 1_000),
+    default=2.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Changes of level up to this do not count.",
+)
+@click.option(
+    "--sitting",
+    "sitting_ms",
+    type=Parsed("DURATION", _sitting),
+    default=_HOUR_MS,
+    help="Runs that follow each other by no more, with nothing changed between them, are one "
+    "point; 0: each is one.  [default: 1h]",
+)
+@click.option("--last", type=click.IntRange(1), help="Only so many runs, the newest.")
+@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
+@click.option("--png", "png_file", type=_OUT, help="The plot of one job to FILE.")
+@store_option
+@json_option
+def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
+    """Show a figure over the stored runs of MODEL, where its level changed, and what changed there.
+
+    MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.
+    """
+    from enginescope.cli.outputs import check_outputs
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.services.verdicts.history import HistoryRequest, history_of
+
+    check_outputs((options["html_file"], options["png_file"]), ())
+    request = HistoryRequest(
+        model=model,
+        metric=options["metric"],
+        backend=options["backend"],
+        tag=options["tag"],
+        last=options["last"],
+        threshold_pct=options["threshold_pct"],
+        sitting_s=options["sitting_ms"] / 1e3,
+        store=store_folder,
+    )
+    found = history_of(request, TerminalObserver())
+    _write_page(found, model, options["html_file"])
+    _write_png(found, options["png_file"])
+    if as_json:
+        from enginescope.render.verdicts.history_data import history_json
+
+        sys.stdout.buffer.write(history_json(found))
+        sys.stdout.flush()
+        return
+    _show(found)
+
+
+def _show(found: Sequence[JobHistory]) -> None:
+    from enginescope.render.base.text import label_row, sentence, show, table
+    from enginescope.render.verdicts.history_phrases import span_text, title_text
+    from enginescope.render.verdicts.history_text import HEADERS, history_plot, history_rows
+
+    width = shutil.get_terminal_size().columns
+    for number, one in enumerate(found[:_SHOWN]):
+        if number:
+            print()
+        show(sentence(title_text(one)))
+        show(label_row("", span_text(one)))
+        print()
+        for line in history_plot(one, width=width):
+            print(line)
+        rows = history_rows(one)
+        if rows:
+            print()
+            show(table(HEADERS, rows))
+    if len(found) > _SHOWN:
+        rest = len(found) - _SHOWN
+        jobs = "1 more job" if rest == 1 else f"{rest} more jobs"
+        note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
+
+
+def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> None:
+    if path is not None:
+        from enginescope.render.verdicts.history_page import history_page
+
+        write_output(path, history_page(found, model=Path(model).name))
+
+
+def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
+    if path is None:
+        return
+    if len(found) > 1:
+        raise UsageError(
+            f"--png is of one job, and there are {len(found)}",
+            why="; ".join(one.label for one in found[:_SHOWN]),
+            hint="--on BACKEND, or --html FILE for all",
+        )
+    from enginescope.render.html.images import png_bytes
+    from enginescope.render.verdicts.history import history_chart
+
+    write_output(path, png_bytes(history_chart(found[0])))

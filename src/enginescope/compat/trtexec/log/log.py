@@ -1,0 +1,67 @@
+"""Lines of a log as trtexec has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from enginescope.compat.trtexec.version import Version
+
+Level = Literal["I", "W", "E", "V"]
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Line(NamedTuple):
+    """One message.
+
+    Attributes:
+        level: Warnings and errors go to standard error, the others to standard output.
+        text: May hold line feeds: only the first line gets the prefix, as in trtexec's own log.
+    """
+
+    level: Level
+    text: str
+
+
+def info(*texts: str) -> tuple[Line, ...]:
+    """Return messages of level I."""
+    return tuple(Line("I", text) for text in texts)
+
+
+def warning(*texts: str) -> tuple[Line, ...]:
+    """Return messages of level W."""
+    return tuple(Line("W", text) for text in texts)
+
+
+def error(*texts: str) -> tuple[Line, ...]:
+    """Return messages of level E."""
+    return tuple(Line("E", text) for text in texts)
+
+
+def printed(line: Line, now: datetime) -> str:
+    """Return a message with its prefix."""
+    return f"[{now:%m/%d/%Y-%H:%M:%S}] [{line.level}] {line.text}"
+
+
+def status(word: str, version: Version, command: Iterable[str]) -> str:
+    """Return a ``&&&& RUNNING``, ``PASSED`` or ``FAILED`` line, which has no prefix."""
+    build = f" [b{version.build}]" if version.major >= 9 and version.build is not None else ""
+    typed = on_one_line(" ".join(command))
+    return f"&&&& {word} TensorRT.trtexec [TensorRT v{version.number}]{build} # {typed}"
+
+
+def number(value: float) -> str:
+    """Return a number as a C++ stream prints it: six significant digits."""
+    return f"{value:.6g}"
+
+
+def enabled(value: bool) -> str:  # noqa: FBT001 - the word for a switch
+    """Return ``Enabled`` or ``Disabled``."""
+    return "Enabled" if value else "Disabled"
+
+
+def on_one_line(text: str) -> str:
+    r"""Return `text` with its control characters written out: a name must not end a line."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -1,0 +1,244 @@
+"""What a command line of trtexec asks for, with the defaults of the TensorRT in use."""
+
+from __future__ import annotations
+
+from enginescope.compat.trtexec.arguments import Arguments, decimal_number
+from enginescope.compat.trtexec.build_settings import options_of, precision_of
+from enginescope.compat.trtexec.shapes import (
+    ProfileSpec,
+    Shapes,
+    option_text,
+    parse_files,
+    parse_shapes,
+    profiles_of,
+)
+from enginescope.compat.trtexec.without_effect import flags_without_effect
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.records.run.job import InputFile
+
+#: Hours that no build and no measurement takes: trtexec has no limit of its own.
+_LONGEST_S = 3.6e6
+
+
+class Timing(Record, frozen=True, kw_only=True):
+    """How queries are issued and for how long.
+
+    Attributes:
+        iterations: Rounds at least, each of one query a stream.
+    """
+
+    iterations: int = 10
+    warm_up_ms: float = 200.0
+    duration_s: float = 3.0
+    idle_ms: float = 0.0
+    streams: int = 1
+    expose_dma: bool = False
+    transfers: bool = True
+    spin_wait: bool = False
+    cuda_graph: bool = False
+
+
+class Reporting(Record, frozen=True, kw_only=True):
+    """What is printed and written.
+
+    Attributes:
+        profile, layer_info, output, raw, shapes: The ``--dump…`` flags.
+        times_file, profile_file, layers_file, output_file: The ``--export…`` flags.
+    """
+
+    verbose: bool = False
+    average_runs: int = 10
+    percentiles: tuple[float, ...] = (90.0, 95.0, 99.0)
+    profile: bool = False
+    layer_info: bool = False
+    output: bool = False
+    raw: bool = False
+    shapes: bool = False
+    times_file: str | None = None
+    profile_file: str | None = None
+    layers_file: str | None = None
+    output_file: str | None = None
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """A command line, understood.
+
+    Attributes:
+        profiles: Optimisation profiles to build with.
+        shapes: To run with, as given; for an engine that is loaded the optimum will do.
+        options: Of the backend.
+    """
+
+    arguments: Arguments
+    onnx: str | None = None
+    load_engine: str | None = None
+    save_engine: str | None = None
+    skip_inference: bool = False
+    version_only: bool = False
+    profiles: tuple[ProfileSpec, ...] = ()
+    shapes: Shapes = ()
+    files: tuple[InputFile, ...] = ()
+    precision: str | None = None
+    options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    timing: Timing = Timing()
+    reporting: Reporting = Reporting()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The file under test."""
+        return self.load_engine or self.onnx or ""
+
+    @property
+    def profile_index(self) -> int:
+        """Optimisation profile to run with."""
+        return int(self.options.get("profile_index", "0"))
+
+
+def settings_of(arguments: Arguments) -> Settings:
+    """Return what a command line asks for.
+
+    Raises:
+        UsageError: A value that cannot be, or flags that exclude each other.
+    """
+    onnx, load = arguments.text("--onnx") or None, arguments.text("--loadEngine") or None
+    _check_model(arguments, onnx, load)
+    profiles, remarks = profiles_of(arguments)
+    shapes = parse_shapes("--shapes", arguments.text("--shapes"))
+    if load is not None:
+        shapes = shapes or _optimum(profiles, arguments)
+        profiles, remarks = (), ()
+    elif not profiles and shapes:
+        profiles = (ProfileSpec(minimum=shapes, optimum=shapes, maximum=shapes),)
+    precision, ignored = precision_of(arguments)
+    files = parse_files("--loadInputs", arguments.text("--loadInputs"))
+    settings = Settings(
+        arguments=arguments,
+        onnx=onnx,
+        load_engine=load,
+        save_engine=arguments.text("--saveEngine") or None,
+        skip_inference=arguments.has("--skipInference")
+        or arguments.text("--runtimePlatform").lower() == "windowsamd64",
+        version_only=arguments.has("--getPlanVersionOnly"),
+        profiles=profiles,
+        shapes=shapes,
+        files=tuple(InputFile(name=name, path=path) for name, path in files),
+        precision=precision,
+        options={**options_of(arguments), **_shape_options(profiles)},
+        timing=_timing(arguments),
+        reporting=_reporting(arguments),
+        warnings=(
+            *_newer(arguments),
+            *arguments.warnings,
+            *remarks,
+            *ignored,
+            *flags_without_effect(arguments),
+        ),
+    )
+    _check_profile_index(settings)
+    return settings
+
+
+def run_shapes(settings: Settings) -> Shapes:
+    """Return the shapes to run with: those given, else the optimum of the profile in use."""
+    if settings.shapes:
+        return settings.shapes
+    if settings.profiles:
+        return settings.profiles[settings.profile_index].optimum
+    return ()
+
+
+def _newer(arguments: Arguments) -> tuple[str, ...]:
+    found = newer_release_text(arguments.version.parts)
+    return (found,) if found else ()
+
+
+def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> None:
+    if load is None and onnx is None:
+        raise UsageError("neither a model nor an engine", hint="--onnx=FILE or --loadEngine=FILE")
+    if load is not None and arguments.has("--saveEngine"):
+        raise UsageError("--loadEngine and --saveEngine", why="a loaded engine is not saved again")
+    for name in ("--refitFromOnnx", "--getPlanVersionOnly"):
+        if arguments.has(name) and load is None:
+            raise UsageError(f"{name} without --loadEngine", why="it is about a loaded engine")
+    if arguments.text("--useRuntime", "full") != "full" and load is None:
+        raise UsageError(
+            f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine",
+            why="only the full runtime builds engines",
+        )
+
+
+def _check_profile_index(settings: Settings) -> None:
+    index, count = settings.profile_index, len(settings.profiles)
+    if index < 0 or (settings.load_engine is None and index >= max(1, count)):
+        raise UsageError(f"--useProfile={index}", why=f"there are {max(1, count)} profiles")
+
+
+def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:
+    """Return what ``--optShapes`` says of the profile in use: trtexec runs a loaded engine so."""
+    index = arguments.integer("--useProfile", 0)
+    asked = arguments.has("--optShapes") and 0 <= index < len(profiles)
+    return profiles[index].optimum if asked else ()
+
+
+def _shape_options(profiles: tuple[ProfileSpec, ...]) -> dict[str, str]:
+    if not profiles:
+        return {}
+    return {
+        "min_shapes": ";".join(option_text(one.minimum) for one in profiles),
+        "opt_shapes": ";".join(option_text(one.optimum) for one in profiles),
+        "max_shapes": ";".join(option_text(one.maximum) for one in profiles),
+    }
+
+
+def _timing(arguments: Arguments) -> Timing:
+    text = arguments.text("--duration", "3")
+    if decimal_number("--duration", text) == -1:
+        raise UsageError(
+            "--duration=-1 is not honoured", why="an endless run has no figures to report"
+        )
+    duration, warm_up = arguments.number("--duration", 3), arguments.number("--warmUp", 200)
+    if duration + warm_up / 1e3 > _LONGEST_S:
+        raise UsageError(f"--duration={duration:g}", why=f"{_LONGEST_S:g} s is the most")
+    flipped = arguments.version.major >= 11
+    return Timing(
+        iterations=arguments.integer("--iterations", 10, least=0),
+        warm_up_ms=warm_up,
+        duration_s=duration,
+        idle_ms=arguments.number("--idleTime", 0),
+        streams=arguments.integer("--infStreams", 1, least=1),
+        expose_dma=arguments.has("--exposeDMA"),
+        transfers=arguments.has("--includeDataTransfers")
+        if flipped
+        else not arguments.has("--noDataTransfers"),
+        spin_wait=not arguments.has("--noSpinWait") if flipped else arguments.has("--useSpinWait"),
+        cuda_graph=not arguments.has("--noCudaGraph")
+        if flipped
+        else arguments.has("--useCudaGraph"),
+    )
+
+
+def _reporting(arguments: Arguments) -> Reporting:
+    return Reporting(
+        verbose=arguments.has("--verbose"),
+        average_runs=arguments.integer("--avgRuns", 10, least=1),
+        percentiles=_percentiles(arguments.text("--percentile", "90,95,99")),
+        profile=arguments.has("--dumpProfile"),
+        layer_info=arguments.has("--dumpLayerInfo"),
+        output=arguments.has("--dumpOutput"),
+        raw=arguments.has("--dumpRawBindingsToFile"),
+        shapes=arguments.has("--dumpOptimizationProfile"),
+        times_file=arguments.text("--exportTimes") or None,
+        profile_file=arguments.text("--exportProfile") or None,
+        layers_file=arguments.text("--exportLayerInfo") or None,
+        output_file=arguments.text("--exportOutput") or None,
+    )
+
+
+def _percentiles(text: str) -> tuple[float, ...]:
+    values = tuple(decimal_number("--percentile", part) for part in text.split(","))
+    if any(not 0 <= one <= 100 for one in values):
+        raise UsageError(f"--percentile={text}", why="percentiles lie in 0…100")
+    return values

@@ -1,0 +1,1 @@
+"""trex's engine archives."""

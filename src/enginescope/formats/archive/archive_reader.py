@@ -1,0 +1,153 @@
+"""Archives of engines: ours with a manifest, and trex's ``.tea`` files."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.record import Record
+from enginescope.core.safe_zip import Member, copy_member, opened_zip, safe_members
+from enginescope.formats.archive.archive_kinds import (
+    MOST_TEXT_BYTES,
+    kind_by_content,
+    kind_by_name,
+)
+from enginescope.formats.archive.archive_manifest import (
+    MANIFEST,
+    Manifest,
+    TeaEntry,
+    parse_manifest,
+)
+from enginescope.formats.importing.recognise import HEAD_BYTES
+
+EXPECTED = "an archive that enginescope archive or trex wrote"
+_MOST_MANIFEST_BYTES = 64 << 20
+
+
+class TeaContents(Record, frozen=True, kw_only=True):
+    """What is in an archive.
+
+    Attributes:
+        manifest: ``None``: trex's, or any zip file.
+        entries: Its files but the manifest, in the archive's order.
+        unlisted: Files that the manifest does not have: put in later.
+    """
+
+    manifest: Manifest | None
+    entries: tuple[TeaEntry, ...]
+    unlisted: tuple[str, ...] = ()
+
+
+def read_tea(file: Path) -> TeaContents:
+    """Return what is in an archive, unpacking nothing.
+
+    Raises:
+        FormatError: It is no zip file, it is damaged, a path in it may lead out of its folder, a
+            file is there twice, or one that the manifest names is not there.
+    """
+    with opened_zip(file, expected=EXPECTED) as packed:
+        members = safe_members(packed, str(file))
+        manifest = _manifest(packed, members, file)
+        listed = {one.name: one for one in manifest.files} if manifest else {}
+        entries = []
+        for member in members:
+            name = member.path.as_posix()
+            if manifest is not None and name == MANIFEST:
+                continue
+            entries.append(listed.get(name) or _entry(packed, member))
+    names = {entry.name for entry in entries}
+    missing = [one for one in listed if one not in names]
+    if missing:
+        raise FormatError(str(file), where=missing[0], why="the manifest has it, the archive not")
+    unlisted = tuple(sorted(names - listed.keys())) if manifest else ()
+    return TeaContents(manifest=manifest, entries=tuple(entries), unlisted=unlisted)
+
+
+def extract_tea(
+    file: Path, folder: Path, wanted: Callable[[TeaEntry], bool] = lambda _: True
+) -> tuple[Path, ...]:
+    """Write an archive's files into `folder`, and return where they are, in its order.
+
+    Each is held against the checksum of the zip file and the SHA-256 of the manifest.
+
+    Args:
+        folder: Made if it is not there. Nothing in it is overwritten.
+        wanted: Whether to write a file.
+
+    Raises:
+        FormatError: As `read_tea`; or a file is not what the manifest says.
+        UsageError: A file of the name is there already, or there is no space.
+    """
+    contents = read_tea(file)
+    chosen = {entry.name: entry for entry in contents.entries if wanted(entry)}
+    with opened_zip(file, expected=EXPECTED) as packed:
+        members = [
+            member for member in safe_members(packed, str(file)) if member.path.as_posix() in chosen
+        ]
+        _check_space(members, file, folder)
+        return tuple(
+            _extract(packed, member, folder, chosen[member.path.as_posix()]) for member in members
+        )
+
+
+def check_tea(file: Path) -> tuple[str, ...]:
+    """Return the files of an archive that are not what its manifest says; reads all of it.
+
+    Raises:
+        FormatError: As `read_tea`, or a file is damaged.
+    """
+    contents = read_tea(file)
+    listed = {entry.name: entry.sha256 for entry in contents.entries}
+    with opened_zip(file, expected=EXPECTED) as packed:
+        return tuple(
+            name
+            for member in safe_members(packed, str(file))
+            if (name := member.path.as_posix()) in listed
+            and listed[name] not in (None, copy_member(packed, member))
+        )
+
+
+def _manifest(packed: zipfile.ZipFile, members: list[Member], file: Path) -> Manifest | None:
+    found = next((member.info for member in members if member.path.as_posix() == MANIFEST), None)
+    if found is None:
+        return None
+    if found.file_size > _MOST_MANIFEST_BYTES:
+        raise FormatError(str(file), where=MANIFEST, why=f"it has {found.file_size:,} bytes")
+    return parse_manifest(packed.read(found), str(file))
+
+
+def _entry(packed: zipfile.ZipFile, member: Member) -> TeaEntry:
+    name, info = member.path.as_posix(), member.info
+    with packed.open(info) as source:
+        head = source.read(HEAD_BYTES)
+        kind = kind_by_name(name, head)
+        if kind is None and info.file_size <= MOST_TEXT_BYTES:
+            kind = kind_by_content(head + source.read(), name)
+    return TeaEntry(name=name, kind=kind or "other", size_bytes=info.file_size)
+
+
+def _check_space(members: list[Member], file: Path, folder: Path) -> None:
+    there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
+    needed, free = sum(member.info.file_size for member in members), shutil.disk_usage(there).free
+    if needed > free:
+        why = f"it needs {needed:,} bytes, {free:,} are free in {there}"
+        raise UsageError(f"cannot unpack {file}", why=why)
+
+
+def _extract(packed: zipfile.ZipFile, member: Member, folder: Path, entry: TeaEntry) -> Path:
+    target = folder / member.path
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as out:
+            found = copy_member(packed, member, out)
+    except FileExistsError:
+        why = "there is a file of that name"
+        raise UsageError(f"cannot write {target}", why=why, hint="another folder") from None
+    if entry.sha256 is not None and found != entry.sha256:
+        target.unlink()
+        source = str(packed.filename)
+        raise FormatError(source, where=entry.name, why="it is not what the manifest says")
+    return target

@@ -1,0 +1,1 @@
+"""TensorRT's verbose build log."""

@@ -1,0 +1,227 @@
+"""A verbose build log, TensorRT 7 to 10, as the story of the build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from enginescope.core.errors import FormatError
+from enginescope.formats import log_facts
+from enginescope.formats.build_log.build_log_graph import GraphReader
+from enginescope.formats.build_log.build_log_layers import LayerListReader
+from enginescope.formats.build_log.build_log_stages import StageReader
+from enginescope.formats.build_log.build_log_tuning import TuningReader
+from enginescope.formats.foreign_text import decode_text
+from enginescope.records.notice import Notice
+from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.records.plan.tool_report import LogMessage
+
+# trtexec's, the C++ samples', the Python logger's of 7 and of 8 and later, Polygraphy's, Jetson's.
+_STAMP = r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] "
+_PREFIX = re.compile(
+    rf"^(?:{_STAMP})?(?:\[(?:TRT|TensorRT)\]\s*)?"
+    r"(?:\[([VIWEF])\]\s*|(VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): )?(?:\[TRT\]\s*)?"
+)
+_WORDS = {"VERBOSE": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "INTERNAL_ERROR": "F"}
+
+
+def story_lines(text: str) -> Iterator[tuple[int, str | None, str]]:
+    """Yield (number from 1, level letter or ``None``, text without its prefix).
+
+    Lines with nothing in them are left out. What TensorRT said through trtexec, by far most of a
+    log, has its prefix at fixed columns.
+    """
+    for number, raw in enumerate(text.split("\n"), start=1):
+        if raw[26:32] == "[TRT] " and raw[22:23] == "[":
+            yield number, raw[23], raw[32:].strip()
+            continue
+        line = raw.strip()
+        match = _PREFIX.match(line)
+        assert match is not None  # every part of it is optional
+        rest = line[match.end() :].strip()
+        if rest:
+            yield number, match[1] or _WORDS.get(match[2] or ""), rest
+
+
+_LEVELS = {"W": "warning", "E": "error", "F": "fatal"}
+#: Lines about every tensor and node of the model: many, and nothing for the story.
+_IGNORED = frozenset({"Searching", "Registering", "Parsing", "Importing", "(foreignNode)"})
+#: A log with one of these was not cut off while it tuned.
+_ENDS = ("tuning", "engine generation", "whole build")
+Handler = Callable[[str, int], bool]
+
+
+def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, ...]]:
+    """Return the story in a build log, and what is missing from it.
+
+    A log that is cut off, damaged or not verbose gives what it has, with notices.
+
+    Args:
+        data: The file.
+        source: The file, for messages.
+
+    Raises:
+        FormatError: Nothing in it is a line of a builder's log.
+    """
+    text, notices = decode_text(data, source)
+    reader = _StoryReader()
+    for number, level, line in story_lines(text):
+        reader.take(number, level, line)
+    story = reader.story(source)
+    if not reader.known:
+        raise FormatError(
+            source,
+            why="no line of a TensorRT build in it",
+            expected="the log of a build, best with --verbose",
+        )
+    return story, (*notices, *_missing(story, is_verbose=reader.is_verbose))
+
+
+class _StoryReader:
+    def __init__(self) -> None:
+        self.known = 0
+        self.is_verbose = False
+        self.graph = GraphReader()
+        self.tuning = TuningReader()
+        self.layers = LayerListReader()
+        self.stages = StageReader()
+        self.messages: dict[tuple[str, str], LogMessage] = {}
+        self.version: str | None = None
+        # By a line's first word: most lines are told apart without a pattern.
+        tuning, graph, stages = self.tuning, self.graph, self.stages
+        self.handlers: dict[str, tuple[Handler, ...]] = {
+            "Tactic": (tuning.tactic,),
+            "Tactic:": (tuning.tactic,),
+            "***************": (tuning.formats,),
+            "---------------": (tuning.runner,),
+            ">>>>>>>>>>>>>>>": (tuning.chose,),
+            "===============": (tuning.costs,),
+            "Adding": (tuning.added,),
+            "Running:": (graph.rule,),
+            "Fusing": (graph.fusion,),
+            "Removing": (graph.removal,),
+            "Swap": (graph.retyping,),
+            "Convert": (graph.retyping,),
+            "After": (graph.step,),
+            "Original:": (graph.step,),
+            "Layer:": (stages.layer,),
+            "Name:": (self.layers.long,),
+            "[MemUsageChange]": (stages.take_memory,),
+            "[MemUsageSnapshot]": (stages.take_memory,),
+            "[MemUsageStats]": (stages.take_memory,),
+            "Total": (stages.take_memory,),
+            "Graph": (stages.stage,),
+            "Formats": (self._tuning_ended,),
+            "Engine": (stages.stage,),
+            "Finished": (stages.stage,),
+            "Loaded": (stages.cache_line,),
+            "Serialized": (stages.cache_line,),
+            "Deleting": (stages.cache_line,),
+            "TensorRT": (self._version,),
+            "&&&&": (self._version,),
+        }
+
+    def take(self, number: int, level: str | None, text: str) -> None:
+        if level == "V":
+            self.is_verbose = True
+        elif level in _LEVELS:
+            self._message(_LEVELS[level], text, number)
+            return
+        word = text.partition(" ")[0]
+        if word in _IGNORED:
+            return
+        for handler in self.handlers.get(word, ()):
+            if handler(text, number):
+                self.known += 1
+                return
+        self.known += self._by_content(text, number)
+
+    def story(self, source: str) -> BuildTrace:
+        self.tuning.close()
+        return BuildTrace(
+            source=source,
+            steps=tuple(self.graph.steps),
+            changes=tuple(self.graph.changes),
+            tuned=tuple(self.tuning.tuned),
+            reformats=tuple(self.tuning.reformats),
+            layers=tuple(self.layers.layers),
+            memory=tuple(self.stages.memory),
+            memory_totals=self.stages.totals,
+            layer_memory=tuple(self.stages.layer_memory),
+            stages=tuple(self.stages.seconds),
+            cache=self.stages.cache(),
+            messages=tuple(self.messages.values()),
+            tensorrt_version=self.version,
+        )
+
+    def _by_content(self, text: str, number: int) -> bool:
+        """Lines that begin with a layer's or a rule's name."""
+        if text.startswith("Layer("):
+            return self.layers.short(text, number)
+        if ": Fusing " in text:
+            return self.graph.fusion(text, number)
+        return self.tuning.other(text) or self.layers.header(text)
+
+    def _tuning_ended(self, text: str, number: int) -> bool:
+        self.tuning.close()
+        return self.stages.stage(text, number)
+
+    def _version(self, text: str, _number: int) -> bool:
+        """Take the version, the one that is printed whole; logs of other work have it too."""
+        printed, status = log_facts.printed_version(text), log_facts.status(text)
+        self.version = printed or self.version or (status[1] if status else None)
+        return False
+
+    def _message(self, level: str, text: str, number: int) -> None:
+        message = LogMessage(level=level, text=text, line=number)
+        self.messages.setdefault((level, text), message)
+
+
+def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
+    """Say what a reader would look for in vain, and why."""
+    source = story.source
+    found = []
+    builds = sum(step.name == "Original" for step in story.steps)
+    if builds > 1:
+        found.append(
+            Notice(
+                code="W-SEVERAL-BUILDS",
+                message=f"{source} holds {builds} builds; they are told as one, with the layers of "
+                "the first",
+                evidence={"file": source, "builds": builds},
+            )
+        )
+    if not is_verbose and not story.tuned and not story.steps:
+        found.append(
+            Notice(
+                code="W-LOG-NOT-VERBOSE",
+                message=f"{source} is not verbose: the builder's choices are not in it; build with "
+                "--verbose",
+                evidence={"file": source},
+            )
+        )
+    elif not story.tuned:
+        found.append(
+            Notice(
+                code="W-NO-TUNING",
+                message=f"{source} has no autotuning in it: not a build, or cut off before",
+                evidence={"file": source, "steps": len(story.steps)},
+            )
+        )
+    elif not story.layers and not any(story.stage_s(name) for name in _ENDS):
+        found.append(
+            Notice(
+                code="W-LOG-UNFINISHED",
+                message=f"{source} ends before the builder had chosen formats and tactics",
+                evidence={"file": source, "tuned": len(story.tuned)},
+            )
+        )
+    elif not story.layers:
+        found.append(
+            Notice(
+                code="W-NO-CHOICES",
+                message=f"{source} does not list the engine's layers: what was chosen is not known",
+                evidence={"file": source, "tuned": len(story.tuned)},
+            )
+        )
+    return found

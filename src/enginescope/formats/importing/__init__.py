@@ -1,0 +1,1 @@
+"""Files of other tools: recognized, grouped, assembled into runs."""

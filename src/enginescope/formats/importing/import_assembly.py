@@ -1,0 +1,205 @@
+"""The files of one engine as one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.formats.importing.engine_run import EngineFacts, new_identity, run_of_engine
+from enginescope.formats.importing.import_grouping import Group, Item
+from enginescope.formats.importing.import_options import warmup_ms, workload_of
+from enginescope.formats.importing.recognise import ArtifactKind
+from enginescope.formats.importing.report_merge import merge_reports
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.formats.plan.plan_json import plan_of
+from enginescope.formats.tensors.exported_outputs import outputs_of
+from enginescope.formats.trex.trex_metadata import metadata_of
+from enginescope.formats.trtexec.exported_profile import profile_of
+from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
+from enginescope.formats.trtexec.summary_check import summary_mismatches
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Artifact, Run
+from enginescope.records.run.tensor_values import TensorValues
+
+T = TypeVar("T")
+_LONELY = "a comparison of answers, and no engine's files beside it; report --answers takes it"
+_PROVIDERS = {
+    "CPUExecutionProvider": "ort-cpu",
+    "CUDAExecutionProvider": "ort-cuda",
+    "TensorrtExecutionProvider": "ort-trt",
+}
+
+
+class Damaged(Record, frozen=True, kw_only=True):
+    """A file that was recognised and could not be used."""
+
+    path: Path
+    reason: str
+
+
+class _Parts:
+    """What has been read of a group so far."""
+
+    def __init__(self) -> None:
+        self.reports: list[ToolReport] = []
+        self.plan: Plan | None = None
+        self.profile: Profile | None = None
+        self.times: ExportedTimes | None = None
+        self.answers: tuple[TensorValues, ...] | None = None
+        self.notices: list[Notice] = []
+        self.used: list[Item] = []
+        self.damaged: list[Damaged] = []
+
+    def read(self, item: Item, parse: Callable[[], tuple[T, tuple[Notice, ...]]]) -> T | None:
+        """Return what `parse` gives; a file that it refuses becomes a notice."""
+        try:
+            value, notices = parse()
+        except FormatError as error:
+            reason = "; ".join(part for part in (str(error), error.hint) if part)
+            self.damaged.append(Damaged(path=item.path, reason=reason))
+            self.notices.append(_damage(item, reason))
+            return None
+        self.notices += notices
+        self.used.append(item)
+        return value
+
+
+def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
+    """Return the run of a group of files, and the files that could not be used.
+
+    The run is ``None`` if nothing of the group could be used.
+    """
+    parts = _Parts()
+    if group.items[0].kind is ArtifactKind.ORT_PROFILE:
+        return _ort_run(group, parts), tuple(parts.damaged)
+    _read_reports(group.items, parts)
+    report = merge_reports(parts.reports)
+    _read_rest(group, parts, report)
+    differences = [item for item in group.items if item.kind is ArtifactKind.OUTPUT_DIFF]
+    if not parts.used:
+        lonely = (Damaged(path=difference.path, reason=_LONELY) for difference in differences)
+        return None, (*parts.damaged, *lonely)
+    parts.used += differences
+    _check_summary(parts, report)
+    facts = EngineFacts(
+        name=group.name,
+        plan=parts.plan,
+        profile=parts.profile,
+        times=parts.times,
+        report=report,
+        notices=tuple(parts.notices),
+        artifacts=_artifacts(parts.used),
+        answers=parts.answers or (),
+    )
+    return run_of_engine(facts), tuple(parts.damaged)
+
+
+def _read_reports(items: Sequence[Item], parts: _Parts) -> None:
+    for item in items:
+        if item.log is not None:
+            parts.reports.append(item.log.report)
+            parts.notices += item.notices
+            parts.used.append(item)
+        elif item.kind is ArtifactKind.TREX_METADATA and item.document is not None:
+            found = parts.read(item, partial(metadata_of, item.document))
+            parts.reports += [found] if found else []
+
+
+def _read_rest(group: Group, parts: _Parts, report: ToolReport | None) -> None:
+    by_kind = {one.kind: one for one in group.items if one.document is not None}
+    warmup = warmup_ms(report)
+
+    def read(kind: ArtifactKind, parse: Callable[[Any], tuple[T, tuple[Notice, ...]]]) -> T | None:
+        item = by_kind.get(kind)
+        return parts.read(item, partial(parse, item.document)) if item else None
+
+    parts.plan = read(ArtifactKind.PLAN, lambda document: plan_of(document, name=group.name))
+    parts.times = read(ArtifactKind.TIMES, lambda document: times_of(document, warmup_ms=warmup))
+    parts.profile = read(ArtifactKind.PROFILE, profile_of)
+    parts.answers = read(ArtifactKind.OUTPUTS, outputs_of)
+    if parts.profile is None:
+        _take_printed_profile(group, parts)
+
+
+def _take_printed_profile(group: Group, parts: _Parts) -> None:
+    for item in group.items:
+        if item.log is not None and item.log.profile is not None:
+            parts.profile = item.log.profile
+            parts.notices.append(_printed(item))
+            return
+
+
+def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
+    if parts.times is not None and report is not None:
+        parts.notices += summary_mismatches(parts.times.samples, report.summaries)
+
+
+def _ort_run(group: Group, parts: _Parts) -> Run | None:
+    item = group.items[0]
+    document = item.document
+    assert document is not None
+    profile = parts.read(item, partial(ort_profile_of, document))
+    if profile is None:
+        return None
+    parts.used += [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
+    providers = _by_time(profile)
+    name = _PROVIDERS.get(providers[0], providers[0]) if providers else "onnxruntime"
+    return Run(
+        **new_identity(),
+        job=Job(
+            subject=Subject(name=group.name, kind="onnx"),
+            backend=BackendSpec(name=name),
+            workload=workload_of(None, None),
+        ),
+        providers=providers,
+        profile=profile,
+        notices=tuple(parts.notices),
+        artifacts=_artifacts(parts.used),
+    )
+
+
+def _by_time(profile: Profile) -> tuple[str, ...]:
+    """Providers that ran nodes, the one with most time first."""
+    spent: dict[str, float] = {}
+    for layer in profile.layers:
+        if layer.provider is not None:
+            spent[layer.provider] = spent.get(layer.provider, 0.0) + (layer.total_ms or 0.0)
+    return tuple(sorted(spent, key=lambda provider: -spent[provider]))
+
+
+def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
+    return tuple(
+        Artifact(
+            kind=item.kind.value,
+            path=str(item.path.absolute()),
+            sha256=item.sha256,
+            size_bytes=item.size_bytes,
+        )
+        for item in items
+    )
+
+
+def _damage(item: Item, reason: str) -> Notice:
+    return Notice(
+        code="W-DAMAGED-FILE",
+        message=f"{item.path.name} could not be used: {reason}",
+        evidence={"file": item.path.name, "kind": item.kind.value, "reason": reason},
+    )
+
+
+def _printed(item: Item) -> Notice:
+    return Notice(
+        code="I-PRINTED-PROFILE",
+        message=f"layer times are those printed in {item.path.name}: rounded, and without layers "
+        "that took no time",
+        evidence={"file": item.path.name},
+        level="info",
+    )

@@ -1,0 +1,240 @@
+"""A plan and what lies beside it: times and trex's metadata, found by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import read_bytes
+from enginescope.core.record import Record
+from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.importing.engine_run import EngineFacts
+from enginescope.formats.importing.explain_not_a_plan import mistaken_plan
+from enginescope.formats.importing.import_options import warmup_ms
+from enginescope.formats.importing.recognise import ArtifactKind
+from enginescope.formats.importing.report_merge import merge_reports
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.summary_check import summary_mismatches
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.run import Artifact
+
+T = TypeVar("T")
+_HEAD_BYTES = 4096
+# The word in a plan's name that a neighbour has another in the place of.
+_ROLE = re.compile(
+    r"^(?P<stem>.*?)(?P<joint>[._-]?)(?:graph|plan|layers|layer_?info|engine_?info)\.json$"
+)
+
+
+class PlanFiles(Record, frozen=True, kw_only=True):
+    """Which files to read; ``None``: the one that is named like the plan, if it is there.
+
+    Attributes:
+        metadata: trex's of the timing.
+        build_metadata: trex's of the build.
+    """
+
+    plan: Path
+    profile: Path | None = None
+    metadata: Path | None = None
+    build_metadata: Path | None = None
+
+
+#: Times of whole requests, as trex and others name them.
+_TIMES_ROLES = ("timing", "times")
+_KINDS = {"profile": ArtifactKind.PROFILE, **dict.fromkeys(_TIMES_ROLES, ArtifactKind.TIMES)}
+
+
+class ReadBeside(Record, frozen=True, kw_only=True):
+    """What was read of the files that lie beside a plan, or beside an engine.
+
+    Attributes:
+        times: Of whole requests.
+        report: Of timing and build together.
+        artifacts: The files that were read, where they lie.
+    """
+
+    profile: Profile | None
+    times: ExportedTimes | None
+    report: ToolReport | None
+    notices: tuple[Notice, ...]
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The paths of `artifacts`."""
+        return tuple(Path(artifact.path) for artifact in self.artifacts)
+
+
+class ReadPlan(ReadBeside, frozen=True, kw_only=True):
+    """What was read of a plan and the files beside it; the plan's own is the first artefact.
+
+    Attributes:
+        plan: Named like its file, without the word for its role.
+    """
+
+    plan: Plan
+
+    @property
+    def facts(self) -> EngineFacts:
+        """The same, to make a run of."""
+        return EngineFacts(
+            name=self.plan.name,
+            plan=self.plan,
+            profile=self.profile,
+            times=self.times,
+            report=self.report,
+            notices=self.notices,
+            artifacts=self.artifacts,
+        )
+
+
+def neighbour(plan: Path, role: str) -> Path | None:
+    """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
+
+    ``X.graph.json`` has ``X.profile.json``; ``None`` if there is no such file.
+    """
+    match = _ROLE.match(plan.name)
+    stem = f"{match['stem']}{match['joint']}" if match else f"{plan.name.removesuffix('.json')}."
+    found = plan.with_name(f"{stem}{role}.json")
+    return found if found != plan and found.is_file() else None
+
+
+def neighbours(plan: Path) -> tuple[Path, ...]:
+    """Return every file beside `plan` that is read with it."""
+    roles = ("profile", "profile.metadata", "build.metadata", *_TIMES_ROLES)
+    return tuple(found for role in roles if (found := neighbour(plan, role)) is not None)
+
+
+def read_plan_files(given: PlanFiles) -> ReadPlan:
+    """Return a plan with its times and what trex kept of its logs.
+
+    Raises:
+        UsageError: `given.plan` is a file of another kind: an engine, layer times, a log.
+        FormatError: The plan, or a file that was named, cannot be used. One that was only found
+            beside the plan leaves a notice instead.
+    """
+    reader = _Reader(given.plan)
+    plan = reader.plan()
+    beside = reader.neighbours(given)
+    return ReadPlan(
+        plan=plan,
+        profile=beside.profile,
+        times=beside.times,
+        report=beside.report,
+        notices=beside.notices,
+        artifacts=beside.artifacts,
+    )
+
+
+def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
+    """Return what lies beside an engine, as ``net.engine.profile.json`` or ``net.profile.json``.
+
+    Args:
+        given: Its `plan` is not looked at.
+
+    Raises:
+        FormatError: A file that was named cannot be used.
+    """
+    names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
+    plans = [engine.with_name(name) for name in names]
+    roles = ("profile", "profile.metadata", "build.metadata")
+    described = (plan for plan in plans if any(neighbour(plan, role) for role in roles))
+    return _Reader(next(described, plans[0])).neighbours(given)
+
+
+class _Reader:
+    """Reads files and gathers what is to be said of them."""
+
+    def __init__(self, plan: Path) -> None:
+        self._plan = plan
+        self.notices: list[Notice] = []
+        self.artifacts: list[Artifact] = []
+
+    def neighbours(self, given: PlanFiles) -> ReadBeside:
+        profile = self.read(given.profile, "profile", parse_profile)
+        reports = [
+            self.read(given.metadata, "profile.metadata", parse_trex_metadata),
+            self.read(given.build_metadata, "build.metadata", parse_trex_metadata),
+        ]
+        report = merge_reports([one for one in reports if one is not None])
+        times = self.times(warmup_ms(report))
+        if times is not None and report is not None:
+            self.notices += summary_mismatches(times.samples, report.summaries)
+        return ReadBeside(
+            profile=profile,
+            times=times,
+            report=report,
+            notices=tuple(self.notices),
+            artifacts=tuple(self.artifacts),
+        )
+
+    def plan(self) -> Plan:
+        data = read_bytes(self._plan)
+        head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
+        if not head.lstrip().startswith(("{", "[")):
+            raise mistaken_plan(self._plan, data) or UsageError(
+                f"{self._plan} is no JSON file",
+                hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
+                " with its plan",
+            )
+        match = _ROLE.match(self._plan.name)
+        name = (match["stem"] if match else self._plan.stem) or self._plan.absolute().parent.name
+        try:
+            found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
+        except FormatError as error:
+            raise mistaken_plan(self._plan, data) or error from None
+        self.notices += notices
+        self._keep(self._plan, ArtifactKind.PLAN)
+        return found
+
+    def times(self, warmup: float | None) -> ExportedTimes | None:
+        """Return the times of whole requests that lie beside the plan."""
+        role = next((one for one in _TIMES_ROLES if neighbour(self._plan, one)), None)
+        if role is None:
+            return None
+
+        def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+            return parse_times(data, source, warmup_ms=warmup)
+
+        return self.read(None, role, parse)
+
+    def read(
+        self,
+        named: Path | None,
+        role: str,
+        parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]],
+    ) -> T | None:
+        path = named or neighbour(self._plan, role)
+        if path is None:
+            return None
+        try:
+            found, notices = parse(read_bytes(path), path.name)
+        except FormatError as error:
+            if named is not None:
+                raise
+            self.notices.append(_damaged(path, error))
+            return None
+        self.notices += notices
+        self._keep(path, _KINDS.get(role, ArtifactKind.TREX_METADATA))
+        return found
+
+    def _keep(self, path: Path, kind: ArtifactKind) -> None:
+        self.artifacts.append(Artifact(kind=kind.value, path=str(path.absolute())))
+
+
+def _damaged(path: Path, error: FormatError) -> Notice:
+    return Notice(
+        code="W-DAMAGED-FILE",
+        message=f"{path.name}, which lies beside the plan, could not be used: {error}",
+        evidence={"file": path.name, "reason": str(error)},
+    )

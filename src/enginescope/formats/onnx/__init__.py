@@ -1,0 +1,1 @@
+"""ONNX files: graphs, weights, sub-models, rounding."""

@@ -1,0 +1,121 @@
+"""What an ONNX model's file says of its inputs: names of dimensions, sizes of indexed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_graph import load_onnx
+from enginescope.formats.onnx.onnx_subgraphs import graphs_of
+
+#: Operators whose output holds values of their first input alone, in another form.
+_SAME_VALUES = frozenset(
+    {
+        *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
+        *("Slice", "Expand", "Tile", "Gather", "Dropout"),
+    }
+)
+#: Operators that turn a stored table into another form of the same size.
+_SAME_TABLE = frozenset({"Identity", "Cast", "DequantizeLinear"})
+#: ONNX Runtime's fused embeddings: number of an input of indices -> number of its table.
+_FUSED = {"EmbedLayerNormalization": {0: 2, 1: 4}}
+
+
+class IndexedTable(Record, frozen=True, kw_only=True):
+    """A table of constants that an input indexes.
+
+    Attributes:
+        table: Its name in the file.
+        size: Entries along the indexed axis: indices are below it.
+    """
+
+    table: str
+    size: int
+
+
+class OnnxInputs(Record, frozen=True, kw_only=True):
+    """The inputs of a model, weights left out.
+
+    Attributes:
+        dims: By input: sizes, names of dynamic dimensions, ``None`` for a dynamic one without a
+            name.
+        tables: By input: the smallest table that it indexes.
+    """
+
+    dims: dict[str, tuple[int | str | None, ...]]
+    tables: dict[str, IndexedTable]
+
+
+def read_onnx_inputs(path: Path) -> OnnxInputs:
+    """Return what a model's file says of its inputs; weights in other files are not read.
+
+    Raises:
+        FormatError: It is not an ONNX model.
+        MissingDependencyError: The onnx package is not installed.
+    """
+    graph = load_onnx(path).graph
+    weights = {one.name for one in graph.initializer}
+    fed = [one for one in graph.input if one.name not in weights]
+    return OnnxInputs(
+        dims={
+            one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
+            for one in fed
+            if one.type.HasField("tensor_type")
+        },
+        tables=_Tables(graph).of_inputs({one.name for one in fed}),
+    )
+
+
+class _Tables:
+    """Follows indices back to inputs, through operators that keep their values."""
+
+    def __init__(self, graph: Any) -> None:
+        self._makers: dict[str, Any] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._nodes: list[Any] = []
+        for one in graphs_of(graph):
+            self._shapes |= {each.name: tuple(each.dims) for each in one.initializer}
+            for node in one.node:
+                self._nodes.append(node)
+                self._makers |= dict.fromkeys(node.output, node)
+                if node.op_type == "Constant":
+                    name = node.output[0]
+                    values = (each.t for each in node.attribute if each.name == "value")
+                    self._shapes.update((name, tuple(each.dims)) for each in values)
+
+    def of_inputs(self, inputs: set[str]) -> dict[str, IndexedTable]:
+        found: dict[str, IndexedTable] = {}
+        for indices, table, axis in self._uses():
+            name = self._source(indices, _SAME_VALUES)
+            stored = self._source(table, _SAME_TABLE)
+            shape = self._shapes.get(stored)
+            if name not in inputs or not shape or not -len(shape) <= axis < len(shape):
+                continue
+            size = shape[axis]
+            if size and (name not in found or size < found[name].size):
+                found[name] = IndexedTable(table=stored, size=size)
+        return found
+
+    def _uses(self) -> Iterator[tuple[str, str, int]]:
+        """Yield indices, table and axis of every node that looks up entries."""
+        for node in self._nodes:
+            if node.op_type == "Gather":
+                axes = (one.i for one in node.attribute if one.name == "axis")
+                yield node.input[1], node.input[0], next(axes, 0)
+            for at, table in _FUSED.get(node.op_type, {}).items():
+                if max(at, table) < len(node.input) and node.input[at] and node.input[table]:
+                    yield node.input[at], node.input[table], 0
+
+    def _source(self, tensor: str, through: frozenset[str]) -> str:
+        """Return the tensor that this one has its values from."""
+        while (maker := self._makers.get(tensor)) is not None and maker.op_type in through:
+            tensor = maker.input[0]
+        return tensor
+
+
+def _dim(dim: Any) -> int | str | None:
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    return str(dim.dim_param) or None

@@ -1,0 +1,250 @@
+"""Copies of ONNX models that round to a narrower type and compute in FP32.
+
+Such a copy shows how far honest rounding moves each output of this model. Nodes that are added do
+the rounding, so that weights in other files are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from enginescope.core.errors import UnsupportedError
+from enginescope.core.optional import require
+from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_files import load_without_weights
+from enginescope.formats.onnx.onnx_flow import inferred, reads
+from enginescope.formats.onnx.onnx_marks import write_copy
+from enginescope.formats.onnx.onnx_rounding_nodes import RoundingNodes
+
+#: Rows of limits whose type a copy can round to.
+ROUNDED_ROWS = frozenset({"fp16", "bf16", "tf32", "int8", "fp8"})
+#: Output of a copy for FP16: the largest |value| of each activation, before it is rounded.
+LARGEST = "enginescope::largest"
+#: Rows that store every activation in their type; the others round what matrix operators read.
+_STORED = frozenset({"fp16", "bf16"})
+#: Inputs of operators that multiply matrices, and the weights' axis of output channels.
+_MATRIX: dict[str, int | None] = {
+    "Conv": 0,
+    "FusedConv": 0,
+    "ConvTranspose": 1,
+    "MatMul": -1,
+    "FusedMatMul": -1,
+    "Gemm": 1,
+    "FusedGemm": 1,
+    "Einsum": None,
+    "LSTM": None,
+    "GRU": None,
+    "RNN": None,
+}
+_RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+#: Operators whose inputs hold scales and sizes: converters leave these in FP32.
+_EXEMPT = frozenset({"Resize", "Upsample", "NonMaxSuppression", "Range", "CumSum", "OneHot"})
+#: Outputs that depend on shapes alone.
+_OF_SHAPES = frozenset({"Shape", "Size"})
+_LEAST_OPSET = 9
+
+
+class RoundedCopy(Record, frozen=True, kw_only=True):
+    """A copy that rounds.
+
+    Attributes:
+        tensors: Tensors that are rounded.
+        activations: Those whose largest values `LARGEST` gives, in its order.
+    """
+
+    path: Path
+    tensors: int
+    activations: tuple[str, ...]
+
+
+def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
+    """Write a copy of a model that rounds weights and activations to the type of a row.
+
+    FP16 and BF16: every FP32 tensor. TF32, INT8 and FP8: the inputs of matrix operators; INT8 with
+    a scale for each output channel of the weights, and one for each activation from its own range.
+    Values beyond FP16's range become its largest.
+
+    Args:
+        row: One of `ROUNDED_ROWS`.
+        folder: Gets the copy and links to the files of its weights.
+
+    Raises:
+        BackendError: The model cannot be read.
+        UnsupportedError: It holds no FP32 tensor that could be rounded, or is of an opset below 9.
+        FormatError: Its weights lie where a copy cannot reach them.
+    """
+    model = load_without_weights(str(path))
+    opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 1)
+    if opset < _LEAST_OPSET:
+        why = f"its opset is {opset}; emulating {row} takes {_LEAST_OPSET}"
+        raise UnsupportedError(f"{path.name} cannot be rounded", why=why, hint="export it anew")
+    if model.functions:
+        inliner = require("onnx.inliner", purpose="rounding a model", install="onnx")
+        model = inliner.inline_local_functions(model)
+    model = inferred(model)
+    nodes = RoundingNodes(row, opset)
+    rounding = _Rounding(row, nodes, dict(_types(model.graph)))
+    rounding.whole(model.graph)
+    if not rounding.count:
+        why = "it holds no FP32 tensor whose type is known"
+        raise UnsupportedError(f"{path.name} cannot be rounded to {row}", why=why)
+    activations = _with_largest(model.graph, nodes) if row == "fp16" else ()
+    model.graph.node.extend(nodes.taken())
+    ordered = [*nodes.constants, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(ordered)
+    copy = write_copy(model, path, folder)
+    return RoundedCopy(path=copy, tensors=rounding.count, activations=activations)
+
+
+def _types(graph: Any) -> Iterator[tuple[str, tuple[int, int | None, int | None]]]:
+    """Yield element type, rank and size of every tensor in a graph and those within it."""
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        tensor = value.type.tensor_type
+        if value.type.HasField("tensor_type"):
+            rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
+            yield value.name, (tensor.elem_type, rank, None)
+    for one in graph.initializer:
+        yield one.name, (one.data_type, len(one.dims), _size(one.dims))
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.name == "value":
+                held = attribute.t
+                yield node.output[0], (held.data_type, len(held.dims), _size(held.dims))
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+                yield from _types(inner)
+
+
+def _size(dims: Any) -> int:
+    size = 1
+    for dim in dims:
+        size *= dim
+    return size
+
+
+class _Rounding:
+    """Puts rounding nodes into a graph and those within it."""
+
+    def __init__(
+        self, row: str, nodes: RoundingNodes, types: dict[str, tuple[int, int | None, int | None]]
+    ) -> None:
+        self._row, self._nodes, self._types = row, nodes, types
+        self._stores = row in _STORED
+        self.count = 0
+
+    def whole(self, graph: Any) -> None:
+        """Round a model's graph, its FP32 inputs first."""
+        weights = {one.name for one in graph.initializer}
+        inputs = [one.name for one in graph.input if one.name not in weights]
+        renamed = {}
+        if self._stores:
+            for name in inputs:
+                if self._is_fp32(name):
+                    renamed[name] = self._nodes.activation(name)
+                    self.count += 1
+        before = self._nodes.taken()
+        _rename(graph, renamed)
+        self._graph(graph, set())
+        body = list(graph.node)
+        del graph.node[:]
+        graph.node.extend((*before, *body))
+
+    def _graph(self, graph: Any, outer: set[str]) -> None:
+        static = outer | {one.name for one in graph.initializer}
+        made: list[Any] = []
+        weights: dict[tuple[str, int | None], str] = {}
+        for node in graph.node:
+            read = set(reads(node))
+            if node.op_type in _OF_SHAPES or read <= static:
+                static.update(name for name in node.output if name)
+                made.append(node)
+                continue
+            for inner in _inner(node):
+                self._graph(inner, static)
+            for at, name in enumerate(node.input):
+                node.input[at] = self._input(node, at, name, static, weights)
+            made += [*self._nodes.taken(), node]
+            for at, name in enumerate(node.output):
+                if name and self._stores and self._is_fp32(name) and not _is_exempt(node):
+                    node.output[at] = f"{name}::exact"
+                    self._nodes.activation(node.output[at], name)
+                    self.count += 1
+            made += self._nodes.taken()
+        del graph.node[:]
+        graph.node.extend(made)
+
+    def _input(
+        self,
+        node: Any,
+        at: int,
+        name: str,
+        static: set[str],
+        weights: dict[tuple[str, int | None], str],
+    ) -> str:
+        """Return the name of what a node reads in place of an input."""
+        if not name or _is_exempt(node) or not self._is_fp32(name):
+            return name
+        if not self._stores and (node.op_type not in _MATRIX or at >= _operands(node)):
+            return name
+        is_weight = name in static
+        if not is_weight and self._stores:  # rounded where it was computed
+            return name
+        if is_weight and self._types[name][2] == 1:  # a factor or an epsilon
+            return name
+        axis = self._weight_axis(node, name) if is_weight else None
+        key = name, axis
+        if key not in weights:
+            if is_weight:
+                rank = self._types[name][1]
+                weights[key] = self._nodes.weight(name, axis=axis, rank=rank)
+            else:
+                weights[key] = self._nodes.activation(name)
+            self.count += 1
+        return weights[key]
+
+    def _weight_axis(self, node: Any, name: str) -> int | None:
+        """Return the axis of a weight's output channels; None without one."""
+        axis, rank = _MATRIX.get(node.op_type), self._types[name][1]
+        if self._stores or axis is None or rank is None or rank < 2:
+            return None
+        if any(one.name == "transB" and one.i for one in node.attribute):
+            axis = 0 if node.op_type in ("Gemm", "FusedGemm") else -2
+        return axis % rank
+
+    def _is_fp32(self, name: str) -> bool:
+        return name in self._types and self._types[name][0] == 1  # TensorProto.FLOAT
+
+
+def _operands(node: Any) -> int:
+    return 3 if node.op_type in _RECURRENT else 2
+
+
+def _is_exempt(node: Any) -> bool:
+    """Whether an operator's FP32 inputs and outputs stay as they are: it quantizes, or sizes."""
+    return node.op_type in _EXEMPT or "Quant" in node.op_type or node.op_type.startswith("Q")
+
+
+def _inner(node: Any) -> Iterator[Any]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _rename(graph: Any, names: dict[str, str]) -> None:
+    """Let every node, also those of graphs within, read other tensors."""
+    for node in graph.node:
+        for at, name in enumerate(node.input):
+            node.input[at] = names.get(name, name)
+        for inner in _inner(node):
+            _rename(inner, names)
+
+
+def _with_largest(graph: Any, nodes: RoundingNodes) -> tuple[str, ...]:
+    """Add `LARGEST` to a graph's outputs; return the activations it is of."""
+    exact = [name for node in graph.node for name in node.output if name.endswith("::exact")]
+    if exact:
+        graph.output.append(nodes.largest(exact, LARGEST))
+    return tuple(name.removesuffix("::exact") for name in exact)

@@ -1,0 +1,211 @@
+"""Copies of ONNX models without If and Loop: the branch that was taken, each round of a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from enginescope.core.optional import require
+from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_files import load_without_weights
+from enginescope.formats.onnx.onnx_marks import write_copy
+from enginescope.formats.onnx.onnx_subgraphs import graphs_of, inner_graphs, node_name
+
+#: Before the number of an If or Loop, as an output that tells what it did.
+DECISION = "enginescope::decision::"
+#: Between the name of a node or tensor of a body and the round that it belongs to.
+ROUND = "::round"
+_DECIDING = ("If", "Loop")
+_UNSQUEEZES_BY_INPUT = 13
+
+
+class Decision(Record, frozen=True, kw_only=True):
+    """What an If or Loop did: the branch taken (1: then), or the rounds of the body."""
+
+    node: str
+    operator: str
+    value: int
+
+
+def asking_onnx(path: Path, folder: Path) -> tuple[Path, tuple[tuple[str, str], ...]]:
+    """Write a copy of a model that also outputs what each If and Loop of its main graph does.
+
+    Returns:
+        The copy; name and operator of each, in order. Output ``DECISION`` + its number is its
+        condition or the number of rounds.
+    """
+    onnx = require("onnx", purpose="reading branches", install="enginescope")
+    model = load_without_weights(str(path))
+    deciding = list(_deciding(model.graph))
+    for number, node in enumerate(deciding):
+        name = f"{DECISION}{number}"
+        if node.op_type == "If":
+            source, operator = node.input[0], "Identity"
+        else:
+            source, operator = f"{name}::rounds", "Shape"
+            body = _graph(node, "body")
+            counter = f"{name}::round"
+            body.node.append(onnx.helper.make_node("Identity", [body.input[0].name], [counter]))
+            body.output.append(
+                onnx.helper.make_tensor_value_info(counter, onnx.TensorProto.INT64, [])
+            )
+            node.output.extend([""] * (len(body.output) - 2 - len(node.output)))
+            node.output.append(source)
+        model.graph.node.append(onnx.helper.make_node(operator, [source], [name]))
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+    return write_copy(model, path, folder), tuple(
+        (node_name(node), node.op_type) for node in deciding
+    )
+
+
+def unfolded_onnx(path: Path, values: Mapping[int, int], folder: Path) -> Path:
+    """Write a copy of a model in which If and Loop nodes of its main graph are their content.
+
+    Args:
+        values: By the number of the node, as `asking_onnx` numbers them: 1 for the then-branch, 0
+            for the else-branch; the rounds of a body. A node without a value stays.
+    """
+    model = load_without_weights(str(path))
+    graph = model.graph
+    opset = next((one.version for one in model.opset_import if not one.domain), 1)
+    unfolding = _Unfolding(graph, opset)
+    nodes: list[Any] = []
+    number = -1
+    for node in graph.node:
+        number += node.op_type in _DECIDING
+        value = values.get(number) if node.op_type in _DECIDING else None
+        if value is None:
+            nodes.append(node)
+        elif node.op_type == "If":
+            nodes += unfolding.branch(node, "then_branch" if value else "else_branch")
+        else:
+            nodes += unfolding.rounds(node, value)
+    copies = [_copy(node) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
+    return write_copy(model, path, folder)
+
+
+def original_name(name: str) -> str:
+    """Return the name that a node of an unfolded body has in the model."""
+    return name.partition(ROUND)[0]
+
+
+class _Unfolding:
+    """Nodes of branches and bodies, with names that are free in the main graph."""
+
+    def __init__(self, graph: Any, opset: int) -> None:
+        self._onnx = require("onnx", purpose="unfolding branches", install="enginescope")
+        self._graph, self._opset = graph, opset
+        self._taken = {one.name for one in (*graph.input, *graph.initializer)}
+        self._taken |= {name for node in graph.node for name in node.output}
+
+    def branch(self, node: Any, which: str) -> Iterator[Any]:
+        """Yield the nodes of a branch, and what makes the If's outputs of its own."""
+        branch = _graph(node, which)
+        yield from self._content(branch, node, "", {})
+        names = self._last
+        for inner, outer in zip(branch.output, node.output, strict=False):
+            if outer:
+                yield self._identity(names.get(inner.name, inner.name), outer)
+
+    def rounds(self, node: Any, count: int) -> Iterator[Any]:
+        """Yield the nodes of a body, as many times as it ran."""
+        body, make = _graph(node, "body"), self._onnx.helper.make_tensor
+        kinds = self._onnx.TensorProto
+        carried = list(node.input[2:])
+        scanned: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
+        for at in range(count):
+            counter, going = (
+                f"{node_name(node)}{ROUND}{at}::number",
+                f"{node_name(node)}{ROUND}{at}::on",
+            )
+            self._graph.initializer.append(make(counter, kinds.INT64, [], [at]))
+            self._graph.initializer.append(make(going, kinds.BOOL, [], [True]))
+            inputs = (one.name for one in body.input)
+            given = dict(zip(inputs, (counter, going, *carried), strict=True))
+            yield from self._content(body, node, f"{ROUND}{at}", given)
+            outputs = [self._last.get(one.name, one.name) for one in body.output]
+            carried = outputs[1 : 1 + len(carried)]
+            for parts, name in zip(scanned, outputs[1 + len(carried) :], strict=True):
+                parts.append(name)
+        for inner, outer in zip(carried, node.output, strict=False):
+            if outer:
+                yield self._identity(inner, outer)
+        for parts, outer in zip(scanned, node.output[len(carried) :], strict=False):
+            if outer:
+                yield from self._stacked(parts, outer)
+
+    def _content(
+        self, graph: Any, node: Any, suffix: str, given: Mapping[str, str]
+    ) -> Iterator[Any]:
+        """Yield copies of a graph's nodes under free names; `_last` has the names afterwards."""
+        own = [one.name for one in graph.initializer]
+        own += [name for inner in graph.node for name in inner.output if name]
+        names = {name: self._free(name + suffix, node) for name in own} | dict(given)
+        self._last = names
+        for one in graph.initializer:
+            copy = _copy(one)
+            copy.name = names[one.name]
+            self._graph.initializer.append(copy)
+        for one in graph.value_info:
+            copy = _copy(one)
+            copy.name = names.get(one.name, one.name)
+            self._graph.value_info.append(copy)
+        for inner in graph.node:
+            copy = _copy(inner)
+            copy.name = f"{inner.name}{suffix}" if inner.name else ""
+            _rename(copy, names)
+            yield copy
+
+    def _free(self, name: str, node: Any) -> str:
+        if name in self._taken:
+            name = f"{node_name(node)}::{name}"
+        self._taken.add(name)
+        return name
+
+    def _identity(self, source: str, target: str) -> Any:
+        return self._onnx.helper.make_node("Identity", [source], [target])
+
+    def _stacked(self, parts: Sequence[str], target: str) -> Iterator[Any]:
+        """Yield nodes that stack one tensor of each round."""
+        make = self._onnx.helper.make_node
+        axes = f"{target}::axes"
+        by_input = self._opset >= _UNSQUEEZES_BY_INPUT
+        if by_input:
+            tensor = self._onnx.helper.make_tensor(axes, self._onnx.TensorProto.INT64, [1], [0])
+            self._graph.initializer.append(tensor)
+        for part in parts:
+            inputs, more = ([part, axes], {}) if by_input else ([part], {"axes": [0]})
+            yield make("Unsqueeze", inputs, [f"{part}::part"], **more)
+        yield make("Concat", [f"{part}::part" for part in parts], [target], axis=0)
+
+
+def _deciding(graph: Any) -> Iterator[Any]:
+    yield from (node for node in graph.node if node.op_type in _DECIDING)
+
+
+def _graph(node: Any, attribute: str) -> Any:
+    return next(one.g for one in node.attribute if one.name == attribute)
+
+
+def _rename(node: Any, names: Mapping[str, str]) -> None:
+    """Rename what a node reads and makes, and what its own branches read of the graph around."""
+    for at, name in enumerate(node.input):
+        node.input[at] = names.get(name, name)
+    for at, name in enumerate(node.output):
+        node.output[at] = names.get(name, name)
+    for branch in inner_graphs(node):
+        for graph in graphs_of(branch):
+            for inner in graph.node:
+                for at, name in enumerate(inner.input):
+                    inner.input[at] = names.get(name, name)
+            for value in graph.output:
+                value.name = names.get(value.name, value.name)
+
+
+def _copy(message: Any) -> Any:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    return copy

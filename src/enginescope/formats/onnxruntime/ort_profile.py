@@ -1,0 +1,180 @@
+"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.31."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.formats.json_walk import finite_number
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
+from enginescope.records.samples import Array
+
+_SUFFIX = "_kernel_time"
+_CONTAINERS = frozenset({"If", "Loop", "Scan"})
+_MS_PER_US = 1e-3
+
+
+class _Node(Record, frozen=True, kw_only=True):
+    """What tells nodes apart: a name may come again inside a subgraph."""
+
+    name: str
+    kind: str | None
+    provider: str | None
+    index: str | None
+
+
+class _Run(Record, frozen=True, kw_only=True):
+    whole_ms: float
+    sums_ms: dict[_Node, float]
+    started_us: dict[_Node, float]
+
+
+def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the time of each node in a profile.
+
+    Times are summed within a run, since a node in the body of a loop runs several times; mean and
+    median are over runs. The first run, which pays for allocation and autotuning, is dropped where
+    there are more. ``If``, ``Loop`` and ``Scan`` are marked: their time holds that of the nodes
+    inside, which are listed too.
+
+    Args:
+        source: The file, for messages.
+
+    Returns:
+        profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
+
+    Raises:
+        FormatError: It is not JSON, or holds no finished run.
+    """
+    return ort_profile_of(read_json(data, source))
+
+
+def ort_profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the times in a file already read; see `parse_ort_profile`."""
+    runs, unfinished = _runs(document)
+    if not runs:
+        raise FormatError(
+            document.source, why="no finished run in it", expected="Session events model_run"
+        )
+    notices = list(document.notices)
+    if unfinished:
+        notices.append(_unfinished(document.source, unfinished))
+    if len(runs) == 1:
+        notices.append(_single(document.source))
+    kept = runs[1:] or runs
+    layers = tuple(_timing(index, node, kept) for index, node in enumerate(_in_order(kept)))
+    whole = float(np.mean([run.whole_ms for run in kept]))
+    profile = Profile(
+        source="onnxruntime",
+        layers=layers,
+        iterations=len(kept),
+        whole_ms=whole,
+        batch_sums_ms=batch_sums(_times_ms(kept)),
+        resolution_ms=(0.0, _MS_PER_US),  # ONNX Runtime truncates to microseconds
+    )
+    return profile, tuple(notices)
+
+
+def is_ort_profile(value: Any) -> bool:
+    """Whether JSON values look like ONNX Runtime's profile."""
+    if not isinstance(value, list):
+        return False
+    return any(
+        isinstance(one, dict) and one.get("cat") in ("Session", "Node") and "dur" in one
+        for one in value[:50]
+    )
+
+
+def _runs(document: Document) -> tuple[list[_Run], int]:
+    """Finished runs, and how many node events came after the last of them."""
+    if not isinstance(document.value, list):
+        raise FormatError(document.source, why="it is no list of events", expected="a JSON list")
+    runs: list[_Run] = []
+    sums: dict[_Node, float] = {}
+    started: dict[_Node, float] = {}
+    events = 0
+    for event in document.value:
+        if not isinstance(event, dict):
+            continue
+        duration = finite_number(event.get("dur"))
+        if duration is None or duration < 0:
+            continue
+        node = _node(event)
+        if node is not None:
+            events += 1
+            sums[node] = sums.get(node, 0.0) + duration * _MS_PER_US
+            at = finite_number(event.get("ts"))
+            started.setdefault(node, at if at is not None else float(events))
+        elif event.get("cat") == "Session" and event.get("name") == "model_run":
+            runs.append(_Run(whole_ms=duration * _MS_PER_US, sums_ms=sums, started_us=started))
+            sums, started, events = {}, {}, 0
+    return runs, events
+
+
+def _node(event: dict[str, Any]) -> _Node | None:
+    name = event.get("name")
+    if event.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(_SUFFIX):
+        return None  # 1.16 also has …_fence_before and …_fence_after
+    raw = event.get("args")
+    arguments: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    return _Node(
+        name=name[: -len(_SUFFIX)],
+        kind=_text(arguments.get("op_name")),
+        provider=_text(arguments.get("provider")),
+        index=_text(arguments.get("node_index")),
+    )
+
+
+def _in_order(kept: list[_Run]) -> list[_Node]:
+    """Nodes by when they start within the first run that has them."""
+    offsets: dict[_Node, float] = {}
+    for run in kept:
+        begin = min(run.started_us.values(), default=0.0)
+        for node, at in run.started_us.items():
+            offsets.setdefault(node, at - begin)
+    return sorted(offsets, key=offsets.__getitem__)
+
+
+def _timing(index: int, node: _Node, kept: list[_Run]) -> LayerTiming:
+    values = np.array([run.sums_ms.get(node, 0.0) for run in kept])
+    return LayerTiming(
+        index=index,
+        name=node.name,
+        mean_ms=float(values.mean()),
+        median_ms=float(np.median(values)),
+        total_ms=float(values.sum()),
+        kind=node.kind,
+        provider=node.provider,
+        is_container=node.kind in _CONTAINERS,
+    )
+
+
+def _times_ms(kept: list[_Run]) -> Array:
+    """Return the time of each node in each run, containers left out."""
+    nodes = [node for node in _in_order(kept) if node.kind not in _CONTAINERS]
+    return np.array([[run.sums_ms.get(node, 0.0) for node in nodes] for run in kept])
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _unfinished(source: str, events: int) -> Notice:
+    return Notice(
+        code="W-TRUNCATED",
+        message=f"{source} ends within a run; its {events} node events are left out",
+        evidence={"file": source, "events": events},
+    )
+
+
+def _single(source: str) -> Notice:
+    return Notice(
+        code="W-FIRST-RUN",
+        message=f"{source} holds a single run, the first, which is slower than those after it",
+        evidence={"file": source, "runs": 1},
+    )

@@ -1,0 +1,1 @@
+"""A plan's JSON, layer by layer."""

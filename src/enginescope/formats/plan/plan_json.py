@@ -1,0 +1,298 @@
+"""Plan JSON: trtexec's ``--exportLayerInfo``, ``IEngineInspector``, Torch-TensorRT's engine info.
+
+TensorRT 8.2 to 10 write ``Layers`` and ``Bindings``, 11 writes ``Layers`` and ``I/O Tensors``; an
+engine built without detailed profiling verbosity has names in place of layers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from enginescope.core.errors import FormatError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.plan.plan_layer import LayerReader
+from enginescope.formats.plan.plan_tensor import parse_shape, parse_tensor
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
+from enginescope.records.tensor import Tensor
+
+# Constants that Myelin hands to its kernels as inputs.
+_CONSTANT = re.compile(r"^__mye|_dconst$|constant(?:Half|Float|BFloat16|Int\d+)?$", re.IGNORECASE)
+_WORDS = {"true": True, "yes": True, "enabled": True, "false": False, "no": False}
+
+
+class _Flow:
+    """Which of some tensors the layers read and write, and which of the two comes first."""
+
+    def __init__(self, layers: Sequence[Layer], names: Iterable[str]) -> None:
+        self._read: dict[str, Tensor] = {}
+        self._written: dict[str, Tensor] = {}
+        self._read_first: set[str] = set()
+        wanted = set(names)
+        for layer in layers:
+            for tensor in layer.inputs:
+                if tensor.name in wanted:
+                    self._read.setdefault(tensor.name, tensor)
+                    if tensor.name not in self._written:
+                        self._read_first.add(tensor.name)
+            for tensor in layer.outputs:
+                if tensor.name in wanted:
+                    self._written.setdefault(tensor.name, tensor)
+
+    def mode(self, name: str) -> str | None:
+        if name in self._read_first:
+            return "input"
+        return "output" if name in self._written else None
+
+    def tensor(self, name: str) -> Tensor:
+        places = (
+            (self._read, self._written) if name in self._read_first else (self._written, self._read)
+        )
+        return places[0].get(name) or places[1].get(name) or Tensor(name=name)
+
+
+def io_tensors(root: dict[str, Any], layers: Sequence[Layer]) -> tuple[tuple[IOTensor, ...], bool]:
+    """Return the engine's tensors, and whether they had to be deduced from the layers.
+
+    From ``I/O Tensors``, else from the names in ``Bindings`` (input if read before anything
+    writes it, else output), else: inputs are read and never written, and no constant by their
+    name; outputs are written and never read.
+    """
+    listed, names = root.get("I/O Tensors"), root.get("Bindings")
+    if isinstance(listed, list):
+        flow = _Flow(layers, (name for raw in listed if (name := _name(raw)) is not None))
+        found = (_io_tensor(raw, flow) for raw in listed)
+        return tuple(one for one in found if one is not None), False
+    if isinstance(names, list):
+        known = [name for name in names if isinstance(name, str) and name]
+        flow = _Flow(layers, known)
+        return tuple(IOTensor(tensor=flow.tensor(one), mode=flow.mode(one)) for one in known), False
+    deduced = tuple(_deduced(layers))
+    return deduced, bool(deduced)
+
+
+def _deduced(layers: Sequence[Layer]) -> Iterable[IOTensor]:
+    read = {tensor.name for layer in layers for tensor in layer.inputs}
+    written = {tensor.name for layer in layers for tensor in layer.outputs}
+    for layer in layers:
+        for tensor in layer.inputs:
+            if tensor.name not in written:
+                written.add(tensor.name)  # looked at: only the first of a name counts
+                if not _CONSTANT.search(tensor.name):
+                    yield IOTensor(tensor=tensor, mode="input")
+    for layer in layers:
+        for tensor in layer.outputs:
+            if tensor.name not in read:
+                read.add(tensor.name)
+                yield IOTensor(tensor=tensor, mode="output")
+
+
+def _name(raw: Any) -> str | None:
+    name = raw.get("Name") if isinstance(raw, dict) else raw
+    return name if isinstance(name, str) else None
+
+
+def _io_tensor(raw: Any, flow: _Flow) -> IOTensor | None:
+    if isinstance(raw, str) and raw:
+        return IOTensor(tensor=flow.tensor(raw), mode=flow.mode(raw))
+    tensor = parse_tensor(raw)
+    if tensor is None:
+        return None
+    mode = raw.get("IOMode")
+    said = mode.lower().rpartition(".")[2].lstrip("k") if isinstance(mode, str) else None
+    return IOTensor(
+        tensor=tensor,
+        mode=said if said in ("input", "output") else flow.mode(tensor.name),
+        is_shape_tensor=_truth(raw.get("IsShapeInferenceIO")),
+        profiles=tuple(_profiles(raw.get("ProfileInfo"))),
+    )
+
+
+def _truth(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    return _WORDS.get(value.lower()) if isinstance(value, str) else None
+
+
+def _profiles(raw: Any) -> Iterable[ProfileShapes]:
+    for index, one in enumerate(raw if isinstance(raw, list) else []):
+        if not isinstance(one, dict):
+            continue
+        layout = one.get("Format")
+        yield ProfileShapes(
+            index=index,
+            min_shape=_static(one.get("MinShape")),
+            opt_shape=_static(one.get("OptShape")),
+            max_shape=_static(one.get("MaxShape")),
+            layout=layout if isinstance(layout, str) and layout else None,
+        )
+
+
+def _static(raw: Any) -> tuple[int, ...] | None:
+    shape = parse_shape(raw)
+    if shape is None:
+        return None
+    dims = tuple(dim for dim in shape if dim is not None)
+    return dims if len(dims) == len(shape) else None
+
+
+_ROOT_KEYS = ("Layers", "Bindings", "I/O Tensors")
+_ROOT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.json.Decoder()
+
+
+def parse_plan(
+    data: bytes, source: str, *, name: str | None = None
+) -> tuple[Plan, tuple[Notice, ...]]:
+    """Return the plan in a JSON file.
+
+    Args:
+        source: The file, for messages.
+        name: Of the plan; by default `source`.
+
+    Returns:
+        plan: Layers in the file's order, inert ones and repeated names included.
+        notices: Repairs, entries left out, formats that are not known.
+
+    Raises:
+        FormatError: It is not JSON, or holds no list of layers.
+    """
+    with gc_paused():
+        try:
+            return _plan(source, *_layer_by_layer(data), name=name)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # told or repaired there
+            return plan_of(read_json(data, source), name=name)
+
+
+def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
+    """Return the plan in a file already read; see `parse_plan`."""
+    plan, notices = _plan(document.source, *_root(document), name=name)
+    return plan, (*document.notices, *notices)
+
+
+def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], Iterable[Any]]:
+    """Return a valid file's root without its layers, and the layers, decoded as they are asked for.
+
+    The values of all layers at once take several times the memory of the plan.
+    """
+    if data.lstrip()[:1] == b"[":
+        return {}, map(_ENTRY.decode, _ENTRIES.decode(data))
+    root = _ROOT.decode(data)
+    layers = _ENTRIES.decode(root.pop("Layers", b"null"))
+    return {key: _ENTRY.decode(raw) for key, raw in root.items()}, map(_ENTRY.decode, layers)
+
+
+def _plan(
+    source: str, root: dict[str, Any], raw_layers: Iterable[Any], *, name: str | None
+) -> tuple[Plan, tuple[Notice, ...]]:
+    reader = LayerReader()
+    layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)
+    if reader.entries and not layers:
+        raise FormatError(
+            source, where="Layers", why="no entry is a layer", expected="names or objects"
+        )
+    layers = _with_default_profile(layers)
+    io, guessed = io_tensors(root, layers)
+    plan = Plan(
+        name=name or source,
+        layers=layers,
+        io=io,
+        source_schema=_schema(root, reader),
+        extra={key: value for key, value in root.items() if key not in _ROOT_KEYS},
+    )
+    notices = _notices(source, reader, plan)
+    if guessed:
+        notices.append(_guessed_io(source, plan))
+    return plan, tuple(notices)
+
+
+def is_plan(value: Any) -> bool:
+    """Whether JSON values look like a plan."""
+    if isinstance(value, dict):
+        return isinstance(value.get("Layers"), list)
+    if not isinstance(value, list):
+        return False
+    return any(isinstance(one, dict) and "LayerType" in one and "Name" in one for one in value[:20])
+
+
+def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
+    value = document.value
+    if isinstance(value, list):
+        return {}, value
+    if isinstance(value, dict) and isinstance(value.get("Layers"), list):
+        return value, value["Layers"]
+    raise FormatError(
+        document.source, where="the root", why="there are no layers", expected="a list of Layers"
+    )
+
+
+def _schema(root: dict[str, Any], reader: LayerReader) -> str:
+    if reader.entries and reader.names == reader.entries:
+        return "names-only"
+    return "trt11" if "I/O Tensors" in root or reader.tensors.has_split_format else "trt8-10"
+
+
+def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Where some names carry ``[profile N]``, those without one belong to profile 0."""
+    if all(layer.profile_index is None for layer in layers):
+        return layers
+    return tuple(
+        msgspec.structs.replace(layer, profile_index=layer.profile_index or 0) for layer in layers
+    )
+
+
+def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
+    found = []
+    left_out = reader.entries - len(plan.layers)
+    if left_out:
+        entries = (
+            "1 entry among its layers that is"
+            if left_out == 1
+            else (f"{left_out:,} entries among its layers that are")
+        )
+        found.append(
+            Notice(
+                code="W-PLAN-ENTRIES",
+                message=f"{source} has {entries} none",
+                evidence={"file": source, "left_out": left_out, "layers": len(plan.layers)},
+            )
+        )
+    if plan.source_schema == "names-only":
+        found.append(
+            Notice(
+                code="I-NAMES-ONLY",
+                message=f"{source} names its layers and says nothing else of them; "
+                "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
+                "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED",
+                evidence={"file": source, "layers": len(plan.layers)},
+                level="info",
+            )
+        )
+    unknown = sorted(reader.tensors.unknown_formats)
+    if unknown:
+        found.append(
+            Notice(
+                code="W-UNKNOWN-FORMAT",
+                message=f"{source} has tensor formats that are not known; their size is not either",
+                evidence={"file": source, "formats": unknown},
+            )
+        )
+    return found
+
+
+def _guessed_io(source: str, plan: Plan) -> Notice:
+    return Notice(
+        code="I-IO-DEDUCED",
+        message=f"{source} does not list the engine's inputs and outputs; they were deduced "
+        "from which tensors are only read or only written",
+        evidence={"file": source, "inputs": len(plan.inputs), "outputs": len(plan.outputs)},
+        level="info",
+    )

@@ -1,0 +1,137 @@
+"""Layers of a plan JSON, of every TensorRT version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from enginescope.formats.json_walk import whole_number
+from enginescope.formats.plan.plan_tensor import CONTROL, TensorReader, parse_tensor, text_of
+from enginescope.formats.plan.tensor_format import parse_dtype
+from enginescope.records.plan.plan import Layer, Weights
+from enginescope.records.tensor import Tensor
+
+_PROFILE = re.compile(r"\[profile (\d{1,9})\]")
+_ESCAPED = re.compile(r"\\u001[eEfF]")
+_ONNX = "[ONNX Layer: "
+_ONNX_AT = len(_ONNX)
+#: Where a layer keeps the names of what steers the cache for it, and is no data.
+CONTROLS = "ControlInputs"
+_OWN_KEYS = frozenset(
+    {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue"}
+)
+
+
+class LayerReader:
+    """Raw layers into layers, in one pass over plans of any length.
+
+    Attributes:
+        entries, names: How many raw layers were read; how many of them were names alone.
+        tensors: What was seen of their tensors.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.names = 0
+        self.tensors = TensorReader()
+
+    def read(self, raw: Any) -> Layer | None:
+        """Return the next layer, or ``None`` if `raw` is neither a name nor an object with one."""
+        index = self.entries
+        self.entries += 1
+        if isinstance(raw, str):
+            self.names += 1
+            return Layer(index=index, name=raw, profile_index=profile_suffix((raw,)))
+        if not isinstance(raw, dict) or not isinstance(raw.get("Name"), str):
+            return None
+        name, tensors = raw["Name"], self.tensors
+        subtype = text_of(raw.get("LayerType"))
+        inputs, outputs = tensors.read(raw.get("Inputs")), tensors.read(raw.get("Outputs"))
+        weights, attributes = _weights_and_rest(raw)
+        if tensors.has_controls:
+            inputs = _without_controls(inputs, attributes)
+        named = (
+            (name, *[one.name for one in (*inputs, *outputs)]) if tensors.has_profiles else (name,)
+        )
+        return Layer(
+            index=index,
+            name=name,
+            type=_type(text_of(raw.get("ParameterType")), subtype),
+            subtype=subtype,
+            inputs=inputs,
+            outputs=outputs,
+            tactic_name=text_of(raw.get("TacticName")),
+            tactic_value=text_of(raw.get("TacticValue")),
+            weights=weights,
+            onnx_nodes=onnx_nodes(raw.get("Metadata")),
+            stream=whole_number(raw.get("StreamId")),
+            profile_index=profile_suffix(named),
+            attributes=attributes,
+        )
+
+
+def onnx_nodes(metadata: Any) -> tuple[str, ...]:
+    """Return the ONNX node names in a layer's ``Metadata``, each once.
+
+    They are joined with U+001E, by Myelin with U+001F, raw or escaped.
+    """
+    if not isinstance(metadata, str) or not metadata:
+        return ()
+    if "\\u001" in metadata:
+        metadata = _ESCAPED.sub("\x1f", metadata)
+    names = []
+    for raw in metadata.replace("\x1e", "\x1f").split("\x1f"):
+        part = raw.strip()
+        if part.startswith(_ONNX) and part.endswith("]"):
+            names.append(part[_ONNX_AT:-1])
+    return tuple([name for name in dict.fromkeys(names) if name])
+
+
+def profile_suffix(names: Iterable[str]) -> int | None:
+    """Return N of the first name with ``[profile N]``."""
+    for name in names:
+        if "[profile " in name and (match := _PROFILE.search(name)):
+            return int(match[1])
+    return None
+
+
+def _without_controls(inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[Tensor, ...]:
+    """Part inputs from the channels that TensorRT lists among them to steer the L2 cache."""
+    controls = [one.name for one in inputs if one.name.startswith(CONTROL)]
+    if not controls:
+        return inputs
+    attributes[CONTROLS] = controls
+    return tuple(one for one in inputs if not one.name.startswith(CONTROL))
+
+
+def _type(parameter_type: str | None, subtype: str | None) -> str:
+    if parameter_type == "Convolution" and subtype and "Deconvolution" in subtype:
+        return "Deconvolution"  # TensorRT gives both kinds the same parameters
+    return parameter_type or subtype or "unknown"
+
+
+def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[str, Any]]:
+    """Return what a layer carries, and the fields that are in no other place of a layer."""
+    weights = []
+    rest = {}
+    for key, value in raw.items():
+        if type(value) is dict and "Count" in value and "Type" in value:
+            count = whole_number(value["Count"])
+            weights.append(_carried(key, text_of(value["Type"]), count))
+        elif key not in _OWN_KEYS:
+            rest[key] = value
+    constants = raw.get("Constants")
+    for item in constants if isinstance(constants, list) else ():
+        tensor = parse_tensor(item)
+        if tensor is not None:
+            weights.append(Weights(role="Constants", dtype=tensor.dtype, count=tensor.elements))
+            rest.pop("Constants", None)
+    return tuple(weights), rest
+
+
+@lru_cache(maxsize=4096)
+def _carried(role: str, dtype_text: str | None, count: int | None) -> Weights:
+    known = count if count is not None and count >= 0 else None
+    return Weights(role=role, dtype=parse_dtype(dtype_text), count=known)

@@ -1,0 +1,142 @@
+"""Data types and memory layouts, in every spelling they are met in.
+
+TensorRT up to 10 writes both into one text ("Channel major FP16 format where channel % 8 == 0");
+its code generator writes the type alone ("Half"); TensorRT 11 splits them. trtexec, ONNX and NumPy
+have spellings of their own. What is not known is ``None``, never a guess and never 0 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from enginescope.records.tensor import DataType, Layout
+
+# One table: every spelling, lower case, without separators or a leading k.
+_SPELLINGS: dict[DataType, str] = {
+    DataType.FP64: "fp64 double float64 f8",
+    DataType.FP32: "fp32 float float32 tf32 f4",
+    DataType.FP16: "fp16 half float16 f2",
+    DataType.BF16: "bf16 bfloat16 bfloat",
+    DataType.FP8: "fp8 float8 fp8e4m3 fp8e5m2 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz"
+    " f8e4m3 f8e5m2 float8e4m3",
+    DataType.FP4: "fp4 float4 fp4e2m1 float4e2m1 float4e2m1fn float4e2m1fnx2",
+    DataType.E8M0: "e8m0 fp8e8m0 float8e8m0 float8e8m0fnu",
+    DataType.INT64: "int64 i8 long",
+    DataType.INT32: "int32 i4 int",
+    DataType.INT16: "int16 i2",
+    DataType.INT8: "int8 i1",
+    DataType.INT4: "int4",
+    DataType.UINT64: "uint64 u8",
+    DataType.UINT32: "uint32 u4",
+    DataType.UINT16: "uint16 u2",
+    DataType.UINT8: "uint8 u1",
+    DataType.UINT4: "uint4",
+    DataType.BOOL: "bool boolean b1",
+    DataType.COMPLEX64: "complex64 c8",
+    DataType.COMPLEX128: "complex128 c16",
+    DataType.STRING: "string str",
+}
+_TYPES = {word: dtype for dtype, words in _SPELLINGS.items() for word in words.split()}
+
+# TensorFormat members and trtexec's format names: short name, padded width of axis 1.
+_ENUM_LAYOUTS: dict[str, tuple[str, int | None]] = {
+    "linear": ("linear", None),
+    "chw": ("NCHW", None),
+    "chw2": ("NC/2HW2", 2),
+    "chw4": ("NC/4HW4", 4),
+    "chw16": ("NC/16HW16", 16),
+    "chw32": ("NC/32HW32", 32),
+    "cdhw32": ("NC/32DHW32", 32),
+    "hwc": ("NHWC", None),
+    "hwc8": ("NHWC8", 8),
+    "hwc16": ("NHWC16", 16),
+    "dhwc": ("NDHWC", None),
+    "dhwc8": ("NDHWC8", 8),
+    "dla_linear": ("NCHW", None),
+    "dla_hwc4": ("NHWC4", 4),
+}
+_NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "sixty-four": 64}
+
+_WIDE = re.compile(r"^([a-z]+(?:-[a-z]+)?|\d{1,4})[- ]wide channel vectorized row major\b")
+_CHANNEL = re.compile(r"where channel (?:%\s*(\d{1,4})\s*==\s*0|==\s*(\d{1,4})\b)")
+_WRAPPED = re.compile(r"^(?:tensor|sparse_tensor|optional)\((.*)\)$")
+_WORD = re.compile(r"[A-Za-z_0-9]+")
+
+# A plan repeats a few texts thousands of times; only what was not met before is parsed.
+_TEXTS = 1024
+
+
+@lru_cache(maxsize=_TEXTS)
+def parse_dtype(text: str | None) -> DataType | None:
+    """Return the type a spelling names, or ``None``.
+
+    >>> parse_dtype("tensor(float16)"), parse_dtype("kHALF"), parse_dtype("<f2")
+    (<DataType.FP16: 'FP16'>, <DataType.FP16: 'FP16'>, <DataType.FP16: 'FP16'>)
+    """
+    if not text:
+        return None
+    word = text.strip().lower()
+    wrapped = _WRAPPED.match(word)
+    if wrapped:
+        word = wrapped[1]
+    word = word.rpartition(".")[2].lstrip("<>=|").replace("_", "").replace(" ", "")
+    found = _TYPES.get(word)
+    if found is None and word.startswith("k"):
+        found = _TYPES.get(word[1:])
+    return found
+
+
+@lru_cache(maxsize=_TEXTS)
+def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
+    """Return type and layout of a "Format/Datatype" text; a type alone has no layout."""
+    if not text or not text.strip():
+        return None, None
+    dtype = parse_dtype(text)
+    if dtype is not None:
+        return dtype, None
+    return _dtype_within(text), parse_layout(text)
+
+
+@lru_cache(maxsize=_TEXTS)
+def parse_split(
+    layout_text: str | None, dtype_text: str | None
+) -> tuple[DataType | None, Layout | None]:
+    """Return type and layout of TensorRT 11's "Format" and "Datatype"; the latter goes first."""
+    within, layout = parse_joined(layout_text)
+    return parse_dtype(dtype_text) or within, layout
+
+
+def parse_layout(text: str | None) -> Layout | None:
+    """Return the layout a text describes, with short names as trex has them, or ``None``."""
+    if not text or not text.strip():
+        return None
+    name, width = _short(text.strip())
+    if name is None:
+        return None
+    axis = 1 if width is not None else None
+    return Layout(name=name, text=text, vector_axis=axis, vector_width=width)
+
+
+def _dtype_within(text: str) -> DataType | None:
+    """The first word of a description that is a type: "Row major linear FP16 format"."""
+    return next((found for word in _WORD.findall(text) if (found := parse_dtype(word))), None)
+
+
+def _short(text: str) -> tuple[str | None, int | None]:
+    lower = text.lower()
+    depth = "D" if "3 spatial dimensions" in lower else ""
+    wide = _WIDE.match(lower)
+    if wide:
+        width = int(wide[1]) if wide[1].isdigit() else _NUMBERS.get(wide[1])
+        return (f"NC/{width}{depth}HW{width}", width) if width else (None, None)
+    if lower.startswith("channel major"):
+        found = _CHANNEL.search(lower)
+        width = int(found[1] or found[2]) if found else None
+        if width == 0:
+            return None, None
+        return f"N{depth}HWC{width or ''}", width
+    if lower.startswith("row major"):
+        return f"NC{depth}HW", None
+    words = (word.removeprefix("k") for word in _WORD.findall(lower))
+    return next((_ENUM_LAYOUTS[word] for word in words if word in _ENUM_LAYOUTS), (None, None))

@@ -1,0 +1,1 @@
+"""Files with tensors: outputs, data sets, targets."""

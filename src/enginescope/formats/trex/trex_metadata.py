@@ -1,0 +1,147 @@
+"""Metadata that trex cut out of trtexec's logs (``*.metadata.json``), or dumped of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.json_walk import finite_number, whole_number
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.log_facts import SUMMARY_METRICS
+from enginescope.formats.reported_device import device_of
+from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.samples import ReportedSummary
+
+_PERFORMANCE = "performance_summary"
+_DEVICE = "device_information"
+_TITLES = {
+    "model_options": "Model Options",
+    "build_options": "Build Options",
+    "inference_options": "Inference Options",
+}
+_SECTIONS = frozenset({_PERFORMANCE, _DEVICE, *_TITLES})
+# Length of a list of statistics -> the percentiles after min, max, mean, median.
+_PERCENTILES: dict[int, tuple[float, ...]] = {4: (), 5: (99.0,), 7: (90.0, 95.0, 99.0)}
+
+
+def parse_trex_metadata(data: bytes, source: str) -> tuple[ToolReport, tuple[Notice, ...]]:
+    """Return the facts in a metadata file.
+
+    trex cuts values at their second colon (``Memory Pools: workspace: …``); they are given as the
+    file has them. The statistics are min, max, mean, median and one percentile (99) up to trtexec
+    8.4, three (90, 95, 99) since; lists of another length leave their percentiles without a name.
+
+    Args:
+        source: The file, for messages.
+
+    Raises:
+        FormatError: It is not JSON, or has none of the sections.
+    """
+    return metadata_of(read_json(data, source))
+
+
+def metadata_of(document: Document) -> tuple[ToolReport, tuple[Notice, ...]]:
+    """Return the facts in a file already read; see `parse_trex_metadata`."""
+    root = document.value
+    if not is_trex_metadata(root):
+        raise FormatError(
+            document.source, why="none of trex's sections in it", expected="performance_summary, …"
+        )
+    if isinstance(root, list):
+        return _device_dump(root[0]), document.notices
+    performance = _section(root, _PERFORMANCE)
+    facts = _texts(_section(root, _DEVICE))
+    known = {name: performance[name] for name in SUMMARY_METRICS if name in performance}
+    report = ToolReport(
+        tool="trtexec",
+        options={
+            title: _texts(_section(root, key)) for key, title in _TITLES.items() if key in root
+        },
+        device=device_of(facts),
+        device_facts=facts,
+        summaries=tuple(
+            one for name, raw in known.items() if (one := _summary(SUMMARY_METRICS[name], raw))
+        ),
+        throughput_per_s=finite_number(performance.get("Throughput")),
+        host_walltime_s=finite_number(performance.get("Total Host Walltime")),
+        total_gpu_compute_s=finite_number(performance.get("Total GPU Compute Time")),
+    )
+    odd = {name: len(raw) for name, raw in known.items() if _is_odd(raw)}
+    notices = (_unnamed(document.source, odd),) if odd else ()
+    return report, (*document.notices, *notices)
+
+
+def is_trex_metadata(value: Any) -> bool:
+    """Whether JSON values are trex's metadata, of either form."""
+    if isinstance(value, dict):
+        return any(isinstance(value.get(key), dict) for key in _SECTIONS)
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return False
+    return isinstance(value[0].get("Name"), str) and "ComputeCapability" in value[0]
+
+
+def _section(root: dict[str, Any], key: str) -> dict[str, Any]:
+    section = root.get(key)
+    return section if isinstance(section, dict) else {}
+
+
+def _texts(section: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _text(value) for key, value in section.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value)) if abs(value) >= 10 else str(value)
+    return str(value)
+
+
+def _summary(metric: str, raw: Any) -> ReportedSummary | None:
+    if not isinstance(raw, list):
+        return None
+    values = [finite_number(one) for one in raw]
+    padded = [*values[:4], None, None, None, None][:4]
+    names = _PERCENTILES.get(len(values), ())
+    return ReportedSummary(
+        metric=metric,
+        min_ms=padded[0],
+        max_ms=padded[1],
+        mean_ms=padded[2],
+        median_ms=padded[3],
+        percentiles=tuple(
+            (p, value) for p, value in zip(names, values[4:], strict=True) if value is not None
+        )
+        if names
+        else (),
+    )
+
+
+def _is_odd(raw: Any) -> bool:
+    return isinstance(raw, list) and len(raw) > 4 and len(raw) not in _PERCENTILES
+
+
+def _unnamed(source: str, odd: dict[str, int]) -> Notice:
+    return Notice(
+        code="W-PERCENTILES-UNNAMED",
+        message=f"{source} has statistics without saying which percentiles they are; "
+        "those are left out",
+        evidence={"file": source, "lengths": odd},
+    )
+
+
+def _device_dump(raw: dict[str, Any]) -> ToolReport:
+    """The older form: one device with all its CUDA attributes."""
+    memory = whole_number(raw.get("TotalMemory"))
+    capability = raw.get("ComputeCapability")
+    parts = capability if isinstance(capability, list) else [capability]
+    units = next((raw[key] for key in raw if key.upper() == "MULTIPROCESSOR_COUNT"), None)
+    count = whole_number(units)
+    device = Device(
+        name=raw["Name"],
+        compute_capability=".".join(str(part) for part in parts if part is not None) or None,
+        memory_bytes=memory if memory is not None and memory > 0 else None,
+        sm_count=count if count is not None and count > 0 else None,
+    )
+    return ToolReport(tool="trtexec", device=device, device_facts=_texts(raw))

@@ -1,0 +1,1 @@
+"""trtexec's log and exported JSON."""

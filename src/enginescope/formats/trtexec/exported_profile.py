@@ -1,0 +1,200 @@
+"""Times of each layer: trtexec's ``--exportProfile``, Torch-TensorRT's, and nestings of them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from enginescope.core.errors import FormatError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.formats.json_walk import MAX_INT, lists_within, whole_number
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.trtexec.unit_keys import split_unit
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile
+
+_TOTAL = ("time", "total", "totaltime")
+_MEAN = ("average", "avg", "mean", "averagetime", "avgtime", "meantime")
+_MEDIAN = ("median", "mediantime")
+_SHARE = ("percentage", "percent", "pct", "timepct")
+#: Eleven days: no layer takes longer, nor does a profiling pass.
+_LONGEST_MS = 1e9
+#: A mean may differ from total ÷ iterations by its rounding: at most this part.
+_MOST_APART = 0.01
+#: Code of a notice on figures that are not believed -> what is wrong with them.
+_DOUBTS = {
+    "W-TIMES-NEGATIVE": "below zero",
+    "W-TIMES-IMPLAUSIBLE": f"of {_LONGEST_MS:g} ms or more",
+    "W-TIMES-CONTRADICT": "whose mean is not the total divided by the count of iterations",
+}
+#: Code -> names of the layers concerned.
+_Doubts = dict[str, list[str]]
+
+
+class _Columns(NamedTuple):
+    """Where a record with certain keys has its figures, and the milliseconds in one of their unit.
+
+    A figure may stand under several keys; the first with a number is taken.
+    """
+
+    total: tuple[tuple[str, float], ...]
+    mean: tuple[tuple[str, float], ...]
+    median: tuple[tuple[str, float], ...]
+    share: tuple[tuple[str, float], ...]
+
+
+def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the layer times in a JSON file.
+
+    Args:
+        source: The file, for messages.
+
+    Returns:
+        profile: Layers in the file's order; repeated names stay apart by position. ``timeMs`` is a
+            total over the iterations, ``averageMs`` the time of one.
+
+    Raises:
+        FormatError: It is not JSON, or holds no layer times with a unit.
+    """
+    with gc_paused():
+        return profile_of(read_json(data, source))
+
+
+def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the layer times in a file already read; see `parse_profile`."""
+    items = _records(document.value)
+    if items is None:
+        raise FormatError(
+            document.source, why="no layer times in it", expected="a list with name and averageMs"
+        )
+    rows = [(item, columns) for item in items if (columns := _row_columns(item)) is not None]
+    others = (
+        [item for item in items if _row_columns(item) is None] if len(rows) < len(items) else []
+    )
+    iterations = _iterations(document.value, others)
+    doubts: _Doubts = {}
+    layers = tuple([_timing(at, *row, iterations, doubts) for at, row in enumerate(rows)])
+    left_out = len(others) - sum(_is_count(other) for other in others)
+    notices = document.notices
+    if left_out:
+        notices = (*notices, _left_out(document.source, left_out))
+    notices = (*notices, *(_doubted(document.source, *found) for found in doubts.items()))
+    source = "trtexec" if _is_trtexec(document.value, iterations, layers) else "torch-tensorrt"
+    return Profile(source=source, layers=layers, iterations=iterations), notices
+
+
+def is_profile(value: Any) -> bool:
+    """Whether JSON values look like layer times."""
+    return _records(value) is not None
+
+
+def _records(value: Any) -> list[Any] | None:
+    found = (items for _, _, items in lists_within(value))
+    rows = (items for items in found if any(_row_columns(item) is not None for item in items))
+    return next(rows, None)
+
+
+def _row_columns(raw: Any) -> _Columns | None:
+    """Where a layer's times stand in its record; ``None`` if it is none."""
+    if type(raw) is not dict or type(raw.get("name")) is not str or "cat" in raw:
+        return None
+    return _columns(tuple(raw))
+
+
+@lru_cache(maxsize=256)
+def _columns(keys: tuple[str, ...]) -> _Columns | None:
+    """Records of one file have the same keys: their names are taken apart once."""
+    parts = [(key, *split_unit(key)) for key in keys]
+
+    def timed(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+        return tuple((key, ms) for key, name, ms in parts if name in names and ms is not None)
+
+    share = tuple((key, 1.0) for key, name, _ in parts if name in _SHARE)
+    made = _Columns(total=timed(_TOTAL), mean=timed(_MEAN), median=timed(_MEDIAN), share=share)
+    return made if made.total or made.mean or made.median else None
+
+
+def _is_count(raw: Any) -> bool:
+    return isinstance(raw, dict) and "count" in raw and "name" not in raw
+
+
+def _iterations(value: Any, others: list[Any]) -> int | None:
+    counts = [other["count"] for other in others if _is_count(other)]
+    if isinstance(value, dict):
+        counts += [value.get("count"), value.get("iterations")]
+    known = (whole_number(count) for count in counts)
+    return next((one for one in known if one is not None and one > 0), None)
+
+
+def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, ...]) -> bool:
+    """Torch-TensorRT writes a bare list without a count and without medians."""
+    if iterations is not None or not isinstance(value, list):
+        return True
+    return any(layer.median_ms is not None for layer in layers)
+
+
+def _timing(
+    index: int,
+    row: dict[str, Any],
+    columns: _Columns,
+    iterations: int | None,
+    doubts: _Doubts,
+) -> LayerTiming:
+    total = _figure(row, columns.total, doubts)
+    mean = _figure(row, columns.mean, doubts)
+    if total is not None and iterations:
+        mean_of_total = total / iterations
+        if mean is None:
+            mean = mean_of_total
+        elif abs(mean - mean_of_total) > _MOST_APART * max(mean, mean_of_total):
+            doubts.setdefault("W-TIMES-CONTRADICT", []).append(row["name"])
+            mean = total = None
+    return LayerTiming(
+        index=index,
+        name=row["name"],
+        mean_ms=mean,
+        median_ms=_figure(row, columns.median, doubts),
+        total_ms=total,
+        share_pct=_figure(row, columns.share, doubts),
+    )
+
+
+def _figure(
+    row: dict[str, Any], places: tuple[tuple[str, float], ...], doubts: _Doubts
+) -> float | None:
+    for key, factor in places:
+        value = row[key]
+        if type(value) is not float:  # mostly it is: half a million times in a large plan
+            if type(value) is not int:
+                continue
+            value = float(max(-MAX_INT, min(value, MAX_INT)))
+        if 0 <= value * factor < _LONGEST_MS:
+            return value * factor
+        if not math.isnan(value):
+            code = "W-TIMES-NEGATIVE" if value < 0 else "W-TIMES-IMPLAUSIBLE"
+            doubts.setdefault(code, []).append(row["name"])
+    return None
+
+
+def _left_out(source: str, count: int) -> Notice:
+    records = (
+        "1 record that is no layer time; it is"
+        if count == 1
+        else (f"{count:,} records that are no layer times; they are")
+    )
+    return Notice(
+        code="W-RECORDS",
+        message=f"{source} has {records} left out",
+        evidence={"file": source, "left_out": count},
+    )
+
+
+def _doubted(source: str, code: str, names: list[str]) -> Notice:
+    count, what = len(names), _DOUBTS[code]
+    figures = "1 figure" if count == 1 else f"{count:,} figures"
+    return Notice(
+        code=code,
+        message=f"{source} has {figures} {what}, the first of {names[0]!r}; read as not known",
+        evidence={"file": source, "figures": count, "first": names[0]},
+    )

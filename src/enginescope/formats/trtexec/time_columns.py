@@ -1,0 +1,174 @@
+"""Lists of times in foreign JSON, as columns in milliseconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.json_walk import finite_number, lists_within
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.trtexec.unit_keys import split_unit, unit_ms
+from enginescope.records.samples import Array
+
+# A field's name without its unit -> the metric it holds, best first.
+METRICS: dict[str, tuple[str, ...]] = {
+    "trtexec_latency": (
+        "latency",
+        "hostlatency",
+        "latencies",
+        "times",
+        "time",
+        "periteration",
+        "iterationtime",
+        "duration",
+        "durations",
+        "elapsed",
+        "inferencetime",
+        "inference",
+        "total",
+        "totaltime",
+    ),
+    "gpu_compute": ("compute", "gpucompute", "gpucomputetime", "gputime", "gpulatency"),
+    "h2d": ("h2d", "h2dlatency", "in"),
+    "d2h": ("d2h", "d2hlatency", "out"),
+    "enqueue": ("enqueue", "enqueuetime", "enq"),
+    "end_to_end": ("endtoend", "endtoendlatency", "endtoendhostlatency"),
+}
+_MARKS = ("startenq", "endenq", "starth2d", "startcompute", "endd2h")
+_UNIT_KEYS = ("unit", "units", "time_unit", "timeUnit", "time_units")
+# Times even where no unit is given.
+_PLAIN_NAMES = frozenset({"latency", "latencies", "times", "periteration"})
+_KNOWN = frozenset(name for names in METRICS.values() for name in names)
+
+
+def is_times(value: Any) -> bool:
+    """Whether JSON values look like times of queries, with or without a unit."""
+    for key, parent, items in lists_within(value):
+        if not items:
+            continue
+        beside = _unit_beside(parent)
+        if isinstance(items[0], dict):
+            record = _flat(items[0])
+            if not {"name", "cat"} & record.keys() and any(_is_time(one, beside) for one in record):
+                return True
+        elif finite_number(items[0]) is not None and (not key or _is_time(key, beside)):
+            return True
+    return False
+
+
+def _is_time(key: str, beside: float | None) -> bool:
+    name = split_unit(key)[0]
+    return name in _PLAIN_NAMES or (name in _KNOWN and _meaning(key, beside) is not None)
+
+
+def time_columns(document: Document) -> tuple[dict[str, Array], int]:
+    """Return milliseconds by metric or mark, and how many records were left out.
+
+    Marks are trtexec's time stamps, such as ``startcompute``.
+
+    Raises:
+        FormatError: There are no times, or nothing says their unit.
+    """
+    without_unit: str | None = None
+    for key, parent, items in lists_within(document.value):
+        if not items:
+            continue
+        if isinstance(items[0], dict):
+            found, left_out = _from_records(items, _unit_beside(parent))
+        else:
+            found, left_out = _from_lists(key, parent, items)
+        if any(name in METRICS for name in found):
+            return found, left_out
+        if without_unit is None:
+            without_unit = _nameless(key, items)
+    if without_unit is not None:
+        raise FormatError(
+            document.source,
+            where=without_unit,
+            why="nothing says in which unit the times are",
+            expected="a unit in the field's name, such as latencyMs or time_us",
+        )
+    raise FormatError(document.source, why="no times in it", expected="a list with latencyMs")
+
+
+def _nameless(key: str, items: list[Any]) -> str | None:
+    """Where times without a unit stand, if these are some."""
+    if isinstance(items[0], dict):
+        return next((name for name in _flat(items[0]) if split_unit(name)[0] in _KNOWN), None)
+    is_known = finite_number(items[0]) is not None and (not key or split_unit(key)[0] in _KNOWN)
+    return (key or "the root") if is_known else None
+
+
+def _from_records(items: list[Any], beside: float | None) -> tuple[dict[str, Array], int]:
+    flat = [_flat(item) if isinstance(item, dict) else {} for item in items]
+    fullest = max(flat[:5], key=len)
+    chosen = _choose({key: meaning for key in fullest if (meaning := _meaning(key, beside))})
+    if not chosen:
+        return {}, 0
+    rows = [[finite_number(one.get(key)) for key, _ in chosen.values()] for one in flat]
+    whole = [row for row in rows if None not in row]
+    table = np.array(whole, dtype=np.float64).reshape(len(whole), len(chosen))
+    if not whole:
+        return {}, 0
+    found = {
+        name: table[:, column] * factor for column, (name, (_, factor)) in enumerate(chosen.items())
+    }
+    return found, len(rows) - len(whole)
+
+
+def _from_lists(key: str, parent: dict[str, Any], items: list[Any]) -> tuple[dict[str, Array], int]:
+    """The list under `key`, and its neighbours of the same length."""
+    found: dict[str, Array] = {}
+    fields = {
+        name: meaning
+        for name, values in (parent or {key: items}).items()
+        if isinstance(values, list)
+        and len(values) == len(items)
+        and (meaning := _meaning(name, _unit_beside(parent)))
+    }
+    chosen = _choose(fields)
+    if not any(name == key for name, _ in chosen.values()):
+        return {}, 0
+    columns = {name: (parent or {key: items})[one] for name, (one, _) in chosen.items()}
+    numbers = ([finite_number(value) for value in one] for one in columns.values())
+    rows = list(zip(*numbers, strict=True))
+    whole = [row for row in rows if None not in row]
+    for column, (name, (_, factor)) in enumerate(chosen.items()):
+        found[name] = np.array([row[column] for row in whole], dtype=np.float64) * factor
+    return (found, len(rows) - len(whole)) if whole else ({}, 0)
+
+
+def _meaning(key: str, beside: float | None) -> tuple[str, float] | None:
+    """A field's plain name and its unit in milliseconds, if both are known."""
+    name, factor = split_unit(key)
+    factor = factor if factor is not None else beside
+    known = name in _KNOWN or name in _MARKS
+    return (name, factor) if known and factor is not None else None
+
+
+def _choose(fields: dict[str, tuple[str, float]]) -> dict[str, tuple[str, float]]:
+    """Metric or mark -> (field, factor); where several would do, the best name."""
+    by_name = {name: (key, factor) for key, (name, factor) in fields.items()}
+    chosen = {mark: by_name[mark] for mark in _MARKS if mark in by_name}
+    for metric, names in METRICS.items():
+        name = next((one for one in names if one in by_name), None)
+        if name is not None:
+            chosen[metric] = by_name[name]
+    return chosen
+
+
+def _unit_beside(parent: dict[str, Any]) -> float | None:
+    words = (parent.get(key) for key in _UNIT_KEYS)
+    return next((unit_ms(word) for word in words if isinstance(word, str)), None)
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with the fields of the objects inside it, one level down."""
+    if not any(isinstance(value, dict) for value in record.values()):
+        return record
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        flat.update(value if isinstance(value, dict) else {key: value})
+    return flat

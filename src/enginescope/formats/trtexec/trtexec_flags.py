@@ -1,0 +1,160 @@
+"""Every flag of trtexec 8.0 to 11.1, and the option of the backend ``trt`` that it stands for.
+
+The table ``trtexec_flags.tsv`` has one row per flag. From it come the options of ``trt``, the
+arguments for a trtexec binary, and what the verb ``trtexec`` accepts and documents.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from typing import Literal
+
+from enginescope.core.record import Record
+
+Release = tuple[int, int]
+Sets = Literal["flag", "attribute", "engine", "build", "run"]
+
+
+class Flag(Record, frozen=True, kw_only=True):
+    """A flag of trtexec.
+
+    Attributes:
+        name: ``--fp16``.
+        group: Section of the help.
+        first, last: First and last release (major, minor) that has the flag; ``None`` as the last:
+            the newest release still has it.
+        kind: Type of the flag's value; ``flag``: no value.
+        to: ``setting``: the verb ``trtexec`` has code for it; ``option KEY`` or ``option
+            KEY=VALUE``: an option of ``trt``; ``precision NAME``; ``alias NAME``; ``nothing``:
+            accepted without effect; ``refused``.
+        value: How ``trt`` reads the option: ``switch``, ``any``, ``list``, ``pairs``, ``signed``,
+            ``ratio``, ``1..`` for a number and its minimum, or the words, ``obey|prefer``.
+        sets: ``flag`` or ``attribute``: the TensorRT builder flag or configuration attribute with
+            the name of the option; ``engine``: code sets it for the engine; ``build``: it steers
+            the build and leaves the engine as it is; ``run``: it steers the inference.
+        meaning: What the flag does; for a refused flag the reason.
+        instead: What replaces the flag in releases that no longer have it.
+    """
+
+    name: str
+    group: str
+    first: Release
+    last: Release | None = None
+    kind: str = "flag"
+    repeatable: bool = False
+    default: str | None = None
+    to: str = "setting"
+    value: str = ""
+    sets: Sets | None = None
+    meaning: str | None = None
+    instead: str | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the verb ``trtexec`` refuses the flag in all versions."""
+        return self.to == "refused"
+
+    @property
+    def alias_of(self) -> str | None:
+        """Name of the flag that this one is an alias of."""
+        return self._target("alias")
+
+    @property
+    def precision(self) -> str | None:
+        """Precision that the flag allows."""
+        return self._target("precision")
+
+    @property
+    def key(self) -> str | None:
+        """Key of the option of ``trt``."""
+        target = self._target("option")
+        return target and target.partition("=")[0]
+
+    @property
+    def fixed(self) -> str:
+        """Value of the option that a flag without a value stands for."""
+        return self.to.partition("=")[2]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The only values that the flag takes; empty where it is not an enumeration."""
+        return tuple(self.value.split("|")) if "|" in self.value else ()
+
+    @property
+    def decides_build(self) -> bool:
+        """Whether the flag steers a build only: a loaded engine ignores it."""
+        return self.group in ("model", "build") and self.sets not in (None, "run")
+
+    def is_in(self, release: Release) -> bool:
+        """Whether trtexec of that TensorRT release has the flag."""
+        return self.first <= release and (self.last is None or release <= self.last)
+
+    def _target(self, word: str) -> str | None:
+        first, _, rest = self.to.partition(" ")
+        return rest if first == word else None
+
+
+@lru_cache(maxsize=1)
+def all_flags() -> dict[str, Flag]:
+    """Return the flags by name, in the order of the help."""
+    path = resources.files("enginescope.formats.trtexec").joinpath("trtexec_flags.tsv")
+    header, *lines = path.read_text("utf-8").splitlines()
+    columns = header.split("\t")
+    rows = (dict(zip(columns, line.split("\t"), strict=True)) for line in lines)
+    return {flag.name: flag for flag in map(_flag, rows)}
+
+
+def option_flags() -> dict[str, Flag]:
+    """Return the options of ``trt`` that are one flag of trtexec; of two flags the first."""
+    flags: dict[str, Flag] = {}
+    for flag in all_flags().values():
+        if flag.key:
+            flags.setdefault(flag.key, flag)
+    return flags
+
+
+def _flag(row: dict[str, str]) -> Flag:
+    cells = {key: cell for key, cell in row.items() if cell != "-"}
+    kind = cells.pop("kind")
+    first, last = cells.pop("first"), cells.pop("last", None)
+    return Flag(
+        name=cells.pop("flag"),
+        kind=kind.rstrip("*"),
+        repeatable=kind.endswith("*"),
+        first=_release(first),
+        last=_release(last) if last else None,
+        **cells,  # type: ignore[arg-type]
+    )
+
+
+def _release(text: str) -> Release:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+#: Precisions, in the order in which they are set. ``best``: all that the GPU is fast in.
+PRECISIONS = tuple(flag.precision for flag in all_flags().values() if flag.precision)
+#: Memory pool of TensorRT -> of trtexec.
+MEMORY_POOLS = {
+    "workspace": "workspace",
+    "dla_managed_sram": "dlaSRAM",
+    "dla_local_dram": "dlaLocalDRAM",
+    "dla_global_dram": "dlaGlobalDRAM",
+    "tactic_shared_memory": "tacticSharedMem",
+}
+#: Preview feature of TensorRT -> of trtexec.
+PREVIEW_FEATURES = {
+    "FASTER_DYNAMIC_SHAPES_0805": "fasterDynamicShapes0805",
+    "DISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805": "disableExternalTacticSourcesForCore0805",
+    "PROFILE_SHARING_0806": "profileSharing0806",
+    "ALIASED_PLUGIN_IO_10_03": "aliasedPluginIO1003",
+    "RUNTIME_ACTIVATION_RESIZE_10_10": "runtimeActivationResize",
+    "MULTIDEVICE_RUNTIME_10_16": "multiDeviceRuntime",
+}
+#: Hardware compatibility level of TensorRT -> of trtexec.
+HARDWARE_LEVELS = {
+    "none": "none",
+    "ampere_plus": "ampere+",
+    "same_compute_capability": "sameComputeCapability",
+}

@@ -1,0 +1,70 @@
+"""A plan in a notebook: what it consists of, and where its time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.layers.request_latency import WholeRequest
+from enginescope.analysis.onnx.onnx_match import onnx_match_notice
+from enginescope.analysis.plans.exploration import Exploration, explore
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
+from enginescope.records.notice import Notice
+from enginescope.render.base.number_column import number_column
+from enginescope.render.plans.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
+from enginescope.render.plans.explore_text import summary_rows
+
+_TOP = 5
+
+
+def plan_html(view: PlanView, whole: WholeRequest | None = None) -> str:
+    """Return the summary and the tables that `explore` prints.
+
+    Args:
+        whole: Metric and mean in ms of whole requests, timed without a profiler.
+    """
+    found = explore(view.plan.name, view.plan, view.profile, whole=whole)
+    return exploration_html(found, _mismatch(view))
+
+
+def exploration_html(found: Exploration, notices: Sequence[Notice] = ()) -> str:
+    """Return the summary and the tables of an explored plan.
+
+    Args:
+        notices: Notices on the files, after those on the plan.
+    """
+    tables = explore_tables(found, top=_TOP, sort="time", sized=True)
+    return fragment(
+        found.name,
+        fact_list(summary_rows(found)),
+        *map(_table, tables),
+        notice_list((*found.notices, *notices)),
+    )
+
+
+def _mismatch(view: PlanView) -> tuple[Notice, ...]:
+    """Say that the model given beside the plan may be another one."""
+    if view.onnx is None or view.onnx_map is None:
+        return ()
+    found = onnx_match_notice(view.plan, view.onnx_map, view.onnx.name or "the model")
+    return (found,) if found else ()
+
+
+def _table(found: PlanTable) -> str:
+    columns = []
+    for at, _ in enumerate(found.headers):
+        cells = [row[at] for row in found.rows]
+        numbers = number_column([one if isinstance(one, float) else None for one in cells])
+        columns.append(
+            [
+                one if isinstance(one, str) else UNKNOWN if one is None else number
+                for one, number in zip(cells, numbers, strict=True)
+            ]
+        )
+    return data_table(
+        found.title,
+        found.headers,
+        zip(*columns, strict=True),
+        numbers=NUMBERS,
+        note=f"and {found.left_out:,} more" if found.left_out else None,
+    )

@@ -1,0 +1,161 @@
+"""A plan with its charts and its graph, as notebooks show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.records.environment import Device
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.plans.open_plan import OpenPlanRequest, open_plan_as
+from enginescope.services.plans.plan_input import CompanionFiles, PlanName
+from enginescope.services.store_access import place_of
+
+if TYPE_CHECKING:
+    from enginescope.analysis.layers.request_latency import WholeRequest
+    from enginescope.notebook.chart import ChartDisplay
+    from enginescope.notebook.graph import GraphDisplay
+
+
+class OpenedPlan(PlanView):
+    """A plan with its times, work and limits, and the charts of the report card.
+
+    Everything of `PlanView`, and `chart` and `graph`. Notebooks show it as tables, plain HTML.
+
+    Attributes:
+        whole: Metric and mean in ms of whole requests, to hold the sum of the layers against.
+    """
+
+    whole: WholeRequest | None = None
+
+    @property
+    def chart_names(self) -> Mapping[str, str]:
+        """Every chart there is, and what it shows; see ``docs/report-card.md``."""
+        from enginescope.render.charts.card.registry import PLAN_CHARTS
+
+        return {name: one.shows for name, one in PLAN_CHARTS.items()}
+
+    def chart(self, name: str, **options: Any) -> ChartDisplay:
+        """Return a chart that a notebook shows, and that can be saved.
+
+        Args:
+            name: Of `chart_names`: ``"latency-per-type"``.
+            **options: Of that chart: ``top=10``, ``color="macs"``, ``x="intensity"``.
+
+        Raises:
+            UsageError: There is no such chart or option, or the plan has nothing to show in it: no
+                layer times, no convolutions.
+        """
+        from enginescope.notebook.chart import ChartDisplay
+
+        made = self._make(name, options)
+        if made is None:
+            raise UsageError(
+                f"{self.plan.name} has nothing to show in {name!r}",
+                why="it has no layer times" if self.profile is None else None,
+                hint="charts() has those that it has something for",
+            )
+        return ChartDisplay(made)
+
+    def charts(self) -> dict[str, ChartDisplay]:
+        """Return every chart that the plan has something for, by name."""
+        from enginescope.notebook.chart import ChartDisplay
+
+        made = {name: self._make(name, {}) for name in self.chart_names}
+        return {name: ChartDisplay(one) for name, one in made.items() if one is not None}
+
+    def graph(
+        self,
+        *,
+        color: str = "type",
+        beam: str | None = None,
+        only: Sequence[str] = (),
+        highlight: Sequence[str] = (),
+    ) -> GraphDisplay:
+        """Return a picture of the layers that a notebook shows, and that can be saved.
+
+        Args:
+            beam: ``"LAYER,N"``: only what lies within N steps of a layer.
+            only, highlight: What is drawn, the rest folded; what is framed. ``"type:Reformat"``,
+                ``"precision:INT8"``, or a regular expression sought in names and tactics.
+
+        Raises:
+            UsageError: There is no such layer or colouring, or nothing is left to draw.
+        """
+        from enginescope.notebook.graph import GraphDisplay
+        from enginescope.render.graph.write.picture import Picture, Wish
+
+        wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
+        device = Device(name=self.gpu.name) if self.gpu is not None else None
+        picture = Picture(self.plan, self.profile, wish, device=device)
+        return GraphDisplay(self.plan.name, picture)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.plan import plan_html
+
+        return plan_html(self, self.whole)
+
+    def _make(self, name: str, options: Mapping[str, Any]) -> Any:
+        from enginescope.render.charts.card.registry import PLAN_CHARTS
+
+        if name not in PLAN_CHARTS:
+            raise UsageError(f"there is no chart {name!r}", hint=did_you_mean(name, PLAN_CHARTS))
+        found = PLAN_CHARTS[name]
+        for one in options:
+            if one not in found.options:
+                have = ", ".join(found.options) or "none"
+                raise UsageError(f"{name!r} has no option {one!r}", hint=f"it has {have}")
+        return found.make(self, **options)
+
+
+def open_plan(
+    what: PlanName,
+    *,
+    profile: str | PathLike[str] | None = None,
+    gpu: str | GpuLimits | None = None,
+    onnx: str | PathLike[str] | None = None,
+    plan_profile: int = 0,
+    store: str | PathLike[str] | None = None,
+) -> OpenedPlan:
+    """Open a plan: its layers, times and work, as data frames and charts.
+
+    Args:
+        what: What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are
+            named like it; an engine, where TensorRT is installed; a folder or an archive of one
+            engine's files; a stored run: its folder, the beginning of its id, a tag, ``latest``.
+        profile: Layer times, where they are not beside the plan.
+        gpu: For the roofline.
+        onnx: The model that the plan was built from.
+        plan_profile: Optimization profile to look at, of a plan that has several.
+        store: Store of the runs; by default the command line's.
+
+    Raises:
+        UsageError: The plan or the profile does not exist.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
+
+    Examples:
+        >>> view = es.open_plan("net.graph.json")                  # doctest: +SKIP
+        >>> view.chart("latency-per-type")                         # doctest: +SKIP
+        >>> view.to_pandas("Convolution")["attr.macs"].sum()       # doctest: +SKIP
+    """
+    request = OpenPlanRequest(
+        plan=what,
+        companions=CompanionFiles(profile=Path(profile) if profile is not None else None),
+        plan_profile=plan_profile,
+        gpu=gpu,
+        onnx=Path(onnx) if onnx is not None else None,
+        store=place_of(store),
+    )
+    view, whole = open_plan_as(OpenedPlan, request, PlanObserver())
+    view.whole = whole
+    return view
+
+
+plan = open_plan

@@ -1,0 +1,77 @@
+"""Where a run took place."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+from enginescope.records.clock_lock import ClockLock
+from enginescope.records.commit import Commit
+
+
+class Device(Record, frozen=True, kw_only=True):
+    """A GPU, as far as it was seen.
+
+    Attributes:
+        compute_capability: ``"9.0"``.
+        max_sm_clock_mhz, max_memory_clock_mhz: The highest the GPU can be set to, not those it ran
+            at.
+        clock_lock: What ``--lock-clocks`` held it at; ``None``: nothing, as far as is known.
+    """
+
+    name: str
+    uuid: str | None = None
+    compute_capability: str | None = None
+    memory_bytes: int | None = None
+    sm_count: int | None = None
+    driver: str | None = None
+    max_sm_clock_mhz: int | None = None
+    max_memory_clock_mhz: int | None = None
+    clock_lock: ClockLock | None = None
+
+
+class Host(Record, frozen=True, kw_only=True):
+    """The machine.
+
+    Attributes:
+        name, os, cpu_model, governor, container: `governor` is the CPU frequency governor;
+            `container` names the kind when inside one.
+        cores_physical, cores_logical, cores_usable: `cores_usable` respects affinity and container
+            quota.
+        memory_bytes: Usable memory: the machine's, or the container's limit.
+        load_1min: Load average at the start.
+        boost: Whether the processor may raise its clock over the nominal one.
+        smt: Whether physical cores run two threads at a time.
+    """
+
+    name: str | None = None
+    os: str | None = None
+    cpu_model: str | None = None
+    cores_physical: int | None = None
+    cores_logical: int | None = None
+    cores_usable: int | None = None
+    memory_bytes: int | None = None
+    governor: str | None = None
+    container: str | None = None
+    load_1min: float | None = None
+    boost: bool | None = None
+    smt: bool | None = None
+
+
+class Environment(Record, frozen=True, kw_only=True):
+    """Everything around a run that can change its figures.
+
+    Attributes:
+        versions: Packages, the interpreter, drivers, runtimes.
+        variables: Environment variables that steer thread counts and devices.
+        commit: Of the directory in which it was asked for.
+    """
+
+    host: Host = Host()
+    devices: tuple[Device, ...] = ()
+    versions: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    commit: Commit | None = None
+
+    def comparable_key(self) -> tuple[str | None, ...]:
+        """Return what two runs must share to be compared without a second thought."""
+        gpus = tuple(f"{one.name}/{one.driver}" for one in self.devices)
+        return (self.host.cpu_model, str(self.host.cores_usable), self.host.governor, *gpus)

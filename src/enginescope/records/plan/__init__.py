@@ -1,0 +1,1 @@
+"""What a plan, its profile and its build consist of."""

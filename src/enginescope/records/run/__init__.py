@@ -1,0 +1,1 @@
+"""A job, and what running it gives: the run, its samples, telemetry and outcome."""

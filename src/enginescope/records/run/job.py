@@ -1,0 +1,233 @@
+"""What is to be measured, on what, and how."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from enginescope.core.record import Record
+from enginescope.records.run.conditions import Conditions
+from enginescope.records.run.sample_set import AnswerRequest
+from enginescope.records.run.telemetry_rule import TelemetryRule
+
+
+class Subject(Record, frozen=True, kw_only=True):
+    """The thing under test.
+
+    Attributes:
+        name: For people: the file's name.
+        kind: ``unknown``: imported artefacts that do not say.
+        sha256: Of the file's content.
+    """
+
+    name: str
+    kind: Literal["onnx", "engine", "synthetic", "unknown"] = "unknown"
+    path: str | None = None
+    sha256: str | None = None
+    size_bytes: int | None = None
+
+
+class BackendSpec(Record, frozen=True, kw_only=True):
+    """A backend and its options: ``ort-cpu``, ``trt:fp16?workspace=2GiB``.
+
+    Attributes:
+        precision: After the colon; ``None``: the backend's default.
+        options: After the question mark.
+        environment: After the ``@``: the name that a suite gives another Python; ``None``: this
+            one.
+    """
+
+    name: str
+    precision: str | None = None
+    options: dict[str, str] = {}
+    environment: str | None = None
+
+    @property
+    def profile_index(self) -> int | None:
+        """The optimisation profile asked for, of engines that have several."""
+        text = self.options.get("profile_index", "")
+        return int(text) if text.isdecimal() else None
+
+    def __str__(self) -> str:
+        """Return the specification as it is typed."""
+        precision = f":{self.precision}" if self.precision else ""
+        environment = f"@{self.environment}" if self.environment else ""
+        options = "&".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}{precision}{environment}" + (f"?{options}" if options else "")
+
+
+class InputShape(Record, frozen=True, kw_only=True):
+    """Shape of an input: ``--shape NAME:1x3x224x224``."""
+
+    name: str
+    dims: tuple[int, ...]
+
+
+class InputFile(Record, frozen=True, kw_only=True):
+    """A file with the values of an input: ``--input NAME:FILE``."""
+
+    name: str
+    path: str
+
+
+class InputRange(Record, frozen=True, kw_only=True):
+    """Bounds of an input's random integers, both included: ``--range NAME:0:30521``."""
+
+    name: str
+    low: int
+    high: int
+
+
+class DimSize(Record, frozen=True, kw_only=True):
+    """Size of a dynamic dimension, by its name in the ONNX file: ``--dim seq=128``."""
+
+    name: str
+    size: int
+
+
+class OpenDims(Record, frozen=True, kw_only=True):
+    """Dimensions of an input that are 1 because the request gives them no size.
+
+    Attributes:
+        names: In the file; ``axis 2`` for one without a name.
+    """
+
+    input: str
+    names: tuple[str, ...]
+    axes: tuple[int, ...]
+
+
+class WarmUp(Record, frozen=True, kw_only=True):
+    """Untimed iterations until both minimums are reached and latency is steady.
+
+    Attributes:
+        limit_ms: Give up waiting for steadiness after this; the run then carries a notice.
+    """
+
+    time_ms: float = 200.0
+    iterations: int = 3
+    limit_ms: float = 2_000.0
+
+
+class StopRule(Record, frozen=True, kw_only=True):
+    """Conditions that end the timed loop; the first that holds ends it.
+
+    Attributes:
+        iterations: Exactly so many.
+        duration_ms: When so much time is over, and `min_iterations` are done.
+        min_iterations: The duration waits for these, as trtexec's does.
+        precision_pct: When the median's 95 % interval is within ± this, and `min_samples` are
+            taken.
+        max_time_ms: When this is over and `min_samples` are taken, however wide the interval.
+        min_time_ms: The precision rule waits for this too: a hundred samples of a fast model are
+            over before anything slower than a few milliseconds can show.
+    """
+
+    iterations: int | None = None
+    duration_ms: float | None = None
+    min_iterations: int = 0
+    precision_pct: float | None = 0.5
+    max_time_ms: float = 10_000.0
+    min_samples: int = 100
+    min_time_ms: float = 500.0
+
+    @property
+    def hard_limit_ms(self) -> float:
+        """After this the loop ends even short of `min_samples`: six times `max_time_ms`."""
+        return 6 * self.max_time_ms
+
+
+class Mode(Record, frozen=True, kw_only=True):
+    """How requests are issued; ``None`` where it is not known or does not apply.
+
+    In a job it is what was asked for, and ``None`` leaves the choice to the backend; in a run it is
+    what was done.
+
+    Attributes:
+        kind: ``latency``: one request at a time, timed from call to answer. ``throughput``: queries
+            are enqueued ahead, as trtexec does.
+        in_flight: Requests at a time, of one stream.
+        transfers: Host-device copies inside the timed span.
+        streams: Inference streams, each with a context of its own.
+        idle_ms: Pause of the host between two queries.
+        cold: The L2 cache is flushed before each timed query.
+        rotate: Sets of input buffers, taken in turn.
+    """
+
+    kind: Literal["latency", "throughput"] | None = None
+    in_flight: int | None = 1
+    transfers: bool | None = None
+    cuda_graph: bool | None = None
+    spin_wait: bool | None = None
+    streams: int | None = None
+    idle_ms: float | None = None
+    cold: bool | None = None
+    rotate: int | None = None
+
+
+class Workload(Record, frozen=True, kw_only=True):
+    """Inputs, warm-up, stop rule and mode of a measurement.
+
+    Attributes:
+        batch: Items per request; ``None``: not known, counted as 1 where a rate is needed.
+        seed: Of the random feeds.
+        shapes, files, ranges: What the user fixed; the rest comes from the model.
+        data_set: A ``test_data_set_*`` folder whose inputs are fed.
+        dims: Sizes of named dimensions, for all inputs; `shapes` has them too, once a job is made.
+        open_dims: Of inputs whose shape comes from `dims`: the dimensions that `dims` does not
+            name.
+        index_inputs: Inputs that index a table of the model: their ranges come from its size.
+    """
+
+    batch: int | None = None
+    seed: int = 0
+    shapes: tuple[InputShape, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    ranges: tuple[InputRange, ...] = ()
+    data_set: str | None = None
+    warmup: WarmUp = WarmUp()
+    stop: StopRule = StopRule()
+    mode: Mode = Mode()
+    dims: tuple[DimSize, ...] = ()
+    open_dims: tuple[OpenDims, ...] = ()
+    index_inputs: tuple[str, ...] = ()
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """Limits of a worker process: time and memory.
+
+    Attributes:
+        build_timeout_s: Of a process that builds an engine.
+        memory_bytes: Resident memory of its process tree; ``None``: most of what is free when it
+            starts.
+    """
+
+    timeout_s: float = 600.0
+    build_timeout_s: float = 7_200.0
+    memory_bytes: int | None = None
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """One measurement to make.
+
+    Attributes:
+        engine: The engine that was built for it, where the backend needs one.
+        engine_cache: Folder of built engines and timing caches; ``None``: nothing is kept.
+        rebuild: Build even if the cache has the engine.
+        keep_outputs: Keep the values of the outputs with the run.
+        answering: Samples to be answered, where nothing is to be timed.
+        telemetry: What is asked of the GPU meanwhile.
+        conditions: What is asked of the machine meanwhile.
+    """
+
+    subject: Subject
+    backend: BackendSpec
+    workload: Workload = Workload()
+    layer_profile: bool = True
+    limits: Limits = Limits()
+    engine: str | None = None
+    engine_cache: str | None = None
+    rebuild: bool = False
+    keep_outputs: bool = False
+    answering: AnswerRequest | None = None
+    telemetry: TelemetryRule = TelemetryRule()
+    conditions: Conditions = Conditions()

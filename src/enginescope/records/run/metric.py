@@ -1,0 +1,54 @@
+"""The quantities that are sampled, as a table."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+
+
+class Metric(Record, frozen=True, kw_only=True):
+    """A sampled quantity.
+
+    Attributes:
+        tag: Key in files and options.
+        title: Heading for people.
+        meaning: One sentence.
+    """
+
+    tag: str
+    title: str
+    meaning: str
+
+
+METRICS: dict[str, Metric] = {
+    one.tag: one
+    for one in (
+        Metric(
+            tag="latency",
+            title="Latency",
+            meaning="One request from call to answer, inputs and outputs in host memory.",
+        ),
+        Metric(
+            tag="device_latency",
+            title="Latency, tensors on the device",
+            meaning="One request from call to answer, inputs and outputs in device memory.",
+        ),
+        Metric(
+            tag="trtexec_latency",
+            title="Latency (trtexec)",
+            meaning="H2D + GPU compute + D2H durations, summed; queries may overlap.",
+        ),
+        Metric(
+            tag="gpu_compute",
+            title="GPU compute time",
+            meaning="Between the events around the enqueue, on the GPU's clock.",
+        ),
+        Metric(tag="enqueue", title="Enqueue time", meaning="Host time of the enqueue call."),
+        Metric(tag="h2d", title="H2D latency", meaning="Copy of the inputs to the device."),
+        Metric(tag="d2h", title="D2H latency", meaning="Copy of the outputs to the host."),
+        Metric(
+            tag="end_to_end",
+            title="End-to-end host latency",
+            meaning="trtexec 8.2 and older: H2D start to D2H end.",
+        ),
+    )
+}

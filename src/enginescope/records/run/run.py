@@ -1,0 +1,215 @@
+"""A run: a job, what came of it, and everything needed to believe it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+from msgspec.structs import replace
+
+from enginescope.core.record import Record
+from enginescope.records.commit import Commit
+from enginescope.records.environment import Environment
+from enginescope.records.notice import Notice
+from enginescope.records.phase import Phase as Phase
+from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.query_trace import QueryTrace
+from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.round_position import RoundPosition
+from enginescope.records.run.cpu_loss import CpuLoss
+from enginescope.records.run.gpu_telemetry import GpuTelemetry
+from enginescope.records.run.job import Job
+from enginescope.records.run.telemetry import Telemetry
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.samples import Samples
+from enginescope.records.tensor import Tensor
+
+#: Version of the stored form. Raised when an old reader could misread a new file.
+SCHEMA_VERSION = 1
+
+
+class OutcomeKind(Enum):
+    """How a job ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNSUPPORTED = "unsupported"
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """How a job ended, and why.
+
+    Attributes:
+        message: For people; ``None`` when all went well.
+        hint: The next step.
+        exit_code, signal: Of the worker process.
+        detail: Traceback or the last lines of standard error.
+    """
+
+    kind: OutcomeKind = OutcomeKind.OK
+    message: str | None = None
+    hint: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    detail: str | None = None
+
+
+class WarmUpReport(Record, frozen=True, kw_only=True):
+    """How the warm-up went.
+
+    Attributes:
+        ended_by: ``steady``: the halves of its last stretch agreed; ``limit``: time ran out first.
+    """
+
+    iterations: int
+    duration_ms: float
+    ended_by: Literal["steady", "limit", "fixed"]
+
+
+class StopReport(Record, frozen=True, kw_only=True):
+    """Which rule ended the timed loop.
+
+    Attributes:
+        half_width_pct: Of the median's interval when it ended.
+    """
+
+    rule: Literal["iterations", "duration", "precision", "max_time", "hard_limit"]
+    iterations: int
+    duration_ms: float
+    half_width_pct: float | None = None
+
+
+class ProviderShare(Record, frozen=True, kw_only=True):
+    """Nodes of a model that one execution provider took.
+
+    Attributes:
+        operators: Nodes by operator.
+        reasons: By operator, why the provider that was asked for did not take it, where that is
+            known.
+    """
+
+    provider: str
+    nodes: int
+    subgraphs: int
+    operators: dict[str, int] = {}
+    reasons: dict[str, str] = {}
+
+
+class ArenaUse(Record, frozen=True, kw_only=True):
+    """Memory that a provider's allocator handed out, by the runtime's own account.
+
+    Attributes:
+        in_use_peak_bytes: Most that was in use at once.
+        held_bytes: Most that the arena had taken from the system or the device.
+    """
+
+    provider: str
+    in_use_peak_bytes: int
+    held_bytes: int | None = None
+
+
+class Artifact(Record, frozen=True, kw_only=True):
+    """A file that belongs to a run.
+
+    Attributes:
+        kind: ``"trtexec_times"``, ``"worker_log"``, …
+        path: Relative to the run's folder, or where it was found when it is not stored with it.
+    """
+
+    kind: str
+    path: str
+    sha256: str | None = None
+    size_bytes: int | None = None
+
+
+class Run(Record, frozen=True, kw_only=True, eq=False):
+    """A measured or imported run.
+
+    Attributes:
+        id: Hexadecimal, unique in a store; any unambiguous beginning names the run.
+        created: UTC, ISO 8601, to the microsecond: runs made within a second keep their order.
+        command: The exact command line that made it.
+        inputs, outputs: As they were fed and received, dynamic dimensions resolved.
+        peak_memory_bytes: Peak resident memory of the worker until the timed loop had ended.
+        timer_resolution_ms: Smallest step of the clock that took the samples.
+        other_load_cores: Cores that other processes kept busy during the timed loop.
+        cpu_loss: Processor time that the machine withheld meanwhile.
+        placement: Which provider took which share of the nodes.
+        providers: Providers of the session, in order.
+        tool: What the tool that made an imported run says of it.
+        wall_ms: Time the timed queries span on the GPU's clock, our own pauses left out: what
+            throughput is divided by where queries overlap.
+        trace: Stamps of each query, where they were asked for.
+        preparation: What was done to the model before, once: conversions, engines of a provider.
+        arenas: In the pass that profiles layers.
+        answers: Values of the outputs, where they were asked for.
+        gpu: What the GPU reported of itself, times counted as in `telemetry`.
+        turn: Its place in a comparison whose sides were measured in turn.
+    """
+
+    id: str
+    created: str
+    origin: Literal["measured", "imported"]
+    job: Job
+    outcome: Outcome = Outcome()
+    environment: Environment = Environment()
+    command: str | None = None
+    phases: tuple[Phase, ...] = ()
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    warmup: WarmUpReport | None = None
+    stop: StopReport | None = None
+    profile: Profile | None = None
+    plan: Plan | None = None
+    telemetry: Telemetry | None = None
+    gpu: GpuTelemetry | None = None
+    peak_memory_bytes: int | None = None
+    timer_resolution_ms: float | None = None
+    other_load_cores: float | None = None
+    cpu_loss: CpuLoss | None = None
+    providers: tuple[str, ...] = ()
+    placement: tuple[ProviderShare, ...] = ()
+    tool: ToolReport | None = None
+    wall_ms: float | None = None
+    trace: QueryTrace | None = None
+    build: BuildReport | None = None
+    preparation: Preparation | None = None
+    arenas: tuple[ArenaUse, ...] = ()
+    device_memory: DeviceMemory | None = None
+    answers: tuple[TensorValues, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    tags: tuple[str, ...] = ()
+    turn: RoundPosition | None = None
+    schema_version: int = SCHEMA_VERSION
+
+    def series(self, metric: str) -> Samples | None:
+        """Return the samples of a metric, or ``None``."""
+        return next((one for one in self.samples if one.metric == metric), None)
+
+    def of_commit(self, named: str | None) -> Run:
+        """Return the run as one of the commit that was named; as it is where none was."""
+        if named is None:
+            return self
+        environment = replace(self.environment, commit=Commit(id=named))
+        return replace(self, environment=environment)
+
+    def phase_ms(self, name: str) -> float | None:
+        """Return a phase's duration in milliseconds, or ``None``."""
+        return next((one.duration_ms for one in self.phases if one.name == name), None)
+
+    @property
+    def headline(self) -> Samples | None:
+        """The series that the run is about: latency, by whichever definition it has."""
+        for tag in ("latency", "trtexec_latency", "gpu_compute"):
+            found = self.series(tag)
+            if found is not None and len(found):
+                return found
+        return None

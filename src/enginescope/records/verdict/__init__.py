@@ -1,0 +1,1 @@
+"""Verdicts, gate reports, histories and noise floors."""

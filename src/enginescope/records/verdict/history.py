@@ -1,0 +1,95 @@
+"""A figure of one job over time: its levels, where they change, and what changed there."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.verdict.verdict import RatioEstimate
+
+
+class FactChange(Record, frozen=True, kw_only=True):
+    """A fact that is another in a later run.
+
+    Attributes:
+        before, after: ``None``: not known, or not there.
+        elsewhere: How often else it changed in the series without a change of level.
+    """
+
+    fact: str
+    before: str | None
+    after: str | None
+    elsewhere: int = 0
+
+    def __str__(self) -> str:
+        """Return ``TensorRT 10.3.0 → 10.4.0``."""
+        return f"{self.fact} {self.before or 'none'} → {self.after or 'none'}"
+
+
+class HistoryPoint(Record, frozen=True, kw_only=True):
+    """One sitting: runs of one state of things, shortly after each other.
+
+    Attributes:
+        runs: Ids, the oldest first.
+        created: When the first was made, UTC, ISO 8601.
+        value: The median of a sampled metric, or the figure; of several runs, their median.
+        lowest, highest: Of the runs; of a single one the ends of the interval of its median, where
+            it has one.
+    """
+
+    runs: tuple[str, ...]
+    created: str
+    value: float
+    lowest: float
+    highest: float
+    commit: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class Level(Record, frozen=True, kw_only=True):
+    """A stretch of runs of one level: from `first` to `last`, both in it."""
+
+    first: int
+    last: int
+    value: float
+
+
+class LevelChange(Record, frozen=True, kw_only=True):
+    """Where one level gives way to another.
+
+    Attributes:
+        at: Place of the first run of the new level.
+        estimate: The new level ÷ the old one.
+        is_sure: Its interval leaves out 1 and it is beyond the threshold; else too few runs follow
+            yet.
+        changed: What differs between the last run before and the first run after, likely causes
+            first.
+    """
+
+    at: int
+    estimate: RatioEstimate
+    is_sure: bool
+    is_worse: bool
+    changed: tuple[FactChange, ...] = ()
+
+
+class JobHistory(Result, Record, frozen=True, kw_only=True):
+    """A metric of one job over time, on one kind of machine.
+
+    Attributes:
+        points: The oldest first.
+        failed: Runs of the job that have no figure because they failed.
+    """
+
+    label: str
+    metric: str
+    unit: str
+    threshold_pct: float
+    points: tuple[HistoryPoint, ...]
+    levels: tuple[Level, ...]
+    changes: tuple[LevelChange, ...] = ()
+    failed: int = 0
+
+    @property
+    def sure(self) -> tuple[LevelChange, ...]:
+        """The changes that are borne out."""
+        return tuple(one for one in self.changes if one.is_sure)

@@ -1,0 +1,1 @@
+"""Panels, phrases and charts of compared outputs."""

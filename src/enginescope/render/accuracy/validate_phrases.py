@@ -1,0 +1,163 @@
+"""A comparison of answers in words and cells."""
+
+from __future__ import annotations
+
+from enginescope.analysis.accuracy.binding_check import BindingDifference
+from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
+from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.render.accuracy.task_words import task_answer
+from enginescope.render.base.figures import UNKNOWN, figure
+
+#: Columns of the table of outputs.
+OUTPUT_HEADERS = ("output", "", "max |err|", "mean |err|", "err ÷ spread", "cosine", "top-1 %")
+
+
+def answer(found: Validation) -> str:
+    """Return the answer in one sentence."""
+    if found.task is not None and (found.task.limits or not found.sides):
+        said = task_answer(found.task)
+        return f"{said}; {_sides_answer(found)}" if found.sides else said
+    return _sides_answer(found)
+
+
+def _sides_answer(found: Validation) -> str:
+    if len(found.sides) == 1:
+        return side_answer(found.sides[0])
+    passed = sum(side.passes for side in found.sides)
+    if passed == len(found.sides):
+        return f"All {passed} sides pass"
+    return f"{len(found.sides) - passed} of {len(found.sides)} sides do not pass"
+
+
+def side_answer(side: ValidatedSide) -> str:
+    """Return a side's answer in one sentence."""
+    if side.failure:
+        return f"{side.label} could not answer"
+    if side.diff is None:
+        return f"{side.label} fails: its inputs are not the reference's"
+    outputs = side.diff.outputs
+    if side.passes:
+        exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
+        how = "equal to the reference" if exact else f"within the limits of {_limits(outputs)}"
+        return f"{side.label} passes: {_counted(len(outputs), 'output')} {how}"
+    bad = [output for output in outputs if not output.passes]
+    first = bad[0].reasons[0].code if bad else "no outputs"
+    names = ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
+    return f"{side.label} fails: {names} ({first})" if bad else f"{side.label} fails: {first}"
+
+
+def limits_text(side: ValidatedSide) -> str:
+    """Return which limits hold for a side's outputs, and why those."""
+    outputs = side.diff.outputs if side.diff else ()
+    given = [output.name for output in outputs if output.tolerance.is_given]
+    if outputs and len(given) == len(outputs):
+        return "those of --atol and --rtol"
+    more = f"; those of --atol and --rtol for {', '.join(given)}" if given else ""
+    return f"{side.tolerance}: {side.tolerance_why}{more}"
+
+
+def _limits(outputs: tuple[OutputDiff, ...]) -> str:
+    return ", ".join(
+        dict.fromkeys(
+            "--atol and --rtol" if output.tolerance.is_given else output.tolerance.name
+            for output in outputs
+        )
+    )
+
+
+def bindings_text(found: Validation) -> str:
+    """Return in one line whether everyone takes and gives the same tensors."""
+    counts = f"{_counted(len(found.inputs), 'input')}, {_counted(len(found.outputs), 'output')}"
+    blocked = [side.label for side in found.sides if side.blocked]
+    if blocked:
+        return f"incompatible: {', '.join(blocked)}"
+    if any(side.bindings for side in found.sides):
+        return f"compatible, with differences: {counts}"
+    return f"the same: {counts}" if found.outputs else "not known"
+
+
+def difference_text(one: BindingDifference) -> str:
+    """Return a difference of bindings as a phrase."""
+    what = f"{one.role} {one.name}"
+    if one.what == "missing":
+        return f"{what} is missing here"
+    if one.what == "extra":
+        return f"{what} is in this side alone"
+    return f"{what} is {one.side}, {one.reference} in the reference"
+
+
+#: Limits on figures of the whole output: where one is broken, others mostly are too.
+_ON_FIGURES = frozenset(
+    {"error", "peak", "channel-error", "channel-peak", "correlation", "slope", "mismatch"}
+)
+
+
+def reason_texts(one: OutputDiff) -> tuple[str, ...]:
+    """Return why an output fails: of its limits on figures the first in words, others by name."""
+    broken = dict.fromkeys(reason.code for reason in one.reasons if reason.code in _ON_FIGURES)
+    others = list(broken)[1:]
+    made, told = [], False
+    for reason in one.reasons:
+        if reason.code not in _ON_FIGURES:
+            made.append(f"{one.name}: {reason.message} ({reason.code})")
+        elif not told:
+            told = True
+            also = f"; also {', '.join(others)}" if others else ""
+            made.append(f"{one.name}: {reason.message} ({reason.code}{also})")
+    return tuple(made)
+
+
+def suggestion_texts(side: ValidatedSide) -> tuple[str, ...]:
+    """Return which missing and extra outputs may be the same output under two names."""
+    return tuple(
+        f"same shape, nearest values: {pair.side} = {pair.reference} "
+        f"(err ÷ spread {error_text(pair.error_to_spread)}); "
+        f"to compare them: --map {pair.side}={pair.reference}"
+        for pair in side.suggested_pairs
+    )
+
+
+def worst_text(diff: SideDiff) -> str | None:
+    """Return which sample is farthest from its reference."""
+    worst = diff.worst
+    if worst is None:
+        return None
+    if worst.figures is None:
+        return f"sample {worst.sample} ({worst.name}): {worst.output}, {worst.reason}"
+    ratio = worst.figures.error_to_spread
+    if not worst.figures.unequal:
+        return None
+    how = f"err ÷ spread {error_text(ratio)}" if ratio is not None else "not equal"
+    return f"sample {worst.sample} ({worst.name}): {worst.output}, {how}"
+
+
+def output_row(one: OutputDiff) -> tuple[str, ...]:
+    """Return an output's verdict and figures below `OUTPUT_HEADERS`."""
+    mark = "ok" if one.passes else "✗"
+    found = one.figures
+    if found is None:
+        return (one.name, mark, *[UNKNOWN] * 5)
+    top1 = one.ranks.top1_pct if one.ranks else None
+    return (
+        one.name,
+        mark,
+        error_text(found.max_abs_error),
+        error_text(found.mean_abs_error),
+        error_text(found.error_to_spread),
+        cosine_text(found.cosine),
+        figure(top1, 3),
+    )
+
+
+def error_text(value: float | None) -> str:
+    """Return an error to three figures; its power of ten where it is small."""
+    return UNKNOWN if value is None else f"{value:.3g}"
+
+
+def cosine_text(value: float | None) -> str:
+    """Return a cosine with the digits that tell it from 1."""
+    return UNKNOWN if value is None else f"{value:.6f}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

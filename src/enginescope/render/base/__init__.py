@@ -1,0 +1,1 @@
+"""Phrases, tables, figures and text that every result shares."""

@@ -1,0 +1,252 @@
+"""What is known of a run besides its figures, as (name, value) pairs for people."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.environment import Device, Host
+from enginescope.records.run.job import BackendSpec, Mode
+from enginescope.records.run.run import Run
+from enginescope.records.tensor import Tensor
+from enginescope.render.base.phrases import stop_sentence, warm_up_sentence
+
+Facts: TypeAlias = tuple[tuple[str, str], ...]
+
+_PHASES = {
+    "cooldown": "waiting for the GPU to cool",
+    "process_start": "process start",
+    "imports": "imports",
+    "parse": "parsing the model",
+    "build": "building the engine",
+    "convert": "converting the model",
+    "infer_shapes": "inferring shapes",
+    "cold_load": "load, caches empty",
+    "cold_first_inference": "first inference, caches empty",
+    "load": "load",
+    "first_inference": "first inference",
+    "warm_up": "warm-up",
+    "steady_state": "steady state",
+    "telemetry": "GPU telemetry",
+    "layer_profile": "layer profile",
+}
+
+
+def backend_text(spec: BackendSpec) -> str:
+    """Return ``ort-cpu fp32``, with options after a question mark."""
+    options = "&".join(f"{key}={value}" for key, value in spec.options.items())
+    name = f"{spec.name} {spec.precision}" if spec.precision else spec.name
+    name = f"{name} @{spec.environment}" if spec.environment else name
+    return f"{name}?{options}" if options else name
+
+
+def made_text(run: Run) -> str:
+    """Return when a run was made, to the second: ``2026-11-21 11:17:09 UTC``."""
+    zone = " UTC" if run.created.endswith(("+00:00", "Z")) else ""
+    return f"{run.created[:19].replace('T', ' ')}{zone}"
+
+
+def shape_text(shape: tuple[int | None, ...] | None) -> str:
+    """Return ``1×3×224×224``; ``?`` for a dimension that is not known."""
+    if shape is None:
+        return "shape not known"
+    return "×".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """Return ``input 1×3×224×224 FP32 NCHW``, as far as it is known."""
+    parts = [tensor.name, shape_text(tensor.shape)]
+    parts += [tensor.dtype.value] if tensor.dtype else []
+    parts += [tensor.layout.name] if tensor.layout else []
+    return " ".join(parts)
+
+
+def inputs_text(run: Run) -> str | None:
+    """Return the shape of one input, or the count and shapes of several."""
+    shapes = [(one.name, one.shape) for one in run.inputs]
+    shapes = shapes or [(one.name, one.dims) for one in run.job.workload.shapes]
+    if not shapes:
+        return None
+    if len(shapes) == 1:
+        return shape_text(shapes[0][1])
+    named = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes[:3])
+    return f"{named}, …" if len(shapes) > 3 else named
+
+
+def subject_line(run: Run) -> str:
+    """Return what was measured: ``model.onnx · ort-cpu · batch 1 · 1×3×224×224``."""
+    batch = run.job.workload.batch
+    parts = (
+        run.job.subject.name,
+        backend_text(run.job.backend),
+        f"batch {batch}" if batch is not None else None,
+        inputs_text(run),
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def place_line(run: Run) -> str | None:
+    """Return where it was measured: the GPU if one was used, else the processor."""
+    devices = run.environment.devices
+    if devices:
+        held = (
+            f"{device.name} at {device.clock_lock}" if device.clock_lock else device.name
+            for device in devices
+        )
+        return ", ".join(dict.fromkeys(held))
+    host = run.environment.host
+    cores = host.cores_usable or host.cores_logical
+    parts = (host.cpu_model, f"{cores} {'core' if cores == 1 else 'cores'}" if cores else None)
+    return ", ".join(part for part in parts if part) or None
+
+
+def given_gpu_text(name: str) -> str:
+    """Return the name of a GPU that no file tells of: somebody gave it."""
+    return f"{name}, as given"
+
+
+def device_text(device: Device) -> str:
+    """Return a GPU's name and what is known of it."""
+    parts = (
+        device.name,
+        f"compute capability {device.compute_capability}" if device.compute_capability else None,
+        f"{device.sm_count} SMs" if device.sm_count is not None else None,
+        format_bytes(device.memory_bytes) if device.memory_bytes is not None else None,
+        f"driver {device.driver}" if device.driver else None,
+        f"clocks locked: {device.clock_lock}" if device.clock_lock else None,
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def machine_facts(run: Run) -> Facts:
+    """Return host, processor, memory, load, GPUs, and steering environment variables."""
+    host = run.environment.host
+    pairs = (
+        ("Host", host.name),
+        ("System", host.os),
+        ("Processor", host.cpu_model),
+        ("Cores", _cores(host)),
+        ("Memory", format_bytes(host.memory_bytes) if host.memory_bytes is not None else None),
+        ("CPU governor", host.governor),
+        ("CPU boost", _flag(host.boost, "on", "off")),
+        ("Threads of a core", _flag(host.smt, "two (SMT)", "one")),
+        ("Pinned to", _pinned(run)),
+        ("Container", host.container),
+        ("Load average, 1 min", _plain(host.load_1min)),
+        ("Other load", _load(run)),
+        ("Time stolen", _stolen(run)),
+        ("Stopped by quota", _throttled(run)),
+        *(("GPU", device_text(device)) for device in run.environment.devices),
+        *(("Variable", f"{key}={value}") for key, value in run.environment.variables.items()),
+    )
+    return _known(pairs)
+
+
+def method_facts(run: Run) -> Facts:
+    """Return how it was measured: command, rules, providers, node placement, versions."""
+    workload = run.job.workload
+    placement = ", ".join(
+        f"{one.provider}: {one.nodes} nodes in {one.subgraphs} subgraphs" for one in run.placement
+    )
+    pairs = (
+        ("Command", run.command or (run.tool.command if run.tool else None)),
+        ("Subject", run.job.subject.path or run.job.subject.name),
+        ("SHA-256", run.job.subject.sha256),
+        ("Backend", str(run.job.backend)),
+        ("Providers", ", ".join(run.providers) or None),
+        ("Node placement", placement or None),
+        ("Inputs", ", ".join(tensor_text(one) for one in run.inputs) or None),
+        ("Outputs", ", ".join(tensor_text(output) for output in run.outputs) or None),
+        ("Requests", mode_text(workload.mode)),
+        ("Warm-up", warm_up_sentence(run.warmup) if run.warmup else None),
+        ("Stopped because", stop_sentence(run.stop) if run.stop else None),
+        ("Seed of the feeds", str(workload.seed) if run.origin == "measured" else None),
+        ("Made", f"{made_text(run)} ({run.origin})"),
+        ("Run", run.id),
+        *((f"Version of {name}", text) for name, text in run.environment.versions.items()),
+    )
+    return _known(pairs)
+
+
+def phase_facts(run: Run) -> Facts:
+    """Return the phases with their durations, and the peak memory."""
+    phases = tuple(
+        (_PHASES.get(phase.name, phase.name), format_ms(phase.duration_ms, 3))
+        for phase in run.phases
+    )
+    memory, made = run.device_memory, run.preparation
+    sizes = (
+        ("peak memory", run.peak_memory_bytes),
+        ("GPU memory: engine", memory.engine_bytes if memory else None),
+        ("GPU memory: contexts", memory.context_bytes if memory else None),
+        ("GPU memory: activations", memory.activation_bytes if memory else None),
+        ("GPU memory: inputs and outputs", memory.buffer_bytes if memory else None),
+        ("GPU memory: whole process", memory.process_bytes if memory else None),
+        ("GPU memory: whole process, peak", memory.process_peak_bytes if memory else None),
+        ("peak memory of the build", run.build.peak_host_bytes if run.build else None),
+        ("GPU memory of the build, peak", run.build.peak_device_bytes if run.build else None),
+        ("peak memory of the preparation", made.peak_host_bytes if made else None),
+        ("GPU memory of the preparation, peak", made.peak_device_bytes if made else None),
+    )
+    return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
+
+
+def mode_text(mode: Mode) -> str | None:
+    """Return how requests were issued, as far as it is known."""
+    parts = (
+        mode.kind,
+        f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
+        f"{mode.streams} streams" if mode.streams is not None else None,
+        _flag(mode.transfers, "with host-device copies", "without host-device copies"),
+        _flag(mode.cuda_graph, "CUDA graph", "no CUDA graph"),
+        _flag(mode.spin_wait, "spin wait", "blocking wait"),
+        "L2 cache flushed before each" if mode.cold else None,
+        f"{mode.rotate} sets of inputs" if mode.rotate and mode.rotate > 1 else None,
+        f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
+    )
+    return ", ".join(part for part in parts if part) or None
+
+
+def _flag(value: bool | None, yes: str, no: str) -> str | None:  # noqa: FBT001
+    return None if value is None else yes if value else no
+
+
+def _cores(host: Host) -> str | None:
+    parts = (
+        f"{host.cores_usable} usable" if host.cores_usable is not None else None,
+        f"{host.cores_physical} physical" if host.cores_physical is not None else None,
+        f"{host.cores_logical} logical" if host.cores_logical is not None else None,
+    )
+    return ", ".join(part for part in parts if part) or None
+
+
+def _load(run: Run) -> str | None:
+    if run.other_load_cores is None:
+        return None
+    return f"{format_significant(run.other_load_cores, 2)} cores busy with other work"
+
+
+def _pinned(run: Run) -> str | None:
+    cores = run.job.conditions.pinned_cores
+    return f"cores {', '.join(map(str, cores))}" if cores else None
+
+
+def _stolen(run: Run) -> str | None:
+    share = run.cpu_loss.steal_pct if run.cpu_loss else None
+    return None if share is None else f"{format_significant(share, 2)} % of the processor time"
+
+
+def _throttled(run: Run) -> str | None:
+    loss = run.cpu_loss
+    if loss is None or loss.throttled_periods is None:
+        return None
+    of = f" of {loss.periods:,}" if loss.periods is not None else ""
+    return f"{loss.throttled_periods:,}{of} periods"
+
+
+def _plain(value: float | None) -> str | None:
+    return None if value is None else format_significant(value)
+
+
+def _known(pairs: tuple[tuple[str, str | None], ...]) -> Facts:
+    return tuple((name, value) for name, value in pairs if value)

@@ -1,0 +1,209 @@
+"""Figures as words: the one voice of terminal, page and Markdown."""
+
+from __future__ import annotations
+
+import math
+
+from enginescope.analysis.layers.layer_sum import LayerSum
+from enginescope.analysis.runs.round_trip import Pipeline, RoundTrip
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.units import format_ms, format_significant
+from enginescope.records.run.metric import METRICS
+from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
+from enginescope.records.samples import Percentile, Summary
+from enginescope.render.base.shortened import shorten as shorten
+from enginescope.render.base.shortened import shorten_apart as shorten_apart
+
+_STOP_RULES = {
+    "iterations": "the asked number of iterations was reached",
+    "duration": "the asked time was over",
+    "precision": "the median's 95 % interval was narrow enough",
+    "max_time": "the time limit was reached before the interval was narrow enough",
+    "hard_limit": "the hard time limit was reached short of the samples wanted",
+}
+_WARM_UP_ENDS = {
+    "steady": "ended when the two halves of its last stretch agreed",
+    "limit": "ended by its time limit, not yet steady",
+    "fixed": "of a fixed length",
+}
+
+
+def metric_title(tag: str) -> str:
+    """Return a metric's heading, or its tag when it is not one of ours."""
+    return METRICS[tag].title if tag in METRICS else tag
+
+
+def in_text(tag: str) -> str:
+    """Return a metric's heading as it stands within a sentence."""
+    return _within(metric_title(tag))
+
+
+def _within(text: str) -> str:
+    """Return `text` as it stands within a sentence: ``GPU`` and ``H2D`` stay as they are."""
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
+
+
+def metric_sentence(tag: str) -> str:
+    """Say what a metric is: ``Latency (trtexec): H2D + GPU compute + D2H durations, summed; …``."""
+    if tag not in METRICS:
+        return f"{tag}, as the file that it came from names it"
+    meaning = METRICS[tag].meaning.removesuffix(".")
+    return f"{METRICS[tag].title}: {_within(meaning)}"
+
+
+def range_text(low: float, high: float, digits: int = 4) -> str:
+    """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
+    for more in range(digits, digits + 3):
+        places = _places(max(abs(low), abs(high)), more)
+        first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
+        if first != second or low == high:
+            break
+    return f"{first} … {second}"
+
+
+def interval_text(summary: Summary) -> str:
+    """Return the median's interval, or why there is none."""
+    interval = summary.median_interval
+    if interval is None:
+        reason = "all samples are equal" if summary.std_ms == 0 else "too few independent samples"
+        return f"no interval: {reason}"
+    confidence = format_significant(100 * interval.confidence, 2)
+    return f"{confidence} % CI {range_text(interval.low, interval.high)} ms"
+
+
+def count_text(summary: Summary) -> str:
+    """Return ``n 2,310 (effective 412)``."""
+    return f"n {summary.n:,} (effective {math.floor(summary.effective_n):,})"
+
+
+def percentile_name(p: float) -> str:
+    """Return ``p99`` or ``p99.9``."""
+    return f"p{p:g}"
+
+
+def support_text(percentile: Percentile) -> str | None:
+    """Return why a percentile is weak, or ``None`` when the samples carry it."""
+    if percentile.is_supported:
+        return None
+    effective = math.floor(percentile.effective_n)
+    if effective < percentile.needed_n:
+        return f"{effective:,} of {percentile.needed_n:,} samples needed"
+    return f"too few samples for {percentile_name(percentile.weak_below or 0)}"
+
+
+def percentile_samples(percentile: Percentile) -> tuple[str, str, str]:
+    """Return n, effective n and needed n of a percentile."""
+    n = "—" if percentile.n is None else f"{percentile.n:,}"
+    return n, f"{math.floor(percentile.effective_n):,}", f"{percentile.needed_n:,}"
+
+
+def layer_sum_sentence(found: LayerSum) -> str:
+    """State the sum of the layers, how it differs from the whole, and why."""
+    text = f"The layers add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
+    ratio, difference = found.ratio, found.difference_ms
+    if ratio is None or difference is None or found.whole_metric is None:
+        return f"{text}; no time of whole requests is known to compare with."
+    whole = f"the {found.statistic} {in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
+    if abs(ratio - 1) < 0.005:
+        return f"{text}, the same as {whole} within 0.5 %."
+    direction = "more" if difference > 0 else "less"
+    amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
+    reason = (
+        "timing each layer adds to it and keeps layers from overlapping"
+        if difference > 0
+        else "they were timed in a pass of their own, and what is between them is in none"
+    )
+    factor = format_significant(ratio)
+    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+
+
+def _how_added(found: LayerSum) -> str:
+    """Say what is added up, over how many iterations, and how certain the sum is."""
+    text = f"sum of layer {found.statistic}s"
+    if found.iterations is not None:
+        unit = "iteration" if found.iterations == 1 else "iterations"
+        text += f", {found.iterations:,} {unit}"
+    if found.statistic == "mean":
+        return f"{text}, no interval"
+    if found.interval is None:
+        return f"{text}, no interval: too few iterations"
+    return f"{text}, 95 % CI {range_text(found.interval.low, found.interval.high)} ms"
+
+
+def path_sentence(view: RunView) -> str | None:
+    """Say what a request's time consists of, where its parts were timed."""
+    if view.round_trip is not None:
+        return round_trip_sentence(view.round_trip)
+    return pipeline_sentence(view.pipeline) if view.pipeline is not None else None
+
+
+def pass_sentence(found: LayerSum) -> str | None:
+    """Say how long a whole iteration took in the profiling pass, where that was seen."""
+    if found.pass_whole_ms is None:
+        return None
+    return f"In the profiling pass itself a whole iteration took {format_ms(found.pass_whole_ms)}."
+
+
+_PART_NAMES = {"h2d": "H2D", "gpu_compute": "GPU compute", "d2h": "D2H"}
+
+
+def round_trip_sentence(found: RoundTrip) -> str:
+    """Say what a round trip consists of, and what of it is not the GPU's work."""
+    parts = ", ".join(f"{_PART_NAMES[name]} {format_ms(ms, 3)}" for name, ms in found.parts)
+    share = format_significant(100 * found.outside_ms / found.whole_ms, 2)
+    text = (
+        f"A round trip of {format_ms(found.whole_ms)} is {parts} on the GPU's clock, and "
+        f"{format_ms(found.outside_ms, 3)} ({share} %) outside it: launching, recording events and "
+        "waiting, as Python does it"
+    )
+    return f"{text}{_enqueue_text(found.enqueue_ms)}."
+
+
+def pipeline_sentence(found: Pipeline) -> str:
+    """Say how queries follow each other, and what the GPU waits for."""
+    text = f"Queries are enqueued ahead: one follows another every {format_ms(found.period_ms)}"
+    compute = f"GPU compute time of {format_ms(found.compute_ms)} (mean)"
+    if found.gap_ms < 0:
+        return f"{text}, less than the {compute}: they run at the same time."
+    share = format_significant(100 * found.gap_ms / found.period_ms, 2)
+    gap = f"{format_ms(found.gap_ms, 3)} ({share} %) between them"
+    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}."
+
+
+def _enqueue_text(enqueue_ms: float | None) -> str:
+    if enqueue_ms is None:
+        return ""
+    return f"; the enqueue call takes the host {format_ms(enqueue_ms, 3)}"
+
+
+def stop_sentence(stop: StopReport) -> str:
+    """Say which rule ended the timed loop."""
+    reached = (
+        f"; interval ± {format_significant(stop.half_width_pct, 2)} %"
+        if stop.half_width_pct is not None
+        else ""
+    )
+    span = f"{stop.iterations:,} iterations in {format_ms(stop.duration_ms, 3)}"
+    return f"{_STOP_RULES[stop.rule]} ({span}{reached})"
+
+
+def warm_up_sentence(report: WarmUpReport) -> str:
+    """Say how long the warm-up was and what ended it."""
+    span = f"{report.iterations:,} iterations, {format_ms(report.duration_ms, 3)}"
+    return f"{span}, {_WARM_UP_ENDS[report.ended_by]}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return ``crashed (signal 11)``, ``failed (exit code 3)`` or the bare kind."""
+    kind = outcome.kind.value.replace("_", " ")
+    if outcome.signal is not None:
+        return f"{kind} (signal {outcome.signal})"
+    if outcome.exit_code:
+        return f"{kind} (exit code {outcome.exit_code})"
+    return kind
+
+
+def _places(value: float, digits: int) -> int:
+    if value == 0 or not math.isfinite(value):
+        return digits - 1
+    return min(12, max(0, digits - 1 - math.floor(math.log10(value))))

@@ -1,0 +1,102 @@
+"""Backends with long options told apart by what differs; what they share is said once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from enginescope.core.record import Record
+
+#: A model and its backend.
+BETWEEN = " · "
+_NAME_ENDS = re.compile(r"[:@? ]")
+
+
+class ToldApart(Record, frozen=True, kw_only=True):
+    """Labels without what they share.
+
+    Attributes:
+        labels: As many as were given, in their order.
+        shared: What was left out, to be said once: ``options of all: device=1 & tf32=0``; ``None``:
+            nothing was.
+    """
+
+    labels: tuple[str, ...]
+    shared: str | None = None
+
+
+class _Label(Record, frozen=True, kw_only=True):
+    before: str
+    options: tuple[str, ...]
+
+    @property
+    def backend(self) -> str:
+        """The backend's name, without its precision."""
+        return _NAME_ENDS.split(self.before.rpartition(BETWEEN)[2], maxsplit=1)[0]
+
+    @property
+    def text(self) -> str:
+        """The label with what is left of its options."""
+        return f"{self.before}?{'&'.join(self.options)}" if self.options else self.before
+
+    def without(self, options: Collection[str]) -> _Label:
+        """Return the label without some options."""
+        left = tuple(option for option in self.options if option not in options)
+        return _Label(before=self.before, options=left)
+
+
+def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
+    """Return labels without the options that all of them share, or all of one backend.
+
+    Args:
+        texts: ``trt:fp16?workspace=1GiB``, or ``net.onnx · trt:fp16?workspace=1GiB``. Of a single
+            one, and of a backend that only one of them is on, all options stay: they are what it
+            is.
+        limit: Characters. A longer label whose name no other has is told apart by that: its options
+            are left out too, ``trt:fp16?…``.
+    """
+    labels = [_read(one) for one in texts]
+    said = []
+    for name in (None, *dict.fromkeys(label.backend for label in labels)):
+        group = [label for label in labels if name is None or label.backend == name]
+        shared = _shared(group) if len(group) > 1 else ()
+        if shared:
+            labels = [label.without(shared) if label in group else label for label in labels]
+            said.append(f"options of {f'all {name}' if name else 'all'}: {' & '.join(shared)}")
+    texts_of = {key: _within(key, labels, limit) for key in dict.fromkeys(labels)}
+    said += [
+        f"options of {one.before}: {' & '.join(one.options)}"
+        for one, text in texts_of.items()
+        if text != one.text
+    ]
+    made = tuple(texts_of[label] for label in labels)
+    if len(set(made)) < len(set(texts)):  # the same options in another order
+        return ToldApart(labels=tuple(texts))
+    return ToldApart(labels=made, shared="; ".join(said) or None)
+
+
+def on_text(backend: str) -> str:
+    """Return what all were on, in words that may be broken: ``on trt with tf32=0 & device=1``."""
+    label = _read(backend)
+    return f"on {label.before}" + (f" with {' & '.join(label.options)}" if label.options else "")
+
+
+def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
+    named_alike = {other for other in others if other.before == label.before}
+    if limit is None or len(label.text) <= limit or len(named_alike) > 1:
+        return label.text
+    return f"{label.before}?…"
+
+
+def _shared(labels: Sequence[_Label]) -> tuple[str, ...]:
+    first, *others = labels
+    return tuple(
+        option for option in first.options if all(option in each.options for each in others)
+    )
+
+
+def _read(text: str) -> _Label:
+    model, between, spec = text.rpartition(BETWEEN)
+    name, _, options = spec.partition("?")
+    held = tuple(options.split("&")) if options else ()
+    return _Label(before=f"{model}{between}{name}", options=held)

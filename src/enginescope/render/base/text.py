@@ -1,0 +1,307 @@
+"""Screens for the terminal: one run, several runs, any table."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.notice_severity import is_unstable
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.samples import Percentile, Summary
+from enginescope.render.base.facts import backend_text, place_line, subject_line
+from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
+from enginescope.render.base.phrases import (
+    count_text,
+    interval_text,
+    layer_sum_sentence,
+    metric_sentence,
+    outcome_text,
+    path_sentence,
+    percentile_name,
+    range_text,
+    shorten_apart,
+    support_text,
+)
+from enginescope.render.base.provider_phrases import provider_rows
+from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.text_table import as_text as as_text
+from enginescope.render.base.text_table import shown_text
+from enginescope.render.base.text_table import table as table
+
+_BARS = "▁▂▃▄▅▆▇█"
+_SPARK_COLUMNS = 32
+_LABEL = 11
+_LOG_LINES = 12
+_RUN_ID = 6
+#: Least columns for a run's subject and backend together, for the backend, between two columns.
+_LEAST_NAMES = 20
+_LEAST_BACKEND = 12
+_GAP = 2
+_RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
+
+
+def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
+    """Return one run as one screen, ending in a newline.
+
+    Args:
+        width: Columns; lines break at it.
+        color: Whether to put terminal colours in. Nothing is said by colour alone.
+    """
+    return as_text(summary(view, width=width), width=width, color=color)
+
+
+def summary(view: RunView, *, width: int = 80, store: str | None = None) -> RenderableType:
+    """Return what `summary_text` writes, for a rich console.
+
+    Args:
+        store: Where the run lies, if that must be said to the next command.
+    """
+    lines: list[RenderableType] = [_title(view.run, width), Text()]
+    if view.run.outcome.kind is not OutcomeKind.OK:
+        lines += [*failure_lines(view.run), Text()]
+    if view.latency is not None:
+        lines += [*_figures(view, view.latency, width), Text()]
+    elif view.run.outcome.kind is OutcomeKind.OK:
+        lines += [label_row("latency", "none: this run has no samples"), Text()]
+    lines += [*_layers(view), *notice_lines(view.notices), _next_steps(view, width, store)]
+    return Group(*lines)
+
+
+def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
+    """Return several runs as a compact table, one row each.
+
+    Where names would have no room the last columns are left out, medians and intervals never.
+    """
+    columns = list(zip(_RUN_NUMBERS, *map(_run_figures, views), strict=True))
+    while (spare := _spare(columns, width)) < _LEAST_NAMES and len(columns) > 2:
+        del columns[-1]
+    headers, *figures = zip(*columns, strict=True)
+    apart = told_apart([backend_text(one.run.job.backend) for one in views])
+    backend = min(max(map(len, apart.labels)), max(_LEAST_BACKEND, spare * 2 // 5))
+    names = shorten_apart([one.run.job.subject.name for one in views], spare - backend)
+    specs = shorten_apart(apart.labels, backend)
+    rows = [
+        (view.id[:_RUN_ID], name, spec, *row)
+        for view, name, spec, row in zip(views, names, specs, figures, strict=True)
+    ]
+    made = table(("run", "subject", "backend", *headers), rows, right=_RUN_NUMBERS)
+    weak = any(text.endswith("*") for column in figures for text in column)
+    lines = [Text(apart.shared, style="dim")] if apart.shared else []
+    lines += [Text("* too few samples to state it", style="yellow")] if weak else []
+    return Group(made, *lines)
+
+
+def _spare(columns: Sequence[Sequence[str]], width: int) -> int:
+    """Return what is left of a row for the names of subject and backend."""
+    figures = sum(max(map(len, column)) for column in columns)
+    return max(_LEAST_NAMES - 1, width - _RUN_ID - figures - _GAP * (len(columns) + 2))
+
+
+def sentence(text: str) -> RenderableType:
+    """Return a line of words that breaks between them."""
+    return Text(text)
+
+
+def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
+    """Print a renderable; colour only on a terminal, and not with ``NO_COLOR``."""
+    print(shown_text(renderable, stream), end="", file=stream)
+
+
+def _title(run: Run, width: int) -> Text:
+    what, where = subject_line(run), place_line(run)
+    title = Text(what, style="bold")
+    if where is None:
+        return title
+    gap = width - title.cell_len - Text(where).cell_len
+    return title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
+
+
+def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType]:
+    median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
+    lines = _rows(
+        "compute" if latency.metric == "gpu_compute" else "latency",
+        [median, Text(interval_text(latency)), *_percentiles(latency)],
+        width,
+    )
+    lines += _rows("", _spread(latency), width)
+    if latency.metric != "latency":
+        lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
+    counts = Text(count_text(latency))
+    if view.throughput:
+        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
+        definition = Text(f"({view.throughput.definition})", style="dim")
+        lines += _rows("throughput", [Text(rate), definition, counts], width)
+    else:
+        lines += _rows("samples", [counts], width)
+    start = _start(view.run)
+    if start:
+        lines += _rows("start", [Text(start)], width)
+    lines += [label_row(label, text) for label, text in provider_rows(view)]
+    lines += _gpu(view, width)
+    return [*lines, Text(), *_sparkline(view, width)]
+
+
+def _gpu(view: RunView, width: int) -> list[RenderableType]:
+    """Return what a request cost, and the clock it ran at, where a GPU said so."""
+    energy = [Text(part) for part in energy_parts(view.energy)] if view.energy else []
+    clock = [Text(part) for part in clock_parts(view)]
+    return [*_rows("energy", energy, width), *_rows("SM clock", clock, width)]
+
+
+def _sparkline(view: RunView, width: int) -> list[RenderableType]:
+    found = view.sparkline(_SPARK_COLUMNS)
+    if found is None:
+        return []
+    most = max(found.counts)
+    # A column with a single sample must not look like an empty one.
+    heights = [math.ceil(count * len(_BARS) / most) for count in found.counts]
+    bars = "".join(_BARS[height - 1] if height else " " for height in heights)
+    folded = (("below", found.n_below), ("above", found.n_above))
+    beyond = ", ".join(f"{count:,} {side}" for side, count in folded if count)
+    span = f"{range_text(found.edges_ms[0], found.edges_ms[-1], 3)} ms"
+    return _rows("", [Text(bars), Text(f"{span}; {beyond}" if beyond else span)], width)
+
+
+def _percentiles(latency: Summary) -> list[Text]:
+    chosen = [percentile for percentile in latency.percentiles if percentile.p in (95, 99)]
+    return [_percentile(one) for one in chosen]
+
+
+def _percentile(percentile: Percentile) -> Text:
+    text = Text(f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms, 3)}")
+    support = support_text(percentile)
+    return text.append(f" ({support})", style="yellow") if support else text
+
+
+def _spread(latency: Summary) -> list[Text]:
+    variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
+    mean = f"mean {format_ms(latency.mean_ms)}, SD {_short(latency.std_ms)}{variation}"
+    return [
+        Text(f"min {_short(latency.min_ms)}"),
+        Text(mean),
+        Text(f"max {_short(latency.max_ms)}"),
+    ]
+
+
+def _start(run: Run) -> str:
+    first = run.phase_ms("first_inference")
+    load = run.phase_ms("load")
+    peak = run.peak_memory_bytes
+    parts = (
+        f"{_short(load)} load" if load is not None else "",
+        f"{_short(first)} first inference" if first is not None else "",
+        f"{format_bytes(peak)} peak" if peak is not None else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _layers(view: RunView) -> list[RenderableType]:
+    path = path_sentence(view)
+    lines = [label_row("parts", path)] if path else []
+    if view.layer_sum is not None:
+        lines.append(label_row("layers", layer_sum_sentence(view.layer_sum)))
+    return [*lines, Text()] if lines else []
+
+
+def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
+    """Return notices as lines, a blank one after them; nothing without any."""
+    lines: list[RenderableType] = []
+    for notice in sorted(notices, key=lambda one: not is_unstable(one)):
+        warning = notice.level == "warning"
+        mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
+        style = "bold red" if is_unstable(notice) else ""
+        lines.append(_hanging(mark, Text(f"{notice.message} ({notice.code})", style=style)))
+    return [*lines, Text()] if lines else []
+
+
+def _next_steps(view: RunView, width: int, store: str | None) -> Text:
+    at = f" --store {shlex.quote(store)}" if store else ""
+    short = view.id[:8]
+    line = f"  run {short}"
+    for step in (f"report: enginescope report{at} {short}", f"all runs: enginescope runs{at}"):
+        fits = len(line.rpartition("\n")[2]) + 3 + len(step) <= width
+        line += f" · {step}" if fits else f"\n  {step}"
+    return Text(line, style="dim")
+
+
+def failure_lines(run: Run) -> list[RenderableType]:
+    """Return how a run failed, why, what to do, and the end of its log."""
+    outcome = run.outcome
+    lines = [label_row("outcome", outcome_text(outcome), style="bold red")]
+    if outcome.message:
+        lines.append(label_row("why", outcome.message))
+    if outcome.hint:
+        lines.append(label_row("next", outcome.hint))
+    if outcome.detail:
+        last = outcome.detail.rstrip().splitlines()[-_LOG_LINES:]
+        lines += [Text(), Text("  last lines of its log", style="dim")]
+        lines += [_hanging(Text("  | ", style="dim"), Text(line)) for line in last]
+    return lines
+
+
+def _run_figures(view: RunView) -> tuple[str, ...]:
+    latency = view.latency
+    if latency is None:
+        kind = view.run.outcome.kind
+        why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
+        return "—", why, "—", "—"
+    interval = latency.median_interval
+    p99 = _p99(view)
+    return (
+        format_significant(latency.median_ms, 4),
+        range_text(interval.low, interval.high) if interval else "none",
+        _marked(p99) if p99 else "—",
+        f"{latency.n:,}",
+    )
+
+
+def _marked(percentile: Percentile) -> str:
+    value = format_significant(percentile.value_ms)
+    return value if percentile.is_supported else f"{value} *"
+
+
+def _p99(view: RunView) -> Percentile | None:
+    return view.latency.percentile(99) if view.latency else None
+
+
+def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
+    """Set `parts` beside each other, three blanks apart, on as many lines as they need."""
+    room = width - _lead(label).cell_len
+    lines: list[Text] = []
+    for part in parts:
+        if lines and lines[-1].cell_len + 3 + part.cell_len <= room:
+            lines[-1].append("   ").append_text(part)
+        else:
+            lines.append(Text().append_text(part))
+    return [_hanging(_lead("" if at else label), line) for at, line in enumerate(lines)]
+
+
+def label_row(label: str, text: str, style: str = "") -> RenderableType:
+    """Return a labelled line; what does not fit hangs under it."""
+    return _hanging(_lead(label), Text(text, style=style))
+
+
+def _lead(label: str) -> Text:
+    return Text(f"  {label:<{_LABEL}}")
+
+
+def _hanging(lead: Text, text: Text) -> RenderableType:
+    """Set `text` after `lead`, its further lines under its first."""
+    grid = Table.grid(padding=0)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(lead, text)
+    return grid
+
+
+def _short(value_ms: float) -> str:
+    return format_ms(value_ms, 3)

@@ -1,0 +1,1 @@
+"""Where an error starts: text, data, sections, charts."""

@@ -1,0 +1,205 @@
+"""Where an error starts, in words and cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
+from enginescope.core.units import format_significant
+from enginescope.render.accuracy.validate_phrases import error_text
+from enginescope.render.base.figures import UNKNOWN
+
+_BARS = "▁▂▃▄▅▆▇█"
+#: What stands in a row of bars for NaN and infinities.
+NOT_FINITE = "∞"
+
+
+def start_text(found: Bisected) -> str:
+    """Return where the error starts, in one sentence."""
+    step = found.first_step
+    if step is None:
+        if found.cause == "gone":
+            return "not found: it goes away when tensors are marked"
+        if found.cause == "unpaired":
+            return "not found: no tensor inside can be compared"
+        if len(found.steps) == 1 and found.is_complete:
+            return "the only tensor to look at is within its limits"
+        looked = "all" if found.is_complete else "the"
+        return f"{looked} {len(found.steps):,} tensors looked at are within their limits"
+    unseen = "" if step.reaches_output else "; no output shows it"
+    return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{unseen}"
+
+
+def why_text(found: Bisected) -> str | None:
+    """Return what the figures say of the cause."""
+    step = found.first_step
+    if step is None:
+        return _unseen_text(found)
+    if found.cause == "not-finite":
+        return f"{odd_text(step)}; its inputs have none"
+    if found.cause == "unlike":
+        return "its shape is not the reference's"
+    texts = {
+        "overflow": _overflow_text,
+        "grows": _grows_text,
+        "departs": _departs_text,
+    }
+    if found.cause == "scale":
+        return _scale_text(step)
+    return texts[found.cause](found, step)
+
+
+def _unseen_text(found: Bisected) -> str | None:
+    if found.cause == "gone":
+        return (
+            "the runtime fuses or places layers otherwise then; an optimisation or a fused "
+            "kernel is what is wrong"
+        )
+    if found.cause == "unpaired":
+        return "none of floating-point numbers has a counterpart in the reference"
+    return None
+
+
+def _overflow_text(found: Bisected, step: GrowthStep) -> str:
+    over = next(one for one in found.beyond if one.tensor == found.overflowing)
+    whose = "its values" if found.overflowing == step.tensor else f"{over.kind} {over.tensor}"
+    goes = "go" if found.overflowing == step.tensor else "goes"
+    return (
+        f"overflow: {whose} {goes} up to {magnitude(over.peak)} in the reference, and "
+        f"{found.tolerance.upper()} ends at {magnitude(found.largest)}"
+    )
+
+
+def _scale_text(step: GrowthStep) -> str:
+    own = step.own_error if step.own_error is not None else step.error.error
+    return (
+        f"the scale or zero point of {step.pair.node} does not fit: this node alone adds err ÷ "
+        f"spread {error_text(own)}; the reference goes up to {magnitude(step.error.reference_peak)}"
+    )
+
+
+def _grows_text(found: Bisected, step: GrowthStep) -> str:
+    return (
+        f"no single layer: its inputs have {error_text(step.inputs_error)} already, and from here "
+        f"on it is over {error_text(found.limit)}"
+    )
+
+
+def _departs_text(found: Bisected, step: GrowthStep) -> str:
+    if step.error.over == "peak":
+        figure = f"largest error ÷ spread {error_text(step.error.peak)}"
+        return f"{figure}, at most {error_text(found.peak_limit)}; {_inputs_text(step)}"
+    figure = f"err ÷ spread {error_text(step.error.error)}, at most {error_text(found.limit)}"
+    return f"{figure}; {_inputs_text(step)}"
+
+
+def _inputs_text(step: GrowthStep) -> str:
+    if not step.inputs:
+        return "it is computed from the model's inputs"
+    return f"its inputs have {error_text(step.inputs_error)}"
+
+
+def odd_text(step: GrowthStep) -> str:
+    """Return what is not finite in a tensor: ``3 NaN, 12 infinite of 96``."""
+    error = step.error
+    parts = [
+        f"{count:,} {word}"
+        for count, word in (
+            (error.nan, "NaN"),
+            (error.infinite, "infinite"),
+            (error.finite_only_here, "finite only here"),
+        )
+        if count
+    ]
+    return f"{', '.join(parts)} of {error.elements:,}"
+
+
+def not_finite_text(found: Bisected) -> str | None:
+    """Return where NaN or infinities come first, if that is elsewhere than the start."""
+    step = found.first_not_finite
+    if step is None or step.tensor == found.first:
+        return None
+    return f"first in {step.tensor} ({step.pair.operator}): {odd_text(step)}"
+
+
+def also_text(found: Bisected) -> str | None:
+    """Return further tensors over their limits that nothing over them leads to."""
+    others = [start for start in found.starts if start.tensor != found.first]
+    if not others:
+        return None
+    shown = ", ".join(
+        f"{other.tensor} ({other.pair.operator}"
+        f"{'' if other.reaches_output else ', no output shows it'})"
+        for other in others[:3]
+    )
+    return shown + (f" and {len(others) - 3:,} more" if len(others) > 3 else "")
+
+
+def scope_text(found: Bisected) -> str:
+    """Return what was looked at and how."""
+    looked = f"{len(found.steps):,} of {found.tensors:,} tensors"
+    times = "1 marked copy" if found.rounds == 1 else f"{found.rounds:,} marked copies"
+    alone = f"; {found.alone:,} have no counterpart" if found.alone else ""
+    return f"{looked} in {times}{alone}; {found.optimisation}"
+
+
+def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
+    """Return tensor, operator, verdict, error, its inputs' error, own error, |reference|."""
+    return (
+        step.tensor,
+        step.pair.operator,
+        "starts" if step.tensor == found.first else "over" if step.error.over else "ok",
+        figure_text(step),
+        error_text(step.inputs_error) if step.inputs_error is not None else "not finite",
+        own_text(step),
+        magnitude(step.error.reference_peak),
+    )
+
+
+def figure_text(step: GrowthStep) -> str:
+    """Return the error of a step; that it is not finite in a word."""
+    return "not finite" if step.error.odd else error_text(step.error.error)
+
+
+def own_text(step: GrowthStep) -> str:
+    """Return what a node adds by itself."""
+    own = step.own_error
+    return "not finite" if own is not None and math.isinf(own) else error_text(own)
+
+
+def magnitude(value: float | None) -> str:
+    """Return a size for reading: three figures, its power of ten where it is large or small."""
+    if value is None:
+        return UNKNOWN
+    if value and not 1e-3 <= value < 1e6:
+        return f"{value:.3g}"
+    return format_significant(value, 5 if value >= 1e4 else 3)
+
+
+def spark(steps: Sequence[GrowthStep], columns: int) -> tuple[str, str] | None:
+    """Return the errors along the graph as bars of their logarithm, and what they span.
+
+    Each column shows the largest error in its part; ``∞`` one that is not finite, a blank none.
+    """
+    known = [step.error.error for step in steps if step.error.error and not step.error.odd]
+    if not known or len(steps) < 2:
+        return None
+    low, high = math.log10(min(known)), math.log10(max(known))
+    columns = min(columns, len(steps))
+    bars = ""
+    for at in range(columns):
+        part = steps[at * len(steps) // columns : (at + 1) * len(steps) // columns]
+        if any(one.error.odd for one in part):
+            bars += NOT_FINITE
+            continue
+        bars += bar(max((one.error.error or 0.0 for one in part), default=0.0), low, high)
+    return bars, f"{10**low:.2g} … {10**high:.2g}, logarithmic"
+
+
+def bar(value: float, low: float, high: float) -> str:
+    """Return one column for a value between two decades."""
+    if value <= 0:
+        return " "
+    share = (math.log10(value) - low) / (high - low) if high > low else 1.0
+    return _BARS[round(max(0.0, min(1.0, share)) * (len(_BARS) - 1))]

@@ -1,0 +1,140 @@
+"""An error along a model: each tensor's, in the order in which they are computed."""
+
+from __future__ import annotations
+
+from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
+from enginescope.render.accuracy.validate_phrases import error_text
+from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
+from enginescope.render.bisection.bisect_phrases import figure_text, magnitude
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+
+#: More points than a picture can tell apart: of the rest those with the largest errors stay.
+_POINTS = 3_000
+_TABLE_ROWS = 400
+_KINDS = ("within the limit", "over the limit", "where it starts", "not finite")
+
+
+def error_growth(found: Bisected, key: str) -> Chart | None:
+    """RMSE ÷ spread of every tensor looked at; ``None`` where there is no error at all."""
+    shown = _thinned(found)
+    drawn = [one for one in shown if one.error.odd or one.error.error]
+    if not drawn:
+        return None
+    top = max((one.error.error or 0.0 for one in drawn if not one.error.odd), default=0.0)
+    top = max(top, found.limit or 0.0) or 1.0
+    rows = [_row(one, found, 3 * top) for one in drawn]
+    exact = sum(1 for step in found.steps if not step.error.odd and not step.error.error)
+    subtitle = []
+    if exact:
+        subtitle.append(f"{exact:,} tensors without an error are left out")
+    if any(one.error.odd for one in drawn):
+        subtitle.append("Tensors with NaN or infinities are drawn at the upper edge")
+    if len(shown) < len(found.steps):
+        subtitle.append(f"{len(shown):,} of {len(found.steps):,} tensors, the largest among them")
+    return Chart(
+        key=key,
+        title="The error along the model, from its inputs to its outputs",
+        subtitle=tuple(subtitle),
+        spec={"layer": [*_limit(found), _points(rows)]},
+        table=ChartTable(
+            headers=("position", "tensor", "operator", "RMSE ÷ spread", "inputs'", "|reference|"),
+            rows=tuple(_cells(step) for step in found.steps[:_TABLE_ROWS]),
+        ),
+        height=300,
+        is_wide=True,
+    )
+
+
+def _points(rows: list[Spec]) -> Spec:
+    kinds = [one for one in _KINDS if any(row["kind"] == one for row in rows)]
+    colours = dict(zip(_KINDS, (BLUE, ORANGE, VERMILLION, VERMILLION), strict=True))
+    shapes = dict(zip(_KINDS, ("circle", "triangle-up", "diamond", "cross"), strict=True))
+    scale = {"domain": kinds}
+    legend = {"title": None, "orient": "top"}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "point", "filled": True, "opacity": 0.9},
+        "encoding": {
+            "x": quantity(
+                "position",
+                "tensor, in the order of computation",
+                axis={"grid": False, "tickMinStep": 1},
+            ),
+            "y": quantity("error", "RMSE ÷ spread of the reference", scale={"type": "log"}),
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "scale": {**scale, "range": [colours[kind] for kind in kinds]},
+                "legend": legend,
+            },
+            "shape": {
+                "field": "kind",
+                "type": "nominal",
+                "scale": {**scale, "range": [shapes[kind] for kind in kinds]},
+                "legend": legend,
+            },
+            "size": {
+                "condition": {"test": f"datum.kind === '{_KINDS[2]}'", "value": 240},
+                "value": 50,
+            },
+            "tooltip": tooltip(
+                tensor="tensor",
+                node="node",
+                operator="operator",
+                figure="RMSE ÷ spread",
+                inputs="its inputs'",
+                peak="largest |reference|",
+            ),
+        },
+    }
+
+
+def _limit(found: Bisected) -> list[Spec]:
+    if not found.limit:
+        return []
+    return [
+        {
+            "data": {"values": [{"limit": found.limit, "what": f"limit of {found.tolerance}"}]},
+            "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 4]},
+            "encoding": {
+                "y": {"field": "limit", "type": "quantitative"},
+                "tooltip": tooltip(what="line", limit="RMSE ÷ spread#"),
+            },
+        }
+    ]
+
+
+def _row(one: GrowthStep, found: Bisected, edge: float) -> Spec:
+    kind = _KINDS[3] if one.error.odd else _KINDS[1] if one.error.over else _KINDS[0]
+    if one.tensor == found.first:
+        kind = _KINDS[2]
+    return {
+        "position": one.position,
+        "error": edge if one.error.odd else one.error.error,
+        "kind": kind,
+        "tensor": one.tensor,
+        "node": one.pair.node,
+        "operator": one.pair.operator,
+        "figure": figure_text(one),
+        "inputs": error_text(one.inputs_error),
+        "peak": magnitude(one.error.reference_peak),
+    }
+
+
+def _cells(one: GrowthStep) -> tuple[str, ...]:
+    return (
+        f"{one.position:,}",
+        one.tensor,
+        one.pair.operator,
+        figure_text(one),
+        error_text(one.inputs_error),
+        magnitude(one.error.reference_peak),
+    )
+
+
+def _thinned(found: Bisected) -> tuple[GrowthStep, ...]:
+    if len(found.steps) <= _POINTS:
+        return found.steps
+    order = sorted(found.steps, key=lambda one: (-one.error.odd, -(one.error.error or 0.0)))
+    kept = {one.tensor for one in order[:_POINTS]} | {found.first}
+    return tuple(step for step in found.steps if step.tensor in kept)

@@ -1,0 +1,1 @@
+"""Results of `compare`: plans and measured sides together."""

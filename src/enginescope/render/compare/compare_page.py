@@ -1,0 +1,266 @@
+"""A comparison as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from enginescope.analysis.build_log.build_choices import ChoicePair
+from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.comparison_columns import layer_columns
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms
+from enginescope.render.base.data_table import column
+from enginescope.render.base.figures import Figures
+from enginescope.render.compare.compare_data import compare_csv, compare_json
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.html.spec import Chart
+from enginescope.render.html.vendored import scripts, style
+from enginescope.render.plan_comparison.compare_phrases import (
+    answer,
+    cause_text,
+    changes_text,
+    evidence_text,
+    pairing_sentence,
+    plan_facts,
+    requests_sentence,
+)
+from enginescope.render.plan_comparison.compare_tables import (
+    Chosen,
+    CompareTable,
+    explanation_table,
+    facts_table,
+    layer_table,
+    reformat_tables,
+    share_tables,
+)
+from enginescope.render.plan_comparison.difference import speedups, waterfall
+from enginescope.render.plan_comparison.plans_stacked import (
+    layers_by_type,
+    time_by_precision,
+    time_by_type,
+)
+from enginescope.render.plans.build_trace_text import comparison_rows
+from enginescope.render.verdicts.measured_section import measured_section
+from enginescope.render.verdicts.verdict_data import verdict_csv
+
+#: Rows of the page's tables; those of pairs are all in its data.
+_ROWS = 200
+#: Above this many pairs the page does not carry its files too.
+MAX_CARRIED_PAIRS = 1_500
+
+
+#: Facts that stand in the table of plans alone, so that the first screen holds the picture.
+_NOT_ON_CARDS = frozenset(
+    {"sum of layers", "… per item", "Latency (trtexec)", "throughput", "weights", "activations"}
+)
+
+
+class PlanCard(Record, frozen=True, kw_only=True):
+    """One plan on the first screen; `part_pct`: its time as a part of the longest of all."""
+
+    label: str
+    name: str
+    time: str
+    part_pct: float | None
+    facts: tuple[tuple[str, str], ...]
+
+
+def compare_page(
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
+) -> bytes:
+    """Return the page over two or more sides: verdicts first, then plans.
+
+    Args:
+        found: ``None``: a side has no plan.
+        chosen: What the list of layers shows at first; all of them are in the page.
+        choices: What two builds chose.
+        measured: Verdicts, where every side has samples.
+    """
+    whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
+    files = _files(found, whole, choices, measured)
+    section = measured_section(measured) if measured is not None else None
+    charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
+    return page_bytes(
+        "compare.html.j2",
+        PageData(charts=charts_data(charts), files=files, more=_pairs(found, chosen)),
+        parts=scripts("compare.js"),
+        css=style("compare.css"),
+        **_heading(found, measured),
+        measured=section,
+        plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
+        charts={chart.key: chart for chart in charts},
+        tables=_tables(found, whole) if found is not None else {},
+        choices=_choice_table(choices),
+        left_out=[] if files else [_TOO_LONG],
+    )
+
+
+def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, str]:
+    """Return the page's title and what it is a comparison of."""
+    names = [plan.name for plan in found.overview.plans] if found else []
+    what = f"comparison of {len(names)} plans"
+    if measured is not None:
+        names = [side.name for side in measured.sides]
+        what = f"comparison of {len(names)} sides"
+    return {
+        "title": " and ".join(names) if len(names) == 2 else what.removeprefix("comparison of "),
+        "what": what,
+    }
+
+
+def _plan_part(found: Comparison, threshold_pct: float) -> dict[str, Any]:
+    return {
+        "answer": answer(found, threshold_pct),
+        "sentences": _sentences(found),
+        "cards": _cards(found.overview.plans),
+        "warnings": [notice for notice in found.notices if notice.level == "warning"],
+        "notes": [notice for notice in found.notices if notice.level != "warning"],
+        "first": _first_picture(found),
+        "two": found.layers is not None,
+    }
+
+
+_TOO_LONG = (
+    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
+    "and --json."
+)
+
+
+def _files(
+    found: Comparison | None,
+    whole: Chosen,
+    choices: Sequence[ChoicePair] | None,
+    measured: MeasuredComparison | None,
+) -> dict[str, str]:
+    layers = found.layers if found is not None else None
+    if layers is not None and len(layers.layers) > MAX_CARRIED_PAIRS:
+        return {}
+    files = {"comparison.json": compare_json(found, whole, choices, measured=measured)}
+    if measured is not None:
+        files["verdicts.csv"] = verdict_csv(measured)
+    if found is not None:
+        files["pairs.csv" if layers else "plans.csv"] = compare_csv(found, whole)
+    return {name: data.decode() for name, data in files.items()}
+
+
+def _charts(found: Comparison | None, threshold_pct: float) -> Iterator[Chart]:
+    if found is None:
+        return
+    overview = found.overview
+    batches = {plan.batch for plan in overview.plans}
+    made = [time_by_type(overview), time_by_precision(overview)]
+    if len(batches) > 1 and None not in batches:
+        made.append(time_by_type(overview, per_item=True))
+    made.append(layers_by_type(overview))
+    if found.layers is not None:
+        made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
+    yield from (one for one in made if one is not None)
+
+
+def _first_picture(found: Comparison) -> str:
+    """Key of the picture of the first screen: layers are counted where a plan has no times."""
+    timed = all(plan.sum_ms is not None for plan in found.overview.plans)
+    return "time_by_type" if timed else "layers_by_type"
+
+
+def _sentences(found: Comparison) -> list[str]:
+    plans, layers = found.overview.plans, found.layers
+    requests = requests_sentence(plans)
+    made = [f"Whole requests, {requests}." if requests else None]
+    if layers is not None:
+        made.append(f"{pairing_sentence(layers, plans)}.")
+    return [one for one in made if one]
+
+
+def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
+    facts = plan_facts(plans)
+    most = max((one.sum_ms or 0.0 for one in plans), default=0.0)
+    return [
+        PlanCard(
+            label=plan.label,
+            name=plan.name,
+            time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
+            part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
+            facts=tuple((name, cells[at]) for name, cells in facts if name not in _NOT_ON_CARDS),
+        )
+        for at, plan in enumerate(plans)
+    ]
+
+
+def _tables(found: Comparison, whole: Chosen) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "facts": figures_of(facts_table(found.overview)),
+        "shares": [figures_of(table) for table in share_tables(found, _ROWS)],
+    }
+    if found.layers is not None:
+        made["explained"] = figures_of(explanation_table(found.layers, _ROWS))
+        made["layers"] = figures_of(layer_table(found.layers, whole, wide=True))
+        made["reformats"] = [figures_of(table) for table in reformat_tables(found.layers, _ROWS)]
+    return made
+
+
+def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
+    if choices is None:
+        return None
+    rows = comparison_rows(choices, limit=_ROWS, name_width=60)
+    return Figures(
+        caption=f"{rows.title}{f'; {rows.note}' if rows.note else ''}",
+        headers=rows.headers,
+        rows=rows.rows,
+        numbers=tuple(at for at, one in enumerate(rows.headers) if one in rows.right),
+    )
+
+
+def figures_of(table: CompareTable) -> Figures:
+    """Return a table as the page sets it."""
+    return Figures(
+        caption=f"{table.title}{f'; {table.note}' if table.note else ''}",
+        headers=table.headers,
+        rows=table.rows,
+        numbers=tuple(at for at, one in enumerate(table.headers) if one in table.numbers),
+    )
+
+
+def _pairs(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
+    if found is None or found.layers is None:
+        return {}
+    pairs = {
+        "length": len(found.layers.layers),
+        "threshold_pct": chosen.threshold_pct,
+        "only": chosen.only,
+        "columns": pair_columns(found.layers, chosen),
+    }
+    return {"pairs": pairs}
+
+
+def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
+    """Return every pair for the page's list, by columns; repeated texts are written once."""
+    reasons = {
+        at: cause_text(explanation)
+        for explanation in layers.explanations
+        for at in explanation.members
+    }
+    order = sorted(
+        range(len(layers.layers)), key=lambda at: -abs(layers.layers[at].difference_ms or 0.0)
+    )
+    rows = [layers.layers[at] for at in order]
+    columns = layer_columns(rows)
+    columns["reason"] = [reasons[at] for at in order]
+    columns["differs"] = [changes_text(row) for row in rows]
+    columns["why"] = [evidence_text(row) if row.evidence else None for row in rows]
+    columns["is_shown"] = [int(chosen.is_shown(row)) for row in rows]
+    columns["a_layer"] = [row.a.layers[0] if row.a else None for row in rows]
+    columns["b_layer"] = [row.b.layers[0] if row.b else None for row in rows]
+    numbers = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown")
+    return {
+        name: column(name, values, 0 if name in (*numbers, "a_layer", "b_layer") else None).packed()
+        for name, values in columns.items()
+    }

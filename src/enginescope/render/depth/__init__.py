@@ -1,0 +1,1 @@
+"""Results of depth-estimation benchmarks."""

@@ -1,0 +1,307 @@
+"""The three pictures of ``depth``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from enginescope.analysis.tasks.depth_agreement import unit_map
+from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
+from enginescope.analysis.tasks.resampling import bilinear
+from enginescope.analysis.tasks.task_report import TaskReport
+from enginescope.core.record import Record
+from enginescope.render.accuracy.task_words import task_figure
+from enginescope.render.base.facts import place_line
+from enginescope.render.base.figures import UNKNOWN, figure
+from enginescope.render.base.phrases import outcome_text, range_text
+from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.telemetry import PANELS, telemetry_picture
+from enginescope.render.charts.worker_memory import worker_memory
+from enginescope.render.depth.depth_words import (
+    benchmark_title,
+    gpu_text,
+    percentile_cell,
+    quality_title,
+    shared_text,
+    short_labels,
+    speed_lines,
+)
+from enginescope.render.html.images import png_bytes, svg_png, svg_text
+from enginescope.render.html.pixels import heat_png, rgb_png
+from enginescope.render.html.spec import Chart
+from enginescope.render.html.svg_text import document, letters, line, picture, words
+
+_MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
+_MOST_COLUMNS = 4
+_LINE = 17.0
+_BAR = 8.0
+#: Longest side of a drawn map; more is thinned out.
+_MOST_PIXELS = 640
+
+
+class _Panel(Record, frozen=True, kw_only=True):
+    title: str
+    lines: tuple[str, ...]
+    png: bytes
+    scale: tuple[str, str] | None = None
+
+
+def depth_panels(found: DepthBenchmark) -> str:
+    """Return the figure as SVG."""
+    first = _first(found)
+    rows = _in_rows(first + _maps(found))
+    apart = _differences(found)
+    under = (None,) * (len(first) + 1) if len(rows) == 1 else ()
+    rows += _in_rows([*under, *apart]) if apart else []
+    height, width = found.image.shape[:2]
+    tall = min(_WIDTH * height / width, 1.5 * _WIDTH)
+    most = max(len(row) for row in rows)
+    across = 2 * _MARGIN + most * _WIDTH + (most - 1) * _GAP
+    parts, y = _head(found, across)
+    for row in rows:
+        lines = max(len(one.lines) for one in row if one is not None)
+        top = y + _LINE * (lines + 1)
+        for column, one in enumerate(row):
+            x = _MARGIN + column * (_WIDTH + _GAP)
+            parts += _drawn(one, x, y, top, tall) if one is not None else []
+        y = top + tall + _BAR + 46
+    return document(across, y, parts)
+
+
+def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
+    title = benchmark_title(found)
+    about = ["Latency of single pictures, all copies included"]
+    if found.agreement is not None:
+        about.append("RMSE to the first: of maps brought to 0…1")
+    if found.quality is not None:
+        about.append(quality_title(found.quality, found.image_name).lower())
+    parts = [words(_MARGIN, 34, title, size=18, is_bold=True)]
+    y = 54.0
+    shared = shared_text(found)
+    room = letters(across - 2 * _MARGIN, 12)
+    for text in (*wrap("; ".join(about), room), *wrap(shared or "", room)):
+        parts.append(words(_MARGIN, y, text, is_soft=True))
+        y += _LINE
+    return parts, y + 14
+
+
+def _in_rows(panels: Sequence[_Panel | None]) -> list[Sequence[_Panel | None]]:
+    count = math.ceil(len(panels) / _MOST_COLUMNS)
+    each = math.ceil(len(panels) / count)
+    return [panels[at : at + each] for at in range(0, len(panels), each)]
+
+
+def _drawn(one: _Panel, x: float, y: float, top: float, tall: float) -> list[str]:
+    room = letters(_WIDTH, 14)
+    parts = [words(x, y + 4, one.title[:room], size=14, is_bold=True)]
+    parts += [words(x, y + 4 + _LINE * (n + 1), text) for n, text in enumerate(one.lines)]
+    parts.append(picture(x, top, (_WIDTH, tall), one.png))
+    if one.scale is not None:
+        ramp = heat_png(np.linspace(0, 1, 256)[None, :], 0, 1)
+        below = top + tall + 6
+        parts.append(picture(x, below, (_WIDTH, _BAR), ramp))
+        parts.append(words(x, below + _BAR + 14, one.scale[0], is_soft=True))
+        parts.append(words(x + _WIDTH, below + _BAR + 14, one.scale[1], is_soft=True, anchor="end"))
+    return parts
+
+
+def _first(found: DepthBenchmark) -> list[_Panel]:
+    height, width = found.image.shape[:2]
+    text = f"{width:,} × {height:,} pixels"
+    made = [_Panel(title="Picture", lines=(text,), png=rgb_png(_thin(found.image)))]
+    if found.target is not None:
+        known = np.where(found.target > 0, found.target, np.nan)
+        share = 100 * float(np.isfinite(known).mean())
+        low, high = _ends(known)
+        made.append(
+            _Panel(
+                title="Known depth",
+                lines=(f"known for {share:.0f} % of the pixels",),
+                png=heat_png(_thin(known), low, high),
+                scale=(f"{low:.3g}", f"{high:.3g}"),
+            )
+        )
+    return made
+
+
+def _maps(found: DepthBenchmark) -> list[_Panel]:
+    """Return the sides' maps on one scale, so that equal colours are equal values."""
+    ends = [_ends(one.depth) for one in found.sides]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    labels = short_labels(found, letters(_WIDTH, 14))
+    return [
+        _Panel(
+            title=label,
+            lines=_lines(found, side),
+            png=heat_png(_thin(side.depth), low, high),
+            scale=(f"{low:.3g}", f"{high:.3g}, as the model gives it"),
+        )
+        for label, side in zip(labels, found.sides, strict=True)
+    ]
+
+
+def _lines(found: DepthBenchmark, side: DepthSide) -> tuple[str, ...]:
+    made = [*speed_lines(side)]
+    if found.quality is not None:
+        made.append(_named(found.quality, side, ("abs_rel", "rmse", "d1")))
+    if found.agreement is not None:
+        first = side is found.sides[0]
+        made.append(
+            "the others are held against it" if first else _named(found.agreement, side, ("rmse",))
+        )
+    return tuple(made)
+
+
+def _named(report: TaskReport, side: DepthSide, names: tuple[str, ...]) -> str:
+    values = next((one.scores.values for one in report.sides if one.label == side.label), {})
+    titles = {metric.name: metric.title for metric in report.metrics}
+    text = " · ".join(f"{titles[name]} {task_figure(values.get(name))}" for name in names)
+    return f"{text} to the first" if report.against == "reference" else text
+
+
+def _differences(found: DepthBenchmark) -> list[_Panel]:
+    first, *others = found.sides
+    size = first.depth.shape
+    apart = [
+        np.abs(unit_map(bilinear(other.depth, size)) - unit_map(first.depth)) for other in others
+    ]
+    most = max((float(one.max(where=np.isfinite(one), initial=0.0)) for one in apart), default=0.0)
+    labels = dict(zip(found.sides, short_labels(found, letters(_WIDTH, 14) - 12), strict=True))
+    return [
+        _Panel(
+            title=f"{labels[side]}: apart",
+            lines=("|difference to the first|, maps of 0…1",),
+            png=heat_png(_thin(values), 0, most),
+            scale=("0", task_figure(most)),
+        )
+        for side, values in zip(others, apart, strict=True)
+    ]
+
+
+def _ends(values: Any) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+
+
+def _thin(values: Any) -> Any:
+    step = max(1, math.ceil(max(values.shape[:2]) / _MOST_PIXELS))
+    return np.ascontiguousarray(values[::step, ::step])
+
+
+_SCALE = 2.0
+#: What the figure shows of a GPU.
+_QUANTITIES = ("gpu_utilization", "gpu_memory_utilization", "gpu_memory", "gpu_sm_clock")
+_SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"')
+_HEADERS = (
+    "model",
+    "mean",
+    "SD",
+    "median (p50)",
+    "95 % CI",
+    "p95",
+    "p99",
+    "min",
+    "max",
+    "/s",
+    "n",
+)
+_SHARES = (0.225, 0.075, 0.065, 0.1, 0.14, 0.075, 0.075, 0.065, 0.065, 0.065, 0.05)
+_ROW, _MARGIN, _WIDTH = 26.0, 24.0, 1080.0
+#: Letters of a line of the legend, and of one below the title.
+_LEGEND, _SUBTITLE = 60, 110
+
+
+def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
+    """Return the pictures by the names of their files, as PNG.
+
+    Raises:
+        MissingDependencyError: vl-convert is not installed.
+    """
+    return {
+        "depth_comparison.png": svg_png(depth_panels(found), _SCALE),
+        "speed_benchmark.png": svg_png(speed_figure(found), _SCALE),
+        "gpu_utilization.png": png_bytes(gpu_chart(found)),
+    }
+
+
+def speed_figure(found: DepthBenchmark) -> str:
+    """Return boxes of every side's latency over a table of its figures, as SVG."""
+    labels = short_labels(found, 34)
+    chart = latency_boxes(
+        [(label, one.view) for label, one in zip(labels, found.sides, strict=True)]
+    )
+    drawn = svg_text(chart) if chart else ""
+    size = _SIZE.search(drawn)
+    width, top = (max(float(size[1]), _WIDTH), float(size[2])) if size else (_WIDTH, 20.0)
+    parts = [drawn]
+    rows = [(label, *_cells(one)) for label, one in zip(labels, found.sides, strict=True)]
+    for number, row in enumerate((_HEADERS, *rows)):
+        parts += _table_row(row, width, top + number * _ROW, is_head=number == 0)
+    y = top + (len(rows) + 1) * _ROW + 4
+    for text in _remarks(found, letters(width - 2 * _MARGIN, 12)):
+        y += 18
+        parts.append(words(_MARGIN, y, text, is_soft=True))
+    return document(width, y + 24, parts)
+
+
+def _table_row(row: tuple[str, ...], width: float, y: float, *, is_head: bool) -> list[str]:
+    parts, right = [], _MARGIN
+    for at, (text, share) in enumerate(zip(row, _SHARES, strict=True)):
+        right += share * (width - 2 * _MARGIN)
+        place, anchor = (_MARGIN, "start") if at == 0 else (right, "end")
+        parts.append(words(place, y + 16, text, is_soft=is_head, anchor=anchor))
+    return [*parts, line(_MARGIN, y + _ROW, width - _MARGIN, y + _ROW)]
+
+
+def _cells(side: DepthSide) -> tuple[str, ...]:
+    latency, throughput = side.view.latency, side.view.throughput
+    if latency is None:
+        return (outcome_text(side.view.run.outcome), *[UNKNOWN] * (len(_HEADERS) - 2))
+    interval = latency.median_interval
+    return (
+        figure(latency.mean_ms),
+        figure(latency.std_ms, 3),
+        figure(latency.median_ms),
+        range_text(interval.low, interval.high) if interval else UNKNOWN,
+        percentile_cell(side, 95),
+        percentile_cell(side, 99),
+        figure(latency.min_ms),
+        figure(latency.max_ms),
+        figure(throughput.per_s if throughput else None),
+        f"{latency.n:,}",
+    )
+
+
+def _remarks(found: DepthBenchmark, room: int) -> list[str]:
+    text = (
+        "Milliseconds from call to answer, copies included; SD of all samples; /s: batch ÷ mean. "
+        "Models were timed one after the other: compare decides which is faster"
+    )
+    made = [text]
+    if any(percentile_cell(side, p).endswith("*") for side in found.sides for p in (95, 99)):
+        made.append("* too few samples to state it")
+    made += wrap(shared_text(found) or "", room)
+    place = place_line(found.sides[0].view.run)
+    return [*made, place] if place else made
+
+
+def gpu_chart(found: DepthBenchmark) -> Chart:
+    """Return what the GPU reported; where there was none, that, and the memory of the workers."""
+    views = [side.view for side in found.sides]
+    panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
+    labels, shared = short_labels(found, _LEGEND), shared_text(found)
+    below = tuple(wrap(shared or "", _SUBTITLE))
+    drawn = telemetry_picture(views, panels, labels)
+    if drawn is not None:
+        gpus = dict.fromkeys(gpu_text(side) for side in found.sides)
+        title = f"{', '.join(gpus)} over the telemetry pass"
+        return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))
+    reasons = tuple(dict.fromkeys(gpu_text(side) for side in found.sides))
+    pairs = [(label, view) for label, view in zip(labels, views, strict=True)]
+    return worker_memory(pairs, title="No GPU was sampled", subtitle=(*reasons, *below))

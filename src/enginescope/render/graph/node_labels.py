@@ -1,0 +1,258 @@
+"""What is written on and about each node of a drawing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from enginescope.analysis.graph.plan_graph import GraphNode
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms, format_significant
+from enginescope.records.plan.plan import Layer
+from enginescope.records.plan.timing import Attribution
+from enginescope.records.tensor import Tensor
+from enginescope.render.graph.text_width import text_width
+
+if TYPE_CHECKING:
+    from enginescope.rules.base import Finding
+
+#: Characters of a name that fit a node; the whole stands in its title.
+NAME_CHARACTERS = 30
+#: Of a title, beside the name, which is never cut.
+_TITLE_CHARACTERS = 4000
+#: Of a line and lines of a name, where everything is written.
+_LONG, _NAME_LINES = 52, 8
+# Estimated pixels per character, line height, and free space around the text.
+_WIDE, _NARROW, _LINE = 7.8, 7.0, 15.0
+_BESIDE, _ABOVE, _LEAST = 20.0, 14.0, 96.0
+_ROUND = 16.0
+
+DETAILS = ("few", "usual", "all")
+
+
+class Wording(Record, frozen=True, kw_only=True):
+    """How much is written on nodes.
+
+    Attributes:
+        details: Type and name; also the time; also the whole name, the implementation and the
+            tactic.
+        findings: What lint says, by `Layer.index`; the layers' codes are written on them.
+    """
+
+    details: str = "usual"
+    findings: Mapping[int, tuple[Finding, ...]] = {}
+
+    def checked(self) -> Wording:
+        """Return itself.
+
+        Raises:
+            UsageError: No such choice of details.
+        """
+        if self.details not in DETAILS:
+            raise UsageError(f"no such details: {self.details!r}", hint=", ".join(DETAILS))
+        return self
+
+
+class Times(Record, frozen=True, kw_only=True):
+    """Mean times by `Layer.index`, and their sum over the whole profile."""
+
+    mean_ms: Mapping[int, float]
+    sum_ms: float
+
+    def share_pct(self, index: int) -> float | None:
+        """Return a layer's part of the sum; ``None`` without a time or a sum."""
+        mean_ms = self.mean_ms.get(index)
+        return 100 * mean_ms / self.sum_ms if mean_ms is not None and self.sum_ms else None
+
+    def sum_of_ms(self, layers: Iterable[Layer]) -> float | None:
+        """Return the time of some layers together; ``None`` if none of them has one."""
+        known = [self.mean_ms[layer.index] for layer in layers if layer.index in self.mean_ms]
+        return sum(known) if known else None
+
+
+class NodeLabel(Record, frozen=True, kw_only=True, gc=False):
+    """One node as it is drawn.
+
+    Attributes:
+        lines: Under the heading.
+        title: Everything, shown when pointed at.
+        width, height: Pixels.
+    """
+
+    heading: str
+    lines: tuple[str, ...]
+    title: str
+    width: float
+    height: float
+
+
+def times_of(attribution: Attribution | None) -> Times | None:
+    """Return the times to write on layers; ``None`` if there are none."""
+    if attribution is None:
+        return None
+    joined = [(layer.layer.index, layer.timing) for layer in attribution.layers if layer.timing]
+    mean_ms = {index: one.mean_ms for index, one in joined if one.mean_ms is not None}
+    every = [*(one for _, one in joined), *attribution.unmatched]
+    counted = [one.mean_ms for one in every if one.mean_ms is not None and not one.is_container]
+    return Times(mean_ms=mean_ms, sum_ms=sum(counted)) if mean_ms else None
+
+
+def is_reformat(node: GraphNode) -> bool:
+    """Whether the layer only changes how its input is stored."""
+    return node.layer is not None and "reformat" in node.layer.type.lower()
+
+
+def face_of(node: GraphNode, times: Times | None, wording: Wording | None = None) -> NodeLabel:
+    """Return what is written on and about a node."""
+    if node.layers:
+        heading, lines, title = _of_group(node, times, wording or Wording())
+    elif node.layer is not None:
+        heading, lines, title = _of_layer(node, node.layer, times, wording or Wording())
+    else:
+        heading, lines, title = _of_tensor(node)
+    longest = max([text_width(heading, _WIDE), *(text_width(line, _NARROW) for line in lines)])
+    return NodeLabel(
+        heading=heading,
+        lines=lines,
+        title=_title(node.name, title),
+        width=max(_LEAST, longest + _BESIDE + (_ROUND if is_reformat(node) else 0.0)),
+        height=_LINE * (1 + len(lines)) + _ABOVE,
+    )
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """Return shape, type and layout: ``1×64×56×56 INT8 NC/32HW32``; ``?`` for a dynamic size."""
+    shape = tensor.shape
+    dims = "×".join("?" if dim is None else str(dim) for dim in shape) if shape else ""
+    return " ".join(filter(None, (dims, _storage(tensor))))
+
+
+def shortened(text: str, limit: int = NAME_CHARACTERS) -> str:
+    """Return `text`, its middle left out if it is longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    head = (limit - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
+
+
+def _of_layer(
+    node: GraphNode, layer: Layer, times: Times | None, wording: Wording
+) -> tuple[str, tuple[str, ...], str]:
+    heading = shortened(layer.type)
+    if is_reformat(node) and layer.attributes.get("Origin") == "QDQ":
+        heading = f"{heading} (Q/DQ)"
+    change = _change(layer) if is_reformat(node) else None
+    time = _time_text(layer, times)
+    found = wording.findings.get(layer.index, ())
+    codes = " ".join(dict.fromkeys(one.code for one in found))
+    few = (change or shortened(layer.name),)
+    lines = {
+        "few": few,
+        "usual": (*few, time, shortened(codes)),
+        "all": (change, *_whole(layer), time, shortened(codes, _LONG)),
+    }[wording.details]
+    about = [
+        " · ".join(filter(None, (f"#{layer.index}", layer.type, layer.subtype))),
+        time,
+        *(f"{one.code} {one.severity.value}: {one.message}" for one in found),
+        f"tactic {layer.tactic_name}" if layer.tactic_name else None,
+        *(f"in   {one.name}  {tensor_text(one)}" for one in layer.inputs),
+        *(f"out  {output.name}  {tensor_text(output)}" for output in layer.outputs),
+        f"ONNX {', '.join(layer.onnx_nodes)}" if layer.onnx_nodes else None,
+    ]
+    return heading, tuple(filter(None, lines)), "\n".join(filter(None, about))
+
+
+def _of_group(
+    node: GraphNode, times: Times | None, wording: Wording
+) -> tuple[str, tuple[str, ...], str]:
+    count = f"{len(node.layers):,} layer{'s' if len(node.layers) != 1 else ''}"
+    types = Counter(layer.type for layer in node.layers)
+    found = (one for layer in node.layers for one in wording.findings.get(layer.index, ()))
+    codes = " ".join(sorted({one.code for one in found}))
+    time = None
+    if times is not None and wording.details != "few":
+        time_ms = times.sum_of_ms(node.layers)
+        time = _time_words(time_ms, times) if time_ms is not None else None
+    lines = (count, time, shortened(codes) if wording.details != "few" else None)
+    about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
+    return shortened(node.name), tuple(filter(None, lines)), "\n".join(filter(None, about))
+
+
+def _whole(layer: Layer) -> list[str | None]:
+    """The name, a line for each of its parts; the implementation; the tactic."""
+    parts = layer.name.split(" + ")
+    lines: list[str | None] = [
+        shortened(f"{'+ ' if number else ''}{part}", _LONG)
+        for number, part in enumerate(parts[:_NAME_LINES])
+    ]
+    if len(parts) > _NAME_LINES:
+        lines.append(f"+ {len(parts) - _NAME_LINES:,} more")
+    how = layer.subtype if layer.subtype != layer.type else None
+    return [*lines, *(shortened(one, _LONG) if one else None for one in (how, layer.tactic_name))]
+
+
+def _title(name: str, about: str) -> str:
+    """The whole name, and under it as much as is sensible."""
+    cut = f"{about[:_TITLE_CHARACTERS]}…" if len(about) > _TITLE_CHARACTERS else about
+    return f"{name}\n{cut}" if cut else name
+
+
+def _of_tensor(node: GraphNode) -> tuple[str, tuple[str, ...], str]:
+    assert node.tensor is not None
+    heading = "region" if node.kind == "tensor" else node.kind
+    if node.generation is not None:
+        heading = f"{heading}, {ordinal(node.generation + 1)} use"
+    text = tensor_text(node.tensor)
+    lines = tuple(filter(None, (shortened(node.name), shortened(text))))
+    return heading, lines, "\n".join(filter(None, (heading, text)))
+
+
+def _change(layer: Layer) -> str | None:
+    """What a reformat changes: ``FP32 → INT8``, ``FP16 NCHW → NHWC8``; ``None`` if none is seen."""
+    if not layer.inputs or not layer.outputs:
+        return None
+    before, after = layer.inputs[0], layer.outputs[0]
+    old, new = _layout(before), _layout(after)
+    if before.dtype == after.dtype and old == new:
+        return None
+    if before.dtype == after.dtype:
+        return shortened(f"{_dtype(before)} {old} → {new}", NAME_CHARACTERS + 6)
+    if old == new:
+        return f"{_dtype(before)} → {_dtype(after)}"
+    return shortened(f"{_dtype(before)} {old} → {_dtype(after)} {new}", NAME_CHARACTERS + 6)
+
+
+def _layout(tensor: Tensor) -> str:
+    return tensor.layout.name if tensor.layout else "?"
+
+
+def _dtype(tensor: Tensor) -> str:
+    return tensor.dtype.value if tensor.dtype else "?"
+
+
+def _storage(tensor: Tensor) -> str:
+    parts = [tensor.dtype.value] if tensor.dtype else []
+    return " ".join([*parts, tensor.layout.name] if tensor.layout else parts)
+
+
+def _time_text(layer: Layer, times: Times | None) -> str | None:
+    mean_ms = times.mean_ms.get(layer.index) if times else None
+    if times is None or mean_ms is None:
+        return None
+    return _time_words(mean_ms, times)
+
+
+def _time_words(mean_ms: float, times: Times) -> str:
+    text = format_ms(mean_ms, 3)
+    if not times.sum_ms:
+        return text
+    return f"{text} · {format_significant(100 * mean_ms / times.sum_ms, 2)} %"
+
+
+def ordinal(number: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
+    special = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else special.get(number % 10, 'th')}"

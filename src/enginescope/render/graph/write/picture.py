@@ -1,0 +1,147 @@
+"""From a plan to pictures of it: which part, which words, which colours, whose layout."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.analysis.layers.attribution import attribute
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Attribution, Profile
+from enginescope.render.graph.graph_scene import GraphScene, findings_by_layer, sketch
+from enginescope.render.graph.node_labels import Wording
+from enginescope.render.graph.write.drawing import Drawing, boxes_of, drawn
+from enginescope.render.graph.write.layouts import laid_out_by
+from enginescope.render.graph.write.svg import SvgLook, svg
+
+
+class Wish(Record, frozen=True, kw_only=True):
+    """What is to be seen, and how.
+
+    Attributes:
+        regions: Which tensors are boxes.
+        beam: ``LAYER,N``: only what is within N steps of a layer.
+        fold: Which layers are one box; of the whole plan only.
+        filters, highlights: As `queried` reads them: what is drawn, the rest folded; what is
+            framed.
+    """
+
+    coloring: str = "type"
+    layout: str = "auto"
+    details: str = "usual"
+    regions: str = "io"
+    constants: bool = False
+    beam: str | None = None
+    filters: tuple[str, ...] = ()
+    fold: str = "none"
+    highlights: tuple[str, ...] = ()
+
+
+_UNFOLDED = {
+    "module": "drawn unfolded: the names of the plan's layers tell no modules",
+    "block": "drawn unfolded: no stretch of layers comes again",
+}
+
+
+class Picture:
+    """Pictures of one plan; what they have in common is made once.
+
+    What only some pictures need is imported where they need it: a small plan is drawn in less time
+    than that takes.
+
+    Args:
+        device: The GPU, which some findings depend on.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile | None = None,
+        wish: Wish | None = None,
+        *,
+        device: Device | None = None,
+    ) -> None:
+        self._plan, self._profile, self._device = plan, profile, device
+        self.wish = wish or Wish()
+        self.notices: tuple[Notice, ...] = ()
+
+    def svg(self, theme: str = "auto") -> str:
+        """Return the picture as SVG."""
+        return svg(self._drawing, SvgLook(coloring=self.wish.coloring, theme=theme), self._part)
+
+    def png(self, scale: float | None = None) -> bytes:
+        """Return the picture as PNG, on white."""
+        from enginescope.render.graph.write.raster import graph_png
+
+        return graph_png(self.svg(theme="light"), scale)
+
+    def dot(self) -> str:
+        """Return it as DOT text."""
+        from enginescope.render.graph.write.dot import dot
+
+        return dot(self._sketch, self.wish.coloring, self._part)
+
+    @cached_property
+    def _whole(self) -> PlanGraph:
+        wish = self.wish
+        graph = plan_graph(self._plan, tensors=wish.regions, constants=wish.constants)
+        if wish.fold == "none":
+            return graph
+        if wish.beam or wish.filters or wish.highlights:
+            raise UsageError(
+                f"--fold {wish.fold}",
+                why="it is of the whole plan: layers in a group cannot be chosen",
+                hint="leave out --beam, --filter and --highlight",
+            )
+        from enginescope.analysis.graph.folding.fold import fold, folded
+
+        tree = fold(graph, wish.fold)
+        if tree is None:
+            self._note(_UNFOLDED[wish.fold])
+            return graph
+        return folded(graph, tree)
+
+    def _note(self, message: str) -> None:
+        self.notices = (*self.notices, Notice(code="I-NOT-FOLDED", message=message, level="info"))
+
+    @cached_property
+    def _part(self) -> GraphPart | None:
+        wish = self.wish
+        if not (wish.beam or wish.filters or wish.highlights):
+            return None
+        from enginescope.render.graph.selection import selected
+
+        return selected(
+            self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
+        )
+
+    @cached_property
+    def _sketch(self) -> GraphScene:
+        graph = self._part.graph if self._part is not None else self._whole
+        return sketch(graph, self._attribution, self._wording)
+
+    @property
+    def _attribution(self) -> Attribution | None:
+        return attribute(self._plan, self._profile) if self._profile is not None else None
+
+    @property
+    def _wording(self) -> Wording:
+        if self.wish.coloring != "lint":
+            return Wording(details=self.wish.details)
+        from enginescope.rules.base import LintInput
+        from enginescope.rules.engine import lint
+
+        given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
+        found = findings_by_layer(lint(given).findings)
+        return Wording(details=self.wish.details, findings=found)
+
+    @cached_property
+    def _drawing(self) -> Drawing:
+        laid_out, notice = laid_out_by(self.wish.layout, boxes_of(self._sketch))
+        self.notices = (*self.notices, *((notice,) if notice else ()))
+        return drawn(self._sketch, laid_out)

@@ -1,0 +1,254 @@
+"""A drawing as one SVG file: no script, no outside reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms
+from enginescope.render.graph.edge_words import edge_titles, flow_of
+from enginescope.render.graph.node_labels import NodeLabel, is_reformat, shortened
+from enginescope.render.graph.paint import Paint, paint
+from enginescope.render.graph.style import style_sheet
+from enginescope.render.graph.text_width import text_width
+from enginescope.render.graph.write.drawing import LABEL_CHARACTER, Drawing
+from enginescope.render.graph.write.xml_text import xml_text
+
+_SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
+_ROUND = _SWATCH.replace('rx="3"', 'rx="7"')
+_LINE = '<path d="M0 0H16"/>'
+_FORK = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
+
+
+def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
+    """Yield classes, shape and words of each thing there is to be explained."""
+    graph = drawing.graph
+    for number, one in enumerate(colors.categories):
+        yield f"n k{number}", _SWATCH, one.text
+    if any(map(is_reformat, graph.nodes)):
+        yield "n r", _ROUND, "reformat: changes type or layout only"
+    if any(node.generation is not None for node in graph.nodes):
+        yield "n io", _SWATCH, "region: memory that is written more than once"
+    if max(Counter(map(flow_of, graph.edges)).values(), default=0) > 1:
+        yield "e", _FORK, "fork: one tensor, several readers"
+    kinds = {edge.kind for edge in graph.edges}
+    if "reuse" in kinds:
+        yield "e reuse", _LINE, "same memory, written anew"
+    if "order" in kinds:
+        yield "e order", _LINE, "order only"
+    if bool(drawing.laid_out.is_back.any()) or any(edge.is_carried for edge in graph.edges):
+        yield "e back", _LINE, "back, for the next iteration"
+
+
+_MARGIN = 24.0
+_LEAST_WIDTH = 560.0
+_LEGEND_ROW = 22.0
+# Estimated pixels per character: of the legend, of the title.
+_CHARACTER, _TITLE = 6.4, 9.6
+_BAR = 4.0
+_ARROW = (
+    '<defs><marker id="end" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="8" '
+    'refX="8" refY="4" orient="auto"><path d="M0 0 9 4 0 8z"/></marker></defs>'
+)
+
+
+class SvgLook(Record, frozen=True, kw_only=True):
+    """How a drawing is shown.
+
+    Attributes:
+        theme: ``"auto"``: as the viewer prefers.
+    """
+
+    coloring: str = "type"
+    theme: str = "auto"
+
+
+def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = None) -> str:
+    """Return the picture.
+
+    Args:
+        part: Where `drawing` shows a part: its centres are framed, and what is left out is said.
+
+    Raises:
+        UsageError: No such colouring or theme.
+    """
+    look = look or SvgLook()
+    colors = paint(drawing.sketch, look.coloring)
+    left, right = _reach(drawing)
+    width = max(_LEAST_WIDTH, right - left + 2 * _MARGIN)
+    head, top = _head(drawing, colors, part, width)
+    shift = (width - (right - left)) / 2 - left
+    height = top + drawing.laid_out.height + _MARGIN
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            f"<title>{xml_text(drawing.graph.name)}</title>",
+            f"<style>\n{style_sheet(colors.categories, look.theme)}</style>",
+            _ARROW,
+            '<rect class="paper" width="100%" height="100%"/>',
+            *head,
+            f'<g transform="translate({shift:.1f} {top:.1f})">',
+            *_edges(drawing, colors),
+            *_nodes(drawing, colors, part),
+            *_labels(drawing),
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _reach(drawing: Drawing) -> tuple[float, float]:
+    """The leftmost and rightmost x of the drawing, words beside edges included."""
+    halves = [text_width(label.text, LABEL_CHARACTER) / 2 for label in drawing.labels]
+    ends = list(zip(drawing.labels, halves, strict=True))
+    return (
+        min([0.0, *(one.x - half for one, half in ends)]),
+        max([drawing.laid_out.width, *(one.x + half for one, half in ends)]),
+    )
+
+
+def _head(
+    drawing: Drawing, colors: Paint, part: GraphPart | None, width: float
+) -> tuple[list[str], float]:
+    """Title, what is shown, legend; and where the drawing begins."""
+    name = shortened(drawing.graph.name, int((width - 2 * _MARGIN) / _TITLE))
+    subtitle = xml_text(_subtitle(drawing, colors, part))
+    lines = [
+        f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(name)}</text>',
+        f'<text class="l s" x="{_MARGIN:g}" y="56">{subtitle}</text>',
+    ]
+    x, y = _MARGIN, 80.0
+    for classes, path, words in legend(drawing, colors):
+        length = 22 + len(words) * _CHARACTER + 18
+        if x + length > width - _MARGIN and x > _MARGIN:
+            x, y = _MARGIN, y + _LEGEND_ROW
+        lines.append(
+            f'<g transform="translate({x:.0f} {y:.0f})"><g class="{classes}">{path}</g>'
+            f'<text class="l" x="22" y="4">{xml_text(words)}</text></g>'
+        )
+        x += length
+    return lines, y + 2 * _LEGEND_ROW
+
+
+def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
+    layers = sum(len(node.held_layers) for node in drawing.graph.nodes)
+    words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
+    if part is not None:
+        nodes = sum(not node.layers for node in drawing.graph.nodes)
+        words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]
+        if part.cut_edges:
+            words.append(f"{part.cut_edges:,} edges lead out")
+    if drawing.times:
+        words.append(f"{format_ms(drawing.times.sum_ms)} over all layers")
+    else:
+        words.append("no profile: layers have no times")
+    return " · ".join([*words, f"coloured by {colors.words}"])
+
+
+def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
+    graph, laid_out = drawing.graph, drawing.laid_out
+    points, starts = laid_out.points.round(1).tolist(), laid_out.starts.tolist()
+    back = laid_out.is_back.tolist()
+    path_of = _curves if laid_out.is_curved else _path
+    for index, (edge, title) in enumerate(zip(graph.edges, edge_titles(graph), strict=True)):
+        classes = ["e"]
+        if edge.kind != "data":
+            classes.append(edge.kind)
+        if back[index] or edge.is_carried:
+            classes.append("back")
+        color = colors.edges[index]
+        if color is not None:
+            classes.append(f"k{color}")
+        path = path_of(points[starts[index] : starts[index + 1]])
+        yield (
+            f'<g class="{" ".join(classes)}"><title>{xml_text(title)}'
+            f'</title><path d="{path}" marker-end="url(#end)"/></g>'
+        )
+
+
+def _labels(drawing: Drawing) -> Iterator[str]:
+    for label in drawing.labels:
+        place = f'x="{label.x:.1f}" y="{label.y + 3.5:.1f}"'
+        yield f'<text class="x" {place}>{xml_text(label.text)}</text>'
+
+
+def _curves(points: list[list[float]]) -> str:
+    """Cubic curves: a point, then three for each."""
+    (x, y), *rest = points
+    return f"M{x:g} {y:g}C{' '.join(f'{a:g} {b:g}' for a, b in rest)}"
+
+
+def _path(points: list[list[float]]) -> str:
+    """Upright lines through nodes' layers, curves that begin and end upright between them."""
+    (x, y), *rest = points
+    parts = [f"M{x:g} {y:g}"]
+    for a, b in rest:
+        if a == x:
+            parts.append(f"V{b:g}")
+        elif b == y:
+            parts.append(f"H{a:g}")
+        else:
+            middle = (y + b) / 2
+            parts.append(f"C{x:g} {middle:.1f} {a:g} {middle:.1f} {a:g} {b:g}")
+        x, y = a, b
+    return "".join(parts)
+
+
+def _nodes(drawing: Drawing, colors: Paint, part: GraphPart | None) -> Iterator[str]:
+    xs, ys = drawing.laid_out.x.tolist(), drawing.laid_out.y.tolist()
+    centres = set(part.centres) if part else set()
+    times = [
+        drawing.times.sum_of_ms(node.held_layers) if drawing.times else None
+        for node in drawing.graph.nodes
+    ]
+    most = max((time for time in times if time is not None), default=0.0)
+    for node, face in zip(drawing.graph.nodes, drawing.faces, strict=True):
+        classes = ["n"] if node.layer or node.layers else ["n", "io"]
+        color = colors.nodes[node.id]
+        if color is not None:
+            classes.append(f"k{color}")
+        if is_reformat(node):
+            classes.append("r")
+        if node.id in centres:
+            classes.append("c")
+        time_ms = times[node.id]
+        part_of_most = time_ms / most if time_ms is not None and most else 0.0
+        yield (
+            f'<g class="{" ".join(classes)}" transform="translate({xs[node.id]:.1f} '
+            f'{ys[node.id]:.1f})"><title>{xml_text(face.title)}</title>'
+            f"{_stack(face) if node.layers else ''}"
+            f"{_box(face, is_round=is_reformat(node), bar=part_of_most)}</g>"
+        )
+
+
+def _stack(face: NodeLabel) -> str:
+    """Edges of boxes under a group's, which show that it is several."""
+    return "".join(
+        f'<rect x="{step * 5 - face.width / 2:.1f}" y="{face.height / 2 + step * 3 - 3:.1f}" '
+        f'width="{face.width - step * 10:.1f}" height="3"/>'
+        for step in (1, 2)
+    )
+
+
+def _box(face: NodeLabel, *, is_round: bool, bar: float) -> str:
+    """Draw around 0, 0; the bar at the bottom is as long as the layer's part of the slowest."""
+    width, height = face.width, face.height
+    radius = height / 2 if is_round else 5
+    inner = width - (height if is_round else 12.0)
+    place = f'x="{-width / 2:.1f}" y="{-height / 2:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    parts = [f'<rect class="box" {place} rx="{radius:g}"/>']
+    if bar > 0:
+        parts.append(
+            f'<rect class="bar" x="{-inner / 2:.1f}" y="{height / 2 - _BAR - 2:.1f}" '
+            f'width="{max(1.0, inner * bar):.1f}" height="{_BAR:g}"/>'
+        )
+    y = -height / 2 + 17
+    parts.append(f'<text class="h" y="{y:g}">{xml_text(face.heading)}</text>')
+    for line in face.lines:
+        y += 15
+        parts.append(f'<text y="{y:g}">{xml_text(line)}</text>')
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""The page: frame, theme, assets, pictures."""

@@ -1,0 +1,116 @@
+"""What every page has in common: its frame, the policy that keeps it offline, data for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from enginescope._version import __version__
+from enginescope.core.record import Record
+from enginescope.render.html.spec import Chart
+from enginescope.render.html.theme import DARK, LIGHT, chart_config
+from enginescope.render.html.vendored import Script, licences, scripts, style
+
+
+class PageData(Record, frozen=True, kw_only=True, eq=False):
+    """What the scripts of a page work on.
+
+    Attributes:
+        charts: By the `id` of their elements.
+        files: What can be saved from the page, by name.
+        tables: As the charts.
+        more: For the page's own script.
+    """
+
+    charts: dict[str, Any]
+    files: dict[str, str]
+    tables: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    more: dict[str, Any] = {}  # noqa: RUF012
+
+
+def page_bytes(
+    template: str,
+    data: PageData,
+    *,
+    parts: Sequence[Script] | None = None,
+    css: str | None = None,
+    **content: Any,
+) -> bytes:
+    """Return a page: a template, what it says, and what stands in every page.
+
+    Args:
+        parts: By default those of every page.
+        css: Likewise.
+        content: What the template names; escaped unless it is `Markup`.
+    """
+    run = scripts() if parts is None else parts
+    shared = {
+        "files": {name: len(text) for name, text in data.files.items()},
+        "policy": _content_policy([one.csp_source for one in run]),
+        "style": Markup(style() if css is None else css),  # noqa: S704 - ours
+        "scripts": [Markup(one.text) for one in run],  # noqa: S704 - ours and vendored
+        "data": script_json(
+            {
+                "charts": data.charts,
+                "tables": data.tables,
+                "files": data.files,
+                "themes": _chart_themes(),
+                **data.more,
+            }
+        ),
+        "licences": licences(),
+        "version": __version__,
+    }
+    return page_template(template).render(**content, **shared).encode()
+
+
+def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:
+    """Return charts for `PageData`, by the `id` that templates give their elements."""
+    return {f"{prefix}chart-{chart.key}": chart.complete(titled=False) for chart in charts}
+
+
+def page_template(name: str, *, package: str = "enginescope.render") -> Template:
+    """Return a template; what it is given is escaped unless it is `Markup`.
+
+    Args:
+        package: With a folder ``templates``.
+    """
+    return _environment(package).get_template(name)
+
+
+def _content_policy(script_sources: Sequence[str]) -> str:
+    """Return the content security policy of a page with these scripts: no connection at all."""
+    # Styles come from Vega's tooltip.
+    return (
+        f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def script_json(value: Any) -> Markup:
+    """Return `value` as JSON that cannot end the script element it stands in."""
+    text = msgspec.json.encode(value).decode()
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - no character of it is markup any more
+
+
+@cache  # a template is compiled once: a server renders it again and again
+def _environment(package: str) -> Environment:
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _chart_themes() -> dict[str, Any]:
+    """Return the look of charts by theme, on the page's own background."""
+    return {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}

@@ -1,0 +1,1 @@
+"""The report: page, Markdown, JSON and CSV."""

@@ -1,0 +1,199 @@
+"""The report as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.layers.layer_table import slowest_first
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.units import format_ms, format_significant
+from enginescope.records.samples import Interval, Summary
+from enginescope.render.base.facts import (
+    Facts,
+    machine_facts,
+    method_facts,
+    phase_facts,
+    place_line,
+    subject_line,
+)
+from enginescope.render.base.gpu_phrases import gpu_facts
+from enginescope.render.base.markdown_table import escaped
+from enginescope.render.base.phrases import (
+    count_text,
+    interval_text,
+    layer_sum_sentence,
+    metric_title,
+    outcome_text,
+    pass_sentence,
+    path_sentence,
+    percentile_name,
+    percentile_samples,
+    range_text,
+    support_text,
+)
+from enginescope.render.validation.report_answers import AnswersText, ReportedAnswers, answers_texts
+
+
+def report_markdown(
+    views: Sequence[RunView], *, topk: int = 30, answers: Sequence[ReportedAnswers] = ()
+) -> bytes:
+    """Return the report as Markdown, for reading in a pull request or a terminal."""
+    if len(views) == 1:
+        lines = _run(views[0], topk, level=1)
+    else:
+        lines = [f"# {len(views)} runs", "", *_overview(views)]
+        for view in views:
+            lines += ["", *_run(view, topk, level=2)]
+    for text in answers_texts(answers):
+        lines += ["", *_answers(text)]
+    return ("\n".join(lines).rstrip() + "\n").encode()
+
+
+def _overview(views: Sequence[RunView]) -> list[str]:
+    headers = ("Run", "Subject", "Backend", "Median", "95 % CI", "n", "Outcome")
+    rows = []
+    for view in views:
+        job, latency = view.run.job, view.latency
+        named = [view.id, job.subject.name, str(job.backend)]
+        figures = [
+            format_ms(latency.median_ms) if latency else "—",
+            _range(latency.median_interval) if latency else "—",
+            f"{latency.n:,}" if latency else "—",
+        ]
+        rows.append([*named, *figures, outcome_text(view.run.outcome)])
+    return _table(headers, rows)
+
+
+def _run(view: RunView, topk: int, *, level: int) -> list[str]:
+    run, mark = view.run, "#" * (level + 1)
+    lines = [f"{'#' * level} {escaped(subject_line(run))}", ""]
+    place = place_line(run)
+    lines += [f"On {escaped(place)}.", ""] if place else []
+    lines += _answer(view)
+    if view.notices:
+        notices = [
+            f"- {_level(notice.level)} {escaped(notice.message)} ({notice.code})"
+            for notice in view.notices
+        ]
+        lines += [f"{mark} Notices", "", *notices, ""]
+    if view.summaries:
+        lines += [f"{mark} Figures", "", *_summaries(view.summaries), ""]
+        lines += [f"{mark} Percentiles", "", *_percentiles(view), ""]
+    lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
+    sections = (
+        ("Phases", phase_facts(run)),
+        ("GPU", gpu_facts(view)),
+        ("Machine", machine_facts(run)),
+        ("How it was measured", method_facts(run)),
+    )
+    for title, facts in sections:
+        lines += [f"{mark} {title}", "", *_facts(facts), ""] if facts else []
+    return lines
+
+
+def _answers(found: AnswersText) -> list[str]:
+    lines = ["## Answers compared", "", f"**{escaped(found.answer)}**.", ""]
+    facts = [f"{name}: {value}" if name else value for name, value in found.facts]
+    lines += [f"- {escaped(text)}" for text in (*facts, *found.said)]
+    for side, table in found.tables:
+        lines += ["", escaped(side), ""] if side else [""]
+        lines += _table([escaped(header) or " " for header in table.headers], table.rows)
+    return lines
+
+
+def _answer(view: RunView) -> list[str]:
+    latency, outcome = view.latency, view.run.outcome
+    lines = []
+    if outcome.message:
+        hint = f" Next step: {escaped(outcome.hint)}." if outcome.hint else ""
+        lines += [f"**{outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
+    if latency is None:
+        return [*lines, "No samples: there is no latency to report.", ""]
+    median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
+    lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
+    if view.throughput:
+        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
+        lines += [f"Throughput {rate} ({view.throughput.definition}).", ""]
+    return lines
+
+
+def _summaries(summaries: Sequence[Summary]) -> list[str]:
+    headers = ("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms", "SD ms", "Max ms")
+    rows = [
+        [
+            metric_title(summary.metric),
+            f"{summary.n:,}",
+            f"{int(summary.effective_n):,}",
+            *(
+                format_significant(value, 4)
+                for value in (
+                    summary.min_ms,
+                    summary.mean_ms,
+                    summary.median_ms,
+                    summary.std_ms,
+                    summary.max_ms,
+                )
+            ),
+        ]
+        for summary in summaries
+    ]
+    return _table(headers, rows)
+
+
+def _percentiles(view: RunView) -> list[str]:
+    headers = (
+        *("Metric", "Percentile", "Value", "95 % interval"),
+        *("n", "Effective n", "Needed n", "Samples"),
+    )
+    rows = [
+        [
+            metric_title(summary.metric),
+            percentile_name(percentile.p),
+            format_ms(percentile.value_ms),
+            _range(percentile.interval),
+            *percentile_samples(percentile),
+            support_text(percentile) or "enough",
+        ]
+        for summary in view.summaries
+        for percentile in summary.percentiles
+    ]
+    return _table(headers, rows)
+
+
+def _layers(view: RunView, topk: int) -> list[str]:
+    path = path_sentence(view)
+    lines = [path] if path else []
+    if view.layer_sum is None:
+        return [*lines, "No profile: layers cannot be timed."]
+    lines.append(layer_sum_sentence(view.layer_sum))
+    more = pass_sentence(view.layer_sum)
+    lines += [more] if more else []
+    rows = [
+        [
+            row.name,
+            row.type or "—",
+            row.precision or "—",
+            format_significant(row.mean_ms, 4) if row.mean_ms is not None else "—",
+            format_significant(row.share_pct) if row.share_pct is not None else "—",
+        ]
+        for row in slowest_first(view.layers)[:topk]
+    ]
+    headers = ("Layer", "Type", "Precision", "Mean ms", "Share %")
+    return [*lines, "", *_table(headers, rows)]
+
+
+def _facts(facts: Facts) -> list[str]:
+    return [f"- {escaped(name)}: {escaped(value)}" for name, value in facts]
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
+    return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
+
+
+def _range(interval: Interval | None) -> str:
+    return f"{range_text(interval.low, interval.high)} ms" if interval else "none"
+
+
+def _level(level: str) -> str:
+    return "**Warning:**" if level == "warning" else "Note:"

@@ -1,0 +1,210 @@
+"""The report as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.render.base.facts import made_text, subject_line
+from enginescope.render.base.figures import overview_rows
+from enginescope.render.base.headline import Headline, headline
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.layers import layer_bars
+from enginescope.render.charts.telemetry import telemetry_charts
+from enginescope.render.html.graph_assets import graph_script, graph_style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.html.spec import Chart
+from enginescope.render.html.vendored import scripts, style
+from enginescope.render.page.export import report_json, summary_json
+from enginescope.render.page.export_csv import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    summary_csv,
+)
+from enginescope.render.page.export_telemetry import gpu_telemetry_csv
+from enginescope.render.page.section_registry import sections_of
+from enginescope.render.plans.findings import Linted, findings_json
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import plan_about, plan_headline, plan_title
+from enginescope.render.sections import graph
+from enginescope.render.sections.findings import Worst, worst_finding
+from enginescope.render.sections.section import Section
+from enginescope.render.validation.report_answers import (
+    AnswersSection,
+    ReportedAnswers,
+    answers_sections,
+)
+
+#: Layers in the picture of a first screen without latencies.
+_FIRST = 14
+#: Above this many layers the page leaves their files out: its tables save the same.
+MAX_CARRIED_LAYERS = 5_000
+#: Above this many samples the page leaves the series to the file beside it.
+MAX_SERIES_SAMPLES = 100_000
+
+
+class PageRun(Record, frozen=True, kw_only=True):
+    """One run as the page shows it.
+
+    Attributes:
+        is_measured: Whether it is about requests, not about a plan alone.
+        prefix: Before every anchor of this run: empty when it is the only one.
+        about: Where, when and from what.
+        picture: The one picture that matters.
+    """
+
+    view: Any
+    is_measured: bool
+    prefix: str
+    title: str
+    about: tuple[str, ...]
+    headline: Headline
+    worst: Worst | None
+    picture: Chart | None
+    sections: tuple[Section, ...]
+
+
+def report_page(
+    about: Sequence[RunView | PageSubject],
+    *,
+    topk: int = 30,
+    answers: Sequence[ReportedAnswers] = (),
+) -> bytes:
+    """Return the page over runs: an overview first where there are several, then each run."""
+    subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
+    views = [subject.view for subject in subjects]
+    runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
+    compared = answers_sections(answers)
+    files = _files(subjects, topk, answers)
+    has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
+    parts = (*scripts(), *((graph_script(),) if has_graph else ()))
+    together = _together(views)
+    anchors = tuple(f"{run.prefix}summary" for run in runs)
+    return page_bytes(
+        "page.html.j2",
+        _data(runs, files, (*together, *_charts(compared))),
+        parts=parts,
+        css=_style(has_graph=has_graph, has_answers=bool(compared)),
+        title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
+        runs=runs,
+        what=_what(subjects),
+        overview=overview_rows(views, anchors) if len(runs) > 1 else None,
+        together=together,
+        answers=compared,
+        left_out=_left_out(subjects, files),
+    )
+
+
+def _style(*, has_graph: bool, has_answers: bool) -> str:
+    more = ("validate.css",) if has_answers else ()
+    return style(*more) + (graph_style() if has_graph else "")
+
+
+def _charts(compared: Sequence[AnswersSection]) -> Iterator[Chart]:
+    for one in compared:
+        yield from one.charts
+
+
+def _what(subjects: Sequence[PageSubject]) -> str:
+    if len(subjects) > 1:
+        return f"report over {len(subjects)} runs"
+    return "report over 1 run" if subjects[0].is_measured else "what an engine consists of"
+
+
+def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
+    view, run = subject.view, subject.view.run
+    is_measured = subject.is_measured
+    place = subject.made_on or "machine not known"
+    built = subject.tensorrt_version if run.origin == "imported" else None
+    made = (place, f"TensorRT {built}") if built else (place,)
+    return PageRun(
+        view=view,
+        is_measured=is_measured,
+        prefix="" if count == 1 else f"run-{index}-",
+        title=subject_line(run) if is_measured else plan_title(subject),
+        about=(*made, f"run {view.id}", made_text(run), run.origin)
+        if is_measured
+        else plan_about(subject),
+        headline=headline(view) if is_measured else plan_headline(subject),
+        worst=worst_finding(subject),
+        picture=latency_distribution(view) or _slowest(view),
+        sections=sections_of(subject, topk),
+    )
+
+
+def _slowest(view: RunView) -> Chart | None:
+    """As many layers as the first screen has room for; another section has more."""
+    chart = layer_bars(view, _FIRST)
+    return msgspec.structs.replace(chart, key="slowest_layers") if chart else None
+
+
+def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
+    """Say which files are too long to be carried, and where the same is."""
+    said = []
+    if "latency_series.csv" not in files and any(subject.view.run.samples for subject in subjects):
+        said.append(
+            f"The samples are more than {MAX_SERIES_SAMPLES:,}: they are in latency_series.csv, "
+            "beside this page."
+        )
+    if "per_layer_times.csv" not in files:
+        said.append(
+            f"The layers are more than {MAX_CARRIED_LAYERS:,}: the tables of layers and findings "
+            "save what they show."
+        )
+    return said
+
+
+def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
+    """Return the telemetry of all runs over one axis each, where more than one has some."""
+    sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
+    return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
+
+
+def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]) -> PageData:
+    charts, tables = charts_data(of_all), {}
+    for run in runs:
+        pictures = [run.picture] if run.picture else []
+        pictures += [chart for section in run.sections for chart in section.charts]
+        charts.update(charts_data(pictures, run.prefix))
+        for table in (table for section in run.sections for table in section.tables):
+            tables[f"{run.prefix}table-{table.key}"] = {**table.packed(), "prefix": run.prefix}
+    return PageData(charts=charts, tables=tables, files=files)
+
+
+def _files(
+    subjects: Sequence[PageSubject], topk: int, answers: Sequence[ReportedAnswers]
+) -> dict[str, str]:
+    views = [subject.view for subject in subjects]
+    samples = sum(len(sample) for view in views for sample in view.run.samples)
+    made = {
+        "report.json": report_json(views, topk=topk, answers=answers),
+        "summary.json": summary_json(views),
+    }
+    if any(view.run.gpu for view in views):
+        made["gpu_telemetry.csv"] = gpu_telemetry_csv(views)
+    if samples or any(subject.is_measured for subject in subjects):
+        made["summary.csv"] = summary_csv(views)
+        made["latency_percentiles.csv"] = latency_percentiles_csv(views)
+        if samples <= MAX_SERIES_SAMPLES:
+            made["latency_series.csv"] = latency_series_csv(views)
+    if sum(len(subject.layers) for subject in subjects) > MAX_CARRIED_LAYERS:
+        return {name: data.decode() for name, data in made.items()}
+    made["per_layer_times.csv"] = per_layer_times_csv(views)
+    linted = [
+        Linted(
+            source=subject.view.id,
+            plan=subject.view.run.plan,
+            report=subject.findings,
+            is_file=False,
+        )
+        for subject in subjects
+        if subject.findings is not None and subject.view.run.plan is not None
+    ]
+    if linted:
+        made["findings.json"] = findings_json(linted)
+    return {name: data.decode() for name, data in made.items()}

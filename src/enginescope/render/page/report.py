@@ -1,0 +1,155 @@
+"""A report: every file about some runs, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.jsonio import write_atomic
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.core.suggest import did_you_mean
+from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.layers import layer_bars
+from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.telemetry import telemetry_picture
+from enginescope.render.html.images import png_bytes
+from enginescope.render.html.spec import Chart
+from enginescope.render.page.export import report_json, summary_json
+from enginescope.render.page.export_csv import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    summary_csv,
+)
+from enginescope.render.page.export_telemetry import gpu_telemetry_csv
+from enginescope.render.page.markdown import report_markdown
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.validation.report_answers import ReportedAnswers, answers_kept
+
+#: Kinds of files a report can have.
+FORMATS = ("json", "csv", "md", "html", "png")
+TOPK = 30
+
+_Views: TypeAlias = Sequence[RunView]
+
+
+class WrittenReport(Result, Record, frozen=True, kw_only=True):
+    """Files of a report, and the files that were skipped.
+
+    Attributes:
+        skipped: Files that were not written, and why.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def page(self) -> Path | None:
+        """The HTML page, if it was asked for."""
+        return next((file for file in self.files if file.suffix == ".html"), None)
+
+
+def write_report(
+    about: Sequence[RunView | PageSubject],
+    folder: Path,
+    *,
+    topk: int = TOPK,
+    formats: Collection[str] = FORMATS,
+    answers: Sequence[ReportedAnswers] = (),
+) -> WrittenReport:
+    """Write a report over some runs into `folder`, which is made if it is not there.
+
+    Args:
+        about: At least one. With several, one report is over all; plots are one per run, their
+            names ending in the run. What a `PageSubject` has beside its run is in the page alone.
+        topk: Layers in pictures and short lists; at least 1. ``per_layer_times.csv`` has all.
+        formats: Of `FORMATS`.
+        answers: Comparisons to carry, before that of the outputs that the runs themselves kept.
+
+    Raises:
+        UsageError: No runs, an unknown format, or a `topk` below 1.
+        OSError: The folder cannot be written.
+    """
+    views = [one.view if isinstance(one, PageSubject) else one for one in about]
+    _check(views, topk, formats)
+    page = partial(report_page, about, topk=topk)
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    skipped: list[tuple[str, str]] = []
+    for name, make in _parts(views, topk, page, formats=formats, answers=_compared(views, answers)):
+        try:
+            data = make()
+        except MissingDependencyError as error:
+            skipped.append((name, f"{error}; {error.hint}"))
+            continue
+        if isinstance(data, str):
+            skipped.append((name, data))
+            continue
+        write_atomic(folder / name, data)
+        files.append(folder / name)
+    return WrittenReport(folder=folder, files=tuple(files), skipped=tuple(skipped))
+
+
+def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
+    if not views:
+        raise UsageError("a report needs at least one run", hint="enginescope runs lists them")
+    if topk < 1:
+        raise UsageError(f"topk is {topk}", hint="give at least 1")
+    for one in formats:
+        if one not in FORMATS:
+            raise UsageError(f"{one!r} is no report format", hint=did_you_mean(one, FORMATS))
+
+
+#: Returns a file's content, or a sentence on why there is none.
+_Make: TypeAlias = Callable[[], "bytes | str"]
+
+
+def _compared(views: _Views, answers: Sequence[ReportedAnswers]) -> Sequence[ReportedAnswers]:
+    own = answers_kept([view.run for view in views])
+    return answers if own is None else (*answers, own)
+
+
+def _parts(
+    views: _Views,
+    topk: int,
+    page: Callable[..., bytes],
+    *,
+    formats: Collection[str],
+    answers: Sequence[ReportedAnswers],
+) -> Iterator[tuple[str, _Make]]:
+    every: tuple[tuple[str, str, _Make], ...] = (
+        ("json", "report.json", lambda: report_json(views, topk=topk, answers=answers)),
+        ("json", "summary.json", lambda: summary_json(views)),
+        ("md", "report.md", lambda: report_markdown(views, topk=topk, answers=answers)),
+        ("csv", "summary.csv", lambda: summary_csv(views)),
+        ("csv", "latency_series.csv", lambda: latency_series_csv(views)),
+        ("csv", "latency_percentiles.csv", lambda: latency_percentiles_csv(views)),
+        ("csv", "per_layer_times.csv", lambda: per_layer_times_csv(views)),
+        ("html", "report.html", lambda: page(answers=answers)),
+    )
+    yield from ((name, make) for kind, name, make in every if kind in formats)
+    if "csv" in formats and any(view.run.gpu for view in views):
+        yield "gpu_telemetry.csv", lambda: gpu_telemetry_csv(views)
+    if "png" in formats:
+        if any(view.run.gpu and view.run.gpu.series for view in views):
+            yield "gpu_telemetry.png", lambda: _png(telemetry_picture(views), "no GPU telemetry")
+        for view in views:
+            ending = "" if len(views) == 1 else f"_{view.id}"
+            yield from _plots(view, ending, topk)
+
+
+def _plots(view: RunView, ending: str, topk: int) -> Iterator[tuple[str, _Make]]:
+    yield f"latency_hist{ending}.png", lambda: _png(latency_distribution(view), "no samples")
+    yield f"percentiles{ending}.png", lambda: _png(percentiles(view), "no samples")
+    yield f"per_layer_time{ending}.png", lambda: _png(layer_bars(view, topk), "no layer times")
+
+
+def _png(chart: Chart | None, why_none: str) -> bytes | str:
+    return png_bytes(chart) if chart else f"the run has {why_none}"

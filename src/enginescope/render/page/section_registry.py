@@ -1,0 +1,48 @@
+"""The sections of the page, in their order."""
+
+from __future__ import annotations
+
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.sections.build import build
+from enginescope.render.sections.card.report_card import report_card
+from enginescope.render.sections.distribution import distribution
+from enginescope.render.sections.findings import findings
+from enginescope.render.sections.gpu import gpu
+from enginescope.render.sections.graph import graph
+from enginescope.render.sections.layers import layers
+from enginescope.render.sections.machine import machine
+from enginescope.render.sections.method import method
+from enginescope.render.sections.onnx_nodes import onnx_nodes
+from enginescope.render.sections.percentiles import percentiles
+from enginescope.render.sections.providers import providers
+from enginescope.render.sections.reformats import reformat_layers
+from enginescope.render.sections.roofline import roofline_of
+from enginescope.render.sections.section import Section
+from enginescope.render.sections.tactics import tactics
+from enginescope.render.sections.time import where_the_time_goes
+from enginescope.render.sections.tool_report import tool_report
+
+
+def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
+    """Return the sections that apply to a run."""
+    view = subject.view
+    every = (
+        distribution(view) if subject.is_measured else None,
+        percentiles(view) if subject.is_measured else None,
+        where_the_time_goes(view, topk),
+        providers(view),
+        layers(subject),
+        graph(subject),
+        *report_card(subject),
+        tactics(subject),
+        reformat_layers(subject),
+        roofline_of(subject),
+        findings(subject),
+        onnx_nodes(subject),
+        build(subject),
+        tool_report(view),
+        gpu(view),
+        machine(view),
+        method(view),
+    )
+    return tuple(one for one in every if one is not None)

@@ -1,0 +1,273 @@
+"""The tables of a comparison, as text cells; where they are shown they are fitted and styled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from enginescope.analysis.layers.reformats import ReformatLayer
+from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.difference_causes import share_of
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
+from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
+from enginescope.core.record import Record
+from enginescope.render.base.number_column import UNKNOWN, number_column, number_text
+from enginescope.render.plan_comparison.compare_phrases import (
+    cause_text,
+    changes_text,
+    evidence_text,
+    plan_facts,
+)
+
+_DIFFERENCE = "B − A ms"
+_SHARE = "share %"
+
+
+class CompareTable(Record, frozen=True, kw_only=True):
+    """A table; its last column holds the longest names.
+
+    Attributes:
+        numbers: Headers of columns set flush right.
+        note: A line below: what was left out, what a figure is.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[str, ...] = ()
+    note: str | None = None
+
+
+class Chosen(Record, frozen=True, kw_only=True):
+    """Which layers to show.
+
+    Attributes:
+        only: ``"precision"``, ``"tactic"``, or a type of layer.
+        top: Most rows of a table.
+        threshold_pct: Times that differ by less are taken for equal.
+    """
+
+    only: str | None = None
+    top: int = 10
+    threshold_pct: float = 3.0
+
+    def admits(self, one: ComparedLayers) -> bool:
+        """Whether layers are among those asked for."""
+        if self.only is None:
+            return True
+        if self.only in ("precision", "tactic"):
+            return any(change.what == self.only for change in one.changes)
+        return one.is_of_type(self.only)
+
+    def is_shown(self, one: ComparedLayers) -> bool:
+        """Whether layers differ in more than a time within the threshold."""
+        return one.is_changed or one.differs_by(self.threshold_pct)
+
+
+def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[CompareTable]:
+    """Yield the tables about two plans in which there is something."""
+    layers = found.pairs
+    if layers.explanations:
+        yield explanation_table(layers, chosen.top)
+    yield layer_table(layers, chosen, wide=wide)
+    yield from reformat_tables(layers, chosen.top)
+
+
+def reformat_tables(layers: LayerComparison, top: int) -> Iterator[CompareTable]:
+    """Yield the reformats that were lost and that were added, the longest first."""
+    for title, some in (
+        ("Reformats that only A has", layers.reformats_lost),
+        ("Reformats that only B has", layers.reformats_added),
+    ):
+        if some:
+            yield _reformat_table(title, some, top)
+
+
+def explanation_table(layers: LayerComparison, top: int) -> CompareTable:
+    """Return what explains the difference, the largest first; its last row is the whole."""
+    reasons = layers.explanations
+    shown = reasons[: len(reasons) if len(reasons) == top + 1 else top]
+    rest = reasons[len(shown) :]
+    differences = [one.difference_ms for one in shown]
+    shares = [one.share_pct for one in shown]
+    counts = [len(one.members) for one in shown]
+    texts = [cause_text(one) for one in shown]
+    if rest:
+        differences.append(_sum([one.difference_ms for one in rest]))
+        shares.append(_sum([one.share_pct for one in rest]))
+        counts.append(sum(len(one.members) for one in rest))
+        texts.append(f"{len(rest):,} more reasons")
+    if layers.difference_ms is not None:
+        differences.append(layers.difference_ms)
+        shares.append(share_of(layers.difference_ms, layers.difference_ms))
+        counts.append(len(layers.layers))
+        texts.append("the whole difference")
+    columns = {
+        _DIFFERENCE: number_column(differences, signed=True),
+        _SHARE: [number_text(share, 1) for share in shares],
+        "pairs": [f"{count:,}" if count else UNKNOWN for count in counts],
+        "what differs": texts,
+    }
+    title = "What explains the difference" if layers.difference_ms is not None else "What differs"
+    return _table(title, columns, numbers=(_DIFFERENCE, _SHARE, "pairs"))
+
+
+def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> CompareTable:
+    """Return the layers that differ, the largest difference first."""
+    admitted = [one for one in layers.by_difference() if chosen.admits(one)]
+    differing = [one for one in admitted if chosen.is_shown(one)]
+    differing.sort(key=lambda one: -abs(one.difference_ms or 0.0))
+    shown = differing[: chosen.top]
+    times = number_column([one.a_ms for one in shown] + [one.b_ms for one in shown])
+    columns = {
+        "A ms": times[: len(shown)],
+        "B ms": times[len(shown) :],
+        _DIFFERENCE: number_column([one.difference_ms for one in shown], signed=True),
+        _SHARE: [number_text(one.share_pct, 1) for one in shown],
+    }
+    if wide:
+        columns["A ÷ B"] = [number_text(one.speedup, 2) for one in shown]
+        columns["type"] = [one.type for one in shown]
+        columns["paired by"] = [evidence_text(one) for one in shown]
+    columns["differs in"] = [changes_text(one, brief=not wide) for one in shown]
+    columns["layer"] = [one.name for one in shown]
+    what = f" ({chosen.only})" if chosen.only else ""
+    return _table(
+        f"Layers that differ{what}, the largest difference first",
+        columns,
+        numbers=("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B"),
+        note=_left_out(len(differing) - len(shown), admitted, chosen),
+    )
+
+
+def share_tables(found: Comparison, top: int) -> Iterator[CompareTable]:
+    """Yield the time, else the layers, by type and by precisions, plan by plan."""
+    overview = found.overview
+    for title, name, rows in (
+        ("by type", "type", overview.by_type),
+        ("by precision of the first input", "precision", overview.by_precision),
+        ("by precision of the first output", "precision", overview.by_output_precision),
+    ):
+        if rows:
+            yield _share_table(title, name, rows, overview, top)
+
+
+def facts_table(overview: PlansOverview) -> CompareTable:
+    """Return what is known of each plan, a column each."""
+    plans = overview.plans
+    rows = [
+        ("name", tuple(plan.name for plan in plans)),
+        *plan_facts(plans),
+        *_against_first(overview),
+    ]
+    return CompareTable(
+        title="Plans",
+        headers=("", *(plan.label for plan in plans)),
+        rows=tuple((name, *cells) for name, cells in rows),
+    )
+
+
+def _against_first(overview: PlansOverview) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The sums of layers against that of the first plan."""
+    base = overview.plans[0]
+    positions = range(1, len(overview.plans))
+    differences = [overview.difference_ms(at) for at in positions]
+    if base.sum_ms is None or not set(differences) - {None}:
+        return
+    amounts = number_column(differences, signed=True)
+    speedups = [_ratio_text(overview, at) for at in positions]
+    cells = (amount if amount == UNKNOWN else f"{amount} ms" for amount in amounts)
+    yield f"sum less {base.label}'s", (UNKNOWN, *cells)
+    yield (
+        f"{base.label} ÷ it",
+        (UNKNOWN, *speedups),
+    )
+
+
+def _ratio_text(overview: PlansOverview, at: int) -> str:
+    """Return the ratio to the first plan; of other batches it says that it is per item."""
+    ratio = number_text(overview.speedup(at), 2)
+    if ratio == UNKNOWN:
+        return ratio
+    base, other = overview.plans[0], overview.plans[at]
+    is_per_item = None not in (base.sum_per_item_ms, other.sum_per_item_ms)
+    return f"{ratio} × per item" if is_per_item and base.batch != other.batch else f"{ratio} ×"
+
+
+def _share_table(
+    title: str, name: str, rows: Sequence[ShareAcross], overview: PlansOverview, top: int
+) -> CompareTable:
+    plans, shown = overview.plans, rows[:top]
+    timed = any(one.sum_ms is not None for one in plans)
+    columns: dict[str, list[str]] = {}
+    if timed:
+        cells = number_column([ms for one in shown for ms in one.mean_ms])
+        for at, plan in enumerate(plans):
+            columns[f"{plan.label} ms"] = cells[at :: len(plans)]
+    if len(plans) == 2 and timed:
+        differences = [one.difference_ms(1) for one in shown]
+        columns[_DIFFERENCE] = number_column(differences, signed=True)
+        whole = overview.difference_ms(1)
+        columns[_SHARE] = [
+            number_text(share_of(difference, whole), 1) for difference in differences
+        ]
+    if len(plans) == 2 or not timed:
+        for at, plan in enumerate(plans):
+            columns[f"{plan.label} layers"] = [f"{one.layers[at]:,}" for one in shown]
+    numbers = tuple(columns)
+    columns[name] = [one.key or "not known" for one in shown]
+    more = len(rows) - len(shown)
+    note = f"and {more:,} more" if more else None
+    return _table(f"{'Time' if timed else 'Layers'} {title}", columns, numbers=numbers, note=note)
+
+
+def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> CompareTable:
+    shown = found[:top]
+    columns = {
+        "ms": number_column([one.mean_ms for one in shown]),
+        "from → to": [one.conversion for one in shown],
+        "layer": [one.name for one in shown],
+    }
+    more = len(found) - len(shown)
+    return _table(title, columns, numbers=("ms",), note=f"and {more:,} more" if more else None)
+
+
+def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
+    alike = [one for one in admitted if not chosen.is_shown(one)]
+    parts = [f"and {more:,} more that differ"] if more else []
+    if alike:
+        times = (_sum([one.a_ms for one in alike]), _sum([one.b_ms for one in alike]))
+        words = f"{len(alike):,} that differ in nothing but at most {chosen.threshold_pct:g} %"
+        words += " of their time"
+        if None not in times:
+            a, b = number_column(times)
+            words += f": {a} ms in A, {b} ms in B"
+        parts.append(words)
+    return "; ".join(parts) or None
+
+
+def _table(
+    title: str,
+    columns: dict[str, list[str]],
+    *,
+    numbers: Sequence[str],
+    note: str | None = None,
+) -> CompareTable:
+    """Make a table of the columns in which anything is known."""
+    kept = {
+        name: cells
+        for name, cells in columns.items()
+        if name not in numbers or not cells or set(cells) - {UNKNOWN}
+    }
+    return CompareTable(
+        title=title,
+        headers=tuple(kept),
+        rows=tuple(zip(*kept.values(), strict=True)),
+        numbers=tuple(name for name in kept if name in numbers),
+        note=note,
+    )
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,227 @@
+"""What makes the difference of two plans: reason by reason, and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
+from enginescope.core.units import format_ms
+from enginescope.render.base.number_column import number_text
+from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION
+from enginescope.render.base.phrases import shorten
+from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.plan_comparison.compare_phrases import cause_text, changes_text
+
+_NAME = 34
+_ROW = 24
+_REASONS = 12
+_PAIRS = 30
+_LESS, _MORE, _SAME, _WHOLE = "less time in B", "more time in B", "within the threshold", "a plan"
+_CHANGE_COLORS = {_LESS: BLUE, _MORE: VERMILLION, _SAME: GREY, _WHOLE: OTHER}
+
+
+def waterfall(layers: LayerComparison) -> Chart | None:
+    """From A's time to B's, reason by reason; ``None`` without times on both sides."""
+    if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
+        return None
+    steps = [
+        (cause_text(explanation), explanation.difference_ms or 0.0)
+        for explanation in layers.explanations
+    ]
+    drawn = steps[:_REASONS]
+    if len(steps) > _REASONS:
+        rest = steps[_REASONS:]
+        drawn.append((f"{len(rest):,} more reasons", sum(ms for _, ms in rest)))
+    rows: list[Spec] = [_whole("A", layers.a_ms)]
+    reached = layers.a_ms
+    for text, ms in drawn:
+        kind = _LESS if ms < 0 else _MORE
+        rows.append(_bar(text, reached, reached + ms, kind, number_text(ms, 4, signed=True)))
+        reached += ms
+    rows.append(_whole("B", layers.b_ms))
+    placed = [{**one, "row": f"{at:05}"} for at, one in enumerate(rows)]
+    return Chart(
+        key="waterfall",
+        title=f"From A's {format_ms(layers.a_ms)} to B's {format_ms(layers.b_ms)}",
+        subtitle=("Each reason begins where the one above it ends",),
+        spec=_waterfall_spec(placed),
+        table=ChartTable(
+            headers=("What differs", "B − A, ms"),
+            rows=tuple((text, number_text(ms, 6, signed=True)) for text, ms in steps),
+        ),
+        height=_ROW * len(rows),
+    )
+
+
+def speedups(layers: LayerComparison, threshold_pct: float) -> Chart | None:
+    """A ÷ B of the pairs whose times differ most; ``None`` where no pair has both."""
+    both = [layer for layer in layers.layers if layer.speedup is not None]
+    both.sort(key=lambda one: -abs(one.difference_ms or 0.0))
+    shown = both[:_PAIRS]
+    if not shown:
+        return None
+    which = f"The {len(shown)} of {len(both):,} pairs" if len(both) > len(shown) else "Pairs"
+    rows = [{**_speedup_row(one, threshold_pct), "row": f"{at:05}"} for at, one in enumerate(shown)]
+    return Chart(
+        key="speedups",
+        title="Speed-up of each pair: A's time ÷ B's",
+        subtitle=(
+            f"{which} with the largest differences in ms first; grey: within {threshold_pct:g} %",
+        ),
+        spec=_speedup_spec(rows),
+        table=ChartTable(
+            headers=("Layer", "A, ms", "B, ms", "A ÷ B"),
+            rows=tuple(
+                (
+                    one.name,
+                    number_text(one.a_ms, 5),
+                    number_text(one.b_ms, 5),
+                    number_text(one.speedup, 3),
+                )
+                for one in shown
+            ),
+        ),
+        height=19 * len(rows),
+    )
+
+
+def _whole(label: str, ms: float) -> Spec:
+    return _bar(f"{label}, all its layers", ms, ms, _WHOLE, f"{number_text(ms, 4)} ms")
+
+
+def _bar(text: str, start: float, end: float, kind: str, label: str) -> Spec:
+    return {
+        "what": text,
+        "short": shorten(text, _NAME + 10),
+        "start": min(start, end),
+        "end": max(start, end),
+        "kind": kind,
+        "label": label,
+    }
+
+
+def _waterfall_spec(rows: list[Spec]) -> Spec:
+    y = _names_axis(rows, 330)
+    x = quantity(
+        "start",
+        "sum of the layers' mean times, ms (the axis does not begin at 0)",
+        scale={"domain": _with_room(rows), "nice": False},
+        axis={"tickCount": 8},
+    )
+    shown = tooltip(what="what", label="ms", kind="kind")
+    return {
+        "data": {"values": rows},
+        "params": [_names(rows)],
+        "layer": [
+            {
+                "transform": [{"filter": f"datum.kind !== '{_WHOLE}'"}],
+                "mark": {"type": "bar", "height": {"band": 0.7}, "minBandSize": 2},
+                "encoding": {
+                    "y": y,
+                    "x": x,
+                    "x2": {"field": "end"},
+                    "color": _kinds(rows),
+                    "tooltip": shown,
+                },
+            },
+            {
+                "transform": [{"filter": f"datum.kind === '{_WHOLE}'"}],
+                "mark": {"type": "tick", "thickness": 3, "height": 17},
+                "encoding": {"y": y, "x": x, "color": _kinds(rows), "tooltip": shown},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 6},
+                "encoding": {
+                    "y": y,
+                    "x": {"field": "end", "type": "quantitative"},
+                    "text": {"field": "label", "type": "nominal"},
+                },
+            },
+        ],
+    }
+
+
+def _with_room(rows: Sequence[Spec]) -> list[float]:
+    """The span of the bars, with room for the figures at their right ends."""
+    low, high = min(row["start"] for row in rows), max(row["end"] for row in rows)
+    span = (high - low) or high or 1.0
+    return [max(0.0, low - 0.04 * span), high + 0.16 * span]
+
+
+def _kinds(rows: Sequence[Spec]) -> Spec:
+    kinds = [one for one in _CHANGE_COLORS if any(row["kind"] == one for row in rows)]
+    return {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": kinds, "range": [_CHANGE_COLORS[kind] for kind in kinds]},
+        "legend": {"title": None, "symbolType": "square", "symbolOpacity": 1},
+    }
+
+
+def _names(rows: Sequence[Spec]) -> Spec:
+    return {"name": "names", "value": {row["row"]: row["short"] for row in rows}}
+
+
+def _names_axis(rows: Sequence[Spec], limit: int) -> Spec:
+    """Rows in their order, called by their short names: names may repeat."""
+    return {
+        "field": "row",
+        "type": "nominal",
+        "scale": {"domain": [row["row"] for row in rows]},
+        "title": None,
+        "axis": {"labelExpr": "names[datum.value]", "labelLimit": limit, "ticks": False},
+    }
+
+
+def _speedup_row(one: ComparedLayers, threshold_pct: float) -> Spec:
+    kind = _SAME
+    if one.differs_by(threshold_pct):
+        kind = _LESS if (one.difference_ms or 0.0) < 0 else _MORE
+    return {
+        "name": one.name,
+        "short": shorten(one.name, _NAME),
+        "type": one.type,
+        "changes": changes_text(one),
+        "a": one.a_ms,
+        "b": one.b_ms,
+        "speedup": one.speedup,
+        "one": 1.0,
+        "kind": kind,
+    }
+
+
+def _speedup_spec(rows: list[Spec]) -> Spec:
+    return {
+        "data": {"values": rows},
+        "params": [_names(rows)],
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": {"band": 0.66}},
+                "encoding": {
+                    "y": _names_axis(rows, 270),
+                    "x": quantity(
+                        "one",
+                        "A ÷ B; above 1: B is faster",
+                        scale={"zero": False},
+                        axis={"tickCount": 8},
+                    ),
+                    "x2": {"field": "speedup"},
+                    "color": _kinds(rows),
+                    "tooltip": tooltip(
+                        name="layer",
+                        type="type",
+                        changes="differs in",
+                        a="A, ms#",
+                        b="B, ms#",
+                        speedup="A ÷ B#",
+                    ),
+                },
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 1},
+                "data": {"values": [{"one": 1.0}]},
+                "encoding": {"x": {"field": "one", "type": "quantitative"}},
+            },
+        ],
+    }

@@ -1,0 +1,1 @@
+"""A plan on the terminal, as data and as a workbook."""

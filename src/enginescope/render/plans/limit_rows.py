@@ -1,0 +1,99 @@
+"""Layers against their GPU's limits, and what the model's nodes cost: rows for the terminal."""
+
+from __future__ import annotations
+
+from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.roofline import LayerRoof
+from enginescope.core.units import format_significant
+from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.render.base.phrases import shorten
+from enginescope.render.plans.build_trace_text import RowTable
+
+_UNKNOWN = "—"
+
+
+def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | None:
+    """Return the layers that lose most time against their limit; ``None`` without a GPU.
+
+    Args:
+        limit: Rows at most.
+        name_width: Columns of a layer's name, shortened in its middle.
+    """
+    found = view.roofline
+    if found is None:
+        return None
+    worst = found.worst(limit)
+    rows = tuple(
+        (
+            _ms(one.mean_ms),
+            _ms(one.attainable_ms),
+            _times(one),
+            one.bound or _UNKNOWN,
+            shorten(view.plan.layers[one.position].name, name_width),
+        )
+        for one in worst
+    )
+    saved = format_significant(found.saving_ms(len(worst)), 3)
+    note = f"at its limit this layer would save {saved} ms"
+    if len(worst) != 1:
+        note = f"at their limits these {len(worst)} layers would save {saved} ms"
+    if found.unknown:
+        note += f"; the limit of {_counted(found.unknown, 'layer', 'layers')} is not known"
+    return RowTable(
+        title=f"Furthest from the limits of {found.gpu.name}",
+        headers=("ms", "limit ms", "ms ÷ limit", "bound by", "layer"),
+        rows=rows,
+        right=("ms", "limit ms", "ms ÷ limit"),
+        note=note,
+    )
+
+
+def node_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | None:
+    """Return the ONNX nodes that cost most; ``None`` without a model."""
+    found, graph = view.onnx_map, view.onnx
+    if found is None or graph is None or not found.costs:
+        return None
+    known = [cost for cost in found.costs if cost.mean_ms is not None]
+    ranked = sorted(known, key=lambda one: -(one.mean_ms or 0.0))[:limit]
+    return RowTable(
+        title="ONNX nodes that cost most",
+        headers=("ms", "of", "operator", "node"),
+        rows=tuple(_node_row(one, graph, name_width) for one in ranked),
+        right=("ms",),
+        note=_left_over(found),
+    )
+
+
+def _node_row(cost: NodeCost, graph: OnnxGraph, name_width: int) -> tuple[str, ...]:
+    node = graph.nodes[cost.node]
+    of = "a part" if cost.is_shared else "a layer"
+    return (_ms(cost.mean_ms), of, node.op_type, shorten(node.name, name_width))
+
+
+def _left_over(found: OnnxMap) -> str:
+    parts = ["a part: the layer holds other nodes too, and its time is shared out by their work"]
+    for some, one, several in (
+        (found.unmatched_nodes, "node is in no layer", "nodes are in no layer"),
+        (found.unmatched_layers, "layer holds no node", "layers hold no node"),
+        (
+            found.unknown_names,
+            "name of the plan is not in the model",
+            "names of the plan are not in the model",
+        ),
+    ):
+        if some:
+            parts.append(_counted(len(some), one, several))
+    return "; ".join(parts)
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def _ms(value: float | None) -> str:
+    return _UNKNOWN if value is None else format_significant(value, 4)
+
+
+def _times(one: LayerRoof) -> str:
+    return _UNKNOWN if one.distance is None else format_significant(one.distance, 3)

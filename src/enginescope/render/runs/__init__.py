@@ -1,0 +1,1 @@
+"""Charts and exports of a run."""

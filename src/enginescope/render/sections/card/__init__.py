@@ -1,0 +1,1 @@
+"""Sections of a plan's report card."""

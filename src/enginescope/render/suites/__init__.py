@@ -1,0 +1,1 @@
+"""Suites as text and pages."""

@@ -1,0 +1,207 @@
+"""A suite's cells in words: the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from enginescope.analysis.suites.suite_gains import baselines, speed_ups
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.base.provider_phrases import short_name
+from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.shortened import shorten_apart
+
+#: What stands for a cell that is not done yet.
+PENDING = "not done"
+_MOST_CODES = 6
+#: Letters of a backend's name.
+_BACKEND_LENGTH = 34
+
+
+class MatrixCell(Record, frozen=True, kw_only=True):
+    """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for.
+
+    `backend` is what tables call its `spec`.
+    """
+
+    spec: str
+    backend: str
+    row: CellRow | None
+    is_asked: bool
+    speed_up: float | None
+    is_baseline: bool
+
+
+class MatrixLine(Record, frozen=True, kw_only=True):
+    """One model in one batch and shape, on every backend of the suite."""
+
+    model: str
+    case: str
+    cells: tuple[MatrixCell, ...]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.model} · {self.case}" if self.case else self.model
+
+
+def specs_of(result: SuiteResult) -> tuple[str, ...]:
+    """Return the backends in the order of the suite."""
+    return tuple(dict.fromkeys(cell.spec for cell in result.plan.cells))
+
+
+def backend_names(result: SuiteResult) -> dict[str, str]:
+    """Return what tables call the backends: without what they share, and not too long."""
+    specs = specs_of(result)
+    names = shorten_apart(told_apart(specs, _BACKEND_LENGTH).labels, _BACKEND_LENGTH)
+    return dict(zip(specs, names, strict=True))
+
+
+def options_sentence(result: SuiteResult) -> str | None:
+    """Return the options that the backends' names leave out; ``None``: none are."""
+    return told_apart(specs_of(result), _BACKEND_LENGTH).shared
+
+
+def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
+    """Return models by backends."""
+    specs, faster, counted_from = specs_of(result), speed_ups(result), baselines(result)
+    names = backend_names(result)
+    rows = {row.cell.key: row for row in result.rows}
+    keys: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in result.plan.cells:
+        keys.setdefault((cell.model, cell.case), {})[cell.spec] = cell.key
+    return tuple(
+        MatrixLine(
+            model=case[0],
+            case=case[1],
+            cells=tuple(
+                MatrixCell(
+                    spec=spec,
+                    backend=names[spec],
+                    row=rows.get(own.get(spec, "")),
+                    is_asked=spec in own,
+                    speed_up=faster.get(own.get(spec, "")),
+                    is_baseline=counted_from[case] == spec,
+                )
+                for spec in specs
+            ),
+        )
+        for case, own in keys.items()
+    )
+
+
+def cell_text(cell: MatrixCell) -> str:
+    """Return ``7.05 ms · 1.35 ×``, or how the cell ended."""
+    if not cell.is_asked:
+        return ""
+    if cell.row is None:
+        return PENDING
+    if cell.row.status is not CellStatus.OK:
+        return status_text(cell.row.status)
+    latency, error = cell.row.figure("latency"), cell.row.figure("max_abs_error")
+    mark = " !" if cell.row.is_unstable else ""
+    parts = [f"{format_significant(latency)} ms{mark}"] if latency is not None else []
+    if cell.speed_up is not None and not cell.is_baseline:
+        parts.append(f"{format_significant(cell.speed_up)} ×")
+    if latency is None:
+        parts.append("ok" if error is None else f"ok, error {format_significant(error, 2)}")
+    return " · ".join(parts)
+
+
+def status_text(status: CellStatus) -> str:
+    """Return a status for people."""
+    return status.value.replace("_", " ")
+
+
+def reason_text(row: CellRow) -> str:
+    """Return why a cell is not ``ok``, with the next step."""
+    hint = f" (try: {row.hint})" if row.hint else ""
+    return f"{row.reason or 'no reason is known'}{hint}"
+
+
+def counts_sentence(result: SuiteResult) -> str:
+    """Return ``39 cells: 30 ok, 9 unsupported``."""
+    parts = [f"{count:,} {status_text(one)}" for one in CellStatus if (count := result.count(one))]
+    parts += [f"{result.pending:,} {PENDING}"] if result.pending else []
+    return f"{len(result.plan.cells):,} cells: {', '.join(parts) or 'none'}"
+
+
+def took_sentence(result: SuiteResult) -> str | None:
+    """Return how long the cells took, one after the other; ``None`` where none has ended."""
+    if not result.rows:
+        return None
+    seconds = [
+        (datetime.fromisoformat(row.ended) - datetime.fromisoformat(row.started)).total_seconds()
+        for row in result.rows
+    ]
+    whole = timedelta(seconds=round(sum(seconds)))
+    longest = max(range(len(seconds)), key=seconds.__getitem__)
+    cell = result.rows[longest].cell
+    named = (cell.model, backend_names(result)[cell.spec], cell.case)
+    label = " · ".join(one for one in named if one)
+    return f"{whole} for all cells; the longest took {timedelta(seconds=seconds[longest])}: {label}"
+
+
+def weakness_sentence(result: SuiteResult) -> str | None:
+    """Return how many figures are weakened by what; ``None``: none is."""
+    weak = [row for row in result.rows if row.warnings]
+    if not weak:
+        return None
+    counts = Counter(code for one in weak for code in one.warnings)
+    named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common(_MOST_CODES))
+    unstable = sum(one.is_unstable for one in weak)
+    marked = f"; !: {unstable:,} measured while the machine was not quiet" if unstable else ""
+    cells = f"{len(weak):,} cells" if len(weak) > 1 else "1 cell"
+    return f"figures of {cells} are weakened: {named}{marked}"
+
+
+def processes_sentence(result: SuiteResult) -> str | None:
+    """Return what figures are of where cells have several processes; ``None`` where they do not."""
+    count = result.plan.suite.processes
+    if count == 1 or not any(row.runs for row in result.rows):
+        return None
+    return (
+        f"{count} processes a cell, one after another: figures are the medians of theirs, the "
+        "interval of the latency is of how they differ"
+    )
+
+
+def baseline_sentence(result: SuiteResult) -> str | None:
+    """Return what speed-up is counted from; ``None`` where there is nothing to count."""
+    others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]
+    if all(other.speed_up is None for other in others):
+        return None
+    named = set(baselines(result).values())
+    base = backend_names(result)[named.pop()] if len(named) == 1 else "each model's first backend"
+    count = result.plan.suite.processes
+    a_side = f"{count} processes" if count > 1 else "one process"
+    return (
+        f"×: how many times as fast as {base}, medians of {a_side} a side; "
+        "enginescope gate and bench --compare say which differences are more than noise"
+    )
+
+
+def coverage_text(row: CellRow) -> str | None:
+    """Return ``TensorRT 947 of 948 nodes, 99.8 % of time; CPU …``; ``None`` where not known."""
+    if not row.providers:
+        return None
+    nodes = sum(provider.nodes or 0 for provider in row.providers)
+    times = [provider.time_ms for provider in row.providers if provider.time_ms is not None]
+    whole = sum(times)
+    parts = []
+    for provider in row.providers:
+        name = short_name(provider.provider)
+        share = (
+            f", {format_significant(100 * provider.time_ms / whole)} % of kernel time"
+            if provider.time_ms is not None and whole
+            else ""
+        )
+        taken = (
+            f"{provider.nodes:,} of {nodes:,} nodes"
+            if provider.nodes is not None
+            else "nodes not known"
+        )
+        parts.append(f"{name} {taken}{share}")
+    return "; ".join(parts)

@@ -1,0 +1,152 @@
+"""A suite on the terminal: the matrix, what failed, coverage, gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gains
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.render.base.shortened import shorten_apart
+from enginescope.render.suites.suite_phrases import (
+    MatrixLine,
+    backend_names,
+    cell_text,
+    coverage_text,
+    matrix,
+    reason_text,
+    status_text,
+)
+
+#: Lines of each table; the rest is in the files.
+MOST_LINES = 40
+_NAME_WIDTH = 28
+_GAP = 2
+_MOST_NAMES = 8
+
+
+class SuiteTable(Record, frozen=True, kw_only=True):
+    """A table with a title; `left_out`: lines that are only in the files."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[str, ...] = ()
+    left_out: int = 0
+
+
+def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[SuiteTable, ...]:
+    """Return what a suite came to, as tables that fit into `width` columns."""
+    made = [*_matrix_tables(result, width), _failures(result), _coverage(result), _gains(result)]
+    return tuple(one for one in made if one is not None)
+
+
+def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
+    """Yield the matrix, its backends in as many tables as the width asks for."""
+    lines = matrix(result)
+    count = result.plan.suite.processes
+    of = f"median of {count} processes" if count > 1 else "median"
+    title = f"latency ({of}) and speed-up"
+    if not _has_latency(result):
+        title = "status" if result.plan.suite.mode == "benchmark" else "answers"
+    called = backend_names(result)
+    names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
+    name_width = max(map(len, names), default=0)
+    for chosen in _fitting(lines, list(called.values()), width - name_width):
+        rows = [
+            row
+            for line, name in zip(lines, names, strict=True)
+            if (row := _line(line, name, chosen)) is not None
+        ]
+        yield SuiteTable(
+            title=title,
+            headers=("model", *chosen),
+            rows=tuple(rows[:MOST_LINES]),
+            left_out=max(0, len(rows) - MOST_LINES),
+        )
+
+
+def _fitting(
+    lines: Sequence[MatrixLine], backends: Sequence[str], width: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield backends in groups whose columns fit into `width`, in order, at least one each."""
+    group: list[str] = []
+    used = 0
+    for at, backend in enumerate(backends):
+        needed = _GAP + max(len(backend), *(len(cell_text(line.cells[at])) for line in lines))
+        if group and used + needed > width:
+            yield tuple(group)
+            group, used = [], 0
+        group.append(backend)
+        used += needed
+    if group:
+        yield tuple(group)
+
+
+def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ...] | None:
+    cells = {cell.backend: cell for cell in line.cells if cell.is_asked}
+    if not any(backend in cells for backend in backends):
+        return None
+    return (name, *(cell_text(cells[backend]) if backend in cells else "" for backend in backends))
+
+
+def _has_latency(result: SuiteResult) -> bool:
+    return any(row.figure("latency") is not None for row in result.rows)
+
+
+def _failures(result: SuiteResult) -> SuiteTable | None:
+    """Return what failed; models that fail alike on a backend together."""
+    called = backend_names(result)
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for row in result.rows:
+        if row.status is not CellStatus.OK:
+            key = (status_text(row.status), called[row.cell.spec], reason_text(row))
+            alike.setdefault(key, []).append(case_name(row))
+    rows = [
+        (status, f"{backend} · {', '.join(_few(names))}\n{reason}")
+        for (status, backend, reason), names in alike.items()
+    ]
+    if not rows:
+        return None
+    return SuiteTable(
+        title="failing models and backends",
+        headers=("status", "backend and models, and why"),
+        rows=tuple(rows[:MOST_LINES]),
+        left_out=max(0, len(rows) - MOST_LINES),
+    )
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    more = len(names) - _MOST_NAMES
+    return [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
+
+
+def _coverage(result: SuiteResult) -> SuiteTable | None:
+    """Return which provider took what, of cells in which more than the CPU's could."""
+    found = [row for row in result.rows if row.providers and row.cell.job.backend.name != "ort-cpu"]
+    called = backend_names(result)
+    rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
+    if not rows:
+        return None
+    return SuiteTable(
+        title="which provider took what",
+        headers=("model", "backend", "nodes and time"),
+        rows=tuple(rows[:MOST_LINES]),
+        left_out=max(0, len(rows) - MOST_LINES),
+    )
+
+
+def _gains(result: SuiteResult) -> SuiteTable | None:
+    rows = [
+        (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
+    ]
+    if not rows:
+        return None
+    return SuiteTable(
+        title="gains as ONNX Runtime's scripts had them: (b − a) ÷ b of two means, no interval",
+        headers=("model", "gain", "percent"),
+        rows=tuple(rows[:MOST_LINES]),
+        right=("percent",),
+        left_out=max(0, len(rows) - MOST_LINES),
+    )

@@ -1,0 +1,1 @@
+"""A validation as text, data and page."""

@@ -1,0 +1,1 @@
+"""Verdicts, gates, histories and noise as text, Markdown, JUnit, SARIF and pages."""

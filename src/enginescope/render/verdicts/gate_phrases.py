@@ -1,0 +1,171 @@
+"""A gate's answer in words: the one voice of terminal, Markdown, JUnit and SARIF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.core.units import format_significant
+from enginescope.records.notice import Notice
+from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
+from enginescope.records.verdict.verdict import Verdict
+from enginescope.render.base.number_column import UNKNOWN
+from enginescope.render.verdicts.verdict_phrases import (
+    basis_text,
+    confidence_text,
+    value_text,
+    why_text,
+)
+
+ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval", "Limit")
+#: Outcomes that are counted and not listed.
+UNLISTED = frozenset({GateOutcome.NO_REGRESSION})
+_PLURALS = {
+    GateOutcome.REGRESSION: "regressions",
+    GateOutcome.NEW_FAILURE: "new failures",
+    GateOutcome.LOST: "lost",
+    GateOutcome.IMPROVEMENT: "improvements",
+}
+_SINGULARS = {GateOutcome.LOST: "lost", GateOutcome.NO_REGRESSION: "without regression"}
+#: Notices on what differs, which are about the pair and not its trust: always said.
+_ALWAYS = frozenset({"I-ALTERED", "I-MEANT"})
+
+
+def answer_text(report: GateReport) -> str:
+    """Return the answer in one line: ``gate failed: 1 regression, 1 new failure``."""
+    failing = [row for row in report.rows if report.fails(row)]
+    counts = _counts(report, lambda one: one in failing)
+    if failing:
+        return f"gate failed: {counts}"
+    is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
+    return f"gate passed: no regression{f' found, {is_open:,} undecided' if is_open else ''}"
+
+
+def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
+    """Return what was held to which limits, and how the rest came out, as names and texts."""
+    jobs = f"{report.jobs:,} {'job' if report.jobs == 1 else 'jobs'}"
+    limits = ", ".join(
+        f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
+    )
+    others = _counts(report, lambda one: not report.fails(one))
+    found = (("against", f"{report.baseline} ({jobs})"), ("limits", limits), ("besides", others))
+    return tuple((name, text) for name, text in found if text)
+
+
+def metric_text(row: GateRow) -> str:
+    """Return the heading of a row's metric; a dash of a job as a whole."""
+    return GATE_METRICS[row.metric] if row.metric else UNKNOWN
+
+
+def values_of(row: GateRow) -> tuple[str, str]:
+    """Return both sides' figures with their units."""
+    verdict = row.verdict
+    if verdict is None:
+        return UNKNOWN, UNKNOWN
+    first, second = (value_text(verdict.metric, one) for one in (verdict.a, verdict.b))
+    return first, second
+
+
+def change_pct(verdict: Verdict) -> float | None:
+    """Return by how much B's figure is above A's, in percent."""
+    if verdict.estimate is not None:
+        return 100 * (verdict.estimate.ratio - 1)
+    if verdict.a and verdict.b is not None:
+        return 100 * (verdict.b / verdict.a - 1)
+    return None
+
+
+def change_text(row: GateRow) -> str:
+    """Return ``+6.9 %``; ``+6.9 % per round`` where the two figures differ by another amount."""
+    verdict = row.verdict
+    change = change_pct(verdict) if verdict else None
+    if verdict is None or change is None:
+        return UNKNOWN
+    text = f"{_signed(change)} %"
+    between = _signed(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
+    return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
+
+
+def interval_text(row: GateRow) -> str:
+    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
+    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
+    if interval is None:
+        return UNKNOWN
+    return f"{_signed(100 * (interval.low - 1))} … {_signed(100 * (interval.high - 1))} %"
+
+
+def row_cells(row: GateRow) -> tuple[str, ...]:
+    """Return a row below `ROW_HEADERS`."""
+    limit = f"{row.limit_pct:g} %" if row.limit_pct is not None else UNKNOWN
+    figures = (*values_of(row), change_text(row), interval_text(row), limit)
+    return (row.outcome.value, row.job, metric_text(row), *figures)
+
+
+def figures_sentence(row: GateRow) -> str | None:
+    """Return a row's figures with interval and limit; ``None`` without any."""
+    verdict = row.verdict
+    if verdict is None or row.metric is None:
+        return f"{_in_text(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
+    before, after = values_of(row)
+    interval = verdict.estimate.interval if verdict.estimate else None
+    ends = ""
+    if interval is not None:
+        ends = f" ({confidence_text(interval)} CI {interval_text(row)})"
+    limit = f", limit {row.limit_pct:g} %"
+    return f"{_in_text(row.metric)} {before} → {after}, {change_text(row)}{ends}{limit}"
+
+
+def details(row: GateRow) -> list[str]:
+    """Return what else is said of a row, the most important first."""
+    found = [row.why] if row.why else []
+    if row.outcome is GateOutcome.UNDECIDED and row.verdict is not None:
+        why = why_text(row.verdict)
+        found += [why] if why and why != row.why else []
+    if row.outcome is GateOutcome.INCOMPARABLE and row.verdict is not None:
+        found.append("--across KEY,… takes differences as meant")
+    return found
+
+
+def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
+    """Return a row's notices; good-to-know ones only where the answer is bad or open."""
+    matters = report.fails(row) or row.outcome is GateOutcome.UNDECIDED
+    return [
+        notice
+        for notice in row.notices
+        if matters or notice.level == "warning" or notice.code in _ALWAYS
+    ]
+
+
+def sentence(row: GateRow) -> str:
+    """Return a row in one sentence, without its job."""
+    parts = (figures_sentence(row), *details(row))
+    return f"{row.outcome.value}: {'; '.join(part for part in parts if part)}"
+
+
+def _in_text(metric: str) -> str:
+    title = GATE_METRICS[metric]
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
+
+
+def _counts(report: GateReport, wanted: Callable[[GateRow], bool]) -> str:
+    found = []
+    for outcome in GateOutcome:
+        count = sum(row.outcome is outcome and wanted(row) for row in report.rows)
+        if count:
+            words = _PLURALS if count > 1 else _SINGULARS
+            found.append(f"{count:,} {words.get(outcome) or _word(outcome)}")
+    return ", ".join(found)
+
+
+def _word(outcome: GateOutcome) -> str:
+    return _SINGULARS.get(outcome, outcome.value)
+
+
+def _signed(change_pct: float) -> str:
+    if abs(change_pct) >= 100:
+        text = format_significant(abs(change_pct), 3)
+    else:
+        text = f"{abs(change_pct):.1f}" if abs(change_pct) >= 0.95 else f"{abs(change_pct):.2f}"
+    if not text.strip("0.,"):
+        return text
+    return f"{'−' if change_pct < 0 else '+'}{text}"

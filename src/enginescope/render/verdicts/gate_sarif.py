@@ -1,0 +1,139 @@
+"""A gate's answer as SARIF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
+from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
+from enginescope.render.verdicts.gate_phrases import change_pct, sentence
+
+_FLAKY = "GATE006"
+_CODES = {
+    GateOutcome.REGRESSION: "GATE001",
+    GateOutcome.NEW_FAILURE: "GATE002",
+    GateOutcome.LOST: "GATE003",
+    GateOutcome.INCOMPARABLE: "GATE004",
+    GateOutcome.UNDECIDED: "GATE005",
+    GateOutcome.UNSTABLE: "GATE007",
+}
+_LEVELS = {"fail": "error", "warn": "warning", "pass": "note"}
+
+
+def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
+    """Return what fails or is open as results; the file of a job's model is its place.
+
+    Args:
+        root: Models below this folder are named relative to it, as code hosts want them.
+    """
+    return sarif_log([list(_results(report, root))], _rules(report))
+
+
+def _results(report: GateReport, root: str | None) -> Iterator[SarifResult]:
+    for row in report.rows:
+        if row.outcome in _CODES:
+            level = _open_level(report) if row.outcome is GateOutcome.UNDECIDED else "error"
+            yield _result(row, _CODES[row.outcome], level, f"{row.job}: {sentence(row)}.", root)
+        for notice in row.notices:
+            if notice.code == "W-FLAKY-BASELINE":
+                yield _result(row, _FLAKY, "warning", f"{row.job}: {notice.message}.", root)
+
+
+def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> SarifResult:
+    verdict = row.verdict
+    return SarifResult(
+        rule=rule,
+        level=level,
+        message=message,
+        subject=f"{row.job}/{row.metric or 'run'}",
+        places=(SarifPlace(name=row.job, full_name=f"{row.model}/{row.backend}", kind="module"),),
+        file=_below(row.path, root),
+        properties={
+            "metric": row.metric,
+            "limit_pct": row.limit_pct,
+            "change_pct": change_pct(verdict) if verdict else None,
+            "baseline_runs": row.baseline,
+            "current_runs": row.current,
+        },
+    )
+
+
+def _below(path: str | None, root: str | None) -> str | None:
+    if path is None or root is None:
+        return path
+    pure = PurePath(path)
+    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
+
+
+def _open_level(report: GateReport) -> str:
+    return _LEVELS[report.terms.undecided]
+
+
+def _rules(report: GateReport) -> list[SarifRule]:
+    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
+    return [
+        SarifRule(
+            id=code,
+            name=name,
+            summary=summary,
+            text=text,
+            advice=advice,
+            level=levels.get(code, "error"),
+        )
+        for code, name, summary, text, advice in RULES
+    ]
+
+
+#: Code, name, what it says in short, in full, and what to do.
+RULES = (
+    (
+        "GATE001",
+        "regression",
+        "A figure got worse by more than its limit.",
+        "The ratio is beyond the limit, and its interval excludes 1 at the confidence shown.",
+        "Look for the cause: enginescope compare BASELINE CURRENT, enginescope history MODEL.",
+    ),
+    (
+        "GATE002",
+        "new-failure",
+        "A job fails that did not fail in the baseline.",
+        "At least one process of the job ended in a failure, and none did in the baseline.",
+        "Read its log: enginescope runs show RUN.",
+    ),
+    (
+        "GATE003",
+        "lost-coverage",
+        "The baseline has a job or a figure that the current runs have not.",
+        "A job that is not measured any more cannot be seen to get worse.",
+        "Measure it, or take it out of the baseline.",
+    ),
+    (
+        "GATE004",
+        "incomparable",
+        "A job was measured under other conditions than its baseline.",
+        "Another GPU, driver, processor, precision, shape or mode changes figures by itself.",
+        "Measure the baseline here, or name what is meant with --across.",
+    ),
+    (
+        "GATE005",
+        "undecided",
+        "It cannot be said whether a figure got worse by more than its limit.",
+        "The interval of the ratio reaches beyond the limit, or there is none.",
+        "Measure more processes of either side.",
+    ),
+    (
+        "GATE006",
+        "flaky-baseline",
+        "The baseline itself is not steady.",
+        "Its processes scatter more than usual, or its samples drift or have two levels.",
+        "Measure the baseline again on a quiet machine, with more processes.",
+    ),
+    (
+        "GATE007",
+        "unstable",
+        "The current side is unstable by itself.",
+        "Its processes are disturbed in more rounds than the baseline's, beyond chance.",
+        "Look for what it does otherwise from time to time: threads, allocation, clocks.",
+    ),
+)

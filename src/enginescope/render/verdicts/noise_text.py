@@ -1,0 +1,107 @@
+"""A machine's noise on the terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.units import format_significant
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.render.base.facts import place_line
+from enginescope.render.base.number_column import UNKNOWN
+from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.verdicts.verdict_phrases import headline_sentence
+from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.noise import POWER
+
+NOISE_HEADERS = ("time", "rounds", "smallest difference")
+#: Notices that hold a comparison against a recorded floor: this one is the floor.
+_OF_FLOORS = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")
+
+
+def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
+    """Return what this machine can decide, how that was derived, and what weakens it."""
+    place = place_line(found.sides[0].measured[0])
+    title = f"{found.sides[0].name} against itself, {floor.rounds} rounds"
+    return Group(
+        Text(title, style="bold"),
+        *((Text(place, style="dim"),) if place else ()),
+        Text(),
+        Text(noise_answer(floor), style="bold"),
+        Text(),
+        table(NOISE_HEADERS, noise_rows(floor), right=NOISE_HEADERS),
+        Text(),
+        *(label_row(name, text) for name, text in noise_facts(floor)),
+        label_row("itself", _itself(found)),
+        Text(),
+        *notice_lines(
+            [notice for notice in measured_notices(found) if notice.code not in _OF_FLOORS]
+        ),
+    )
+
+
+def noise_answer(floor: NoiseFloor) -> str:
+    """Return which difference the usual number of rounds can decide."""
+    usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
+    if usual is None or usual.difference_pct is None:
+        return "What this machine can decide is not known: too few rounds."
+    return (
+        f"This machine can decide differences from {_percent(usual.difference_pct)} in "
+        f"{_duration(usual.duration_s)}, the usual {usual.rounds} rounds"
+    )
+
+
+def noise_rows(floor: NoiseFloor) -> list[tuple[str, str, str]]:
+    """Return the smallest difference for each number of rounds, below `NOISE_HEADERS`."""
+    return [
+        (
+            _duration(entry.duration_s),
+            f"{entry.rounds:,}",
+            UNKNOWN if entry.difference_pct is None else _percent(entry.difference_pct),
+        )
+        for entry in floor.decidable
+    ]
+
+
+def noise_facts(floor: NoiseFloor) -> list[tuple[str, str]]:
+    """Return the variation between and within processes, and how the answer is derived."""
+    apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
+    between = (
+        f"processes of the same work lie within ±{_percent(floor.scatter_pct)} (95 %): one process "
+        f"a side cannot tell less than {_percent(apart)} from chance"
+    )
+    rows = [("between", between)]
+    if floor.within_pct is not None:
+        within = f"a process's own median is known to ±{_percent(floor.within_pct)} (95 %)"
+        rows.append(("within", within))
+    if floor.other_cores is not None:
+        load = f"{floor.other_cores:.1f} cores, in the middle process"
+        rows.append(("other load", load))
+    derived = (
+        "comparisons were drawn from the rounds seen, each with either sign; "
+        f"{100 * POWER:.0f} of 100 would find a difference of that size"
+    )
+    return [*rows, ("derived", derived)]
+
+
+def _itself(found: MeasuredComparison) -> str:
+    pair = found.pairs[0]
+    text = headline_sentence(pair)
+    if pair.headline.kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
+        return f"{text}. It is not: at most 5 of 100 comparisons end so by chance"
+    return text
+
+
+def _percent(value: float) -> str:
+    return f"{format_significant(value, 2)} %"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{format_significant(seconds / 60, 2)} min"

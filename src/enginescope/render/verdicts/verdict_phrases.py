@@ -1,0 +1,231 @@
+"""Verdicts in words: the one voice of terminal, page and Markdown."""
+
+from __future__ import annotations
+
+from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
+from enginescope.analysis.verdicts.measured_notices import instability_text
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredPair,
+    MeasuredSide,
+)
+from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.run.metric import METRICS
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
+from enginescope.render.base.number_column import UNKNOWN
+from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
+
+_FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
+#: Unit -> words for less of it and for more.
+_LESS_AND_MORE = {
+    "ms": ("faster", "slower"),
+    "/s": ("lower", "higher"),
+    "B": ("smaller", "larger"),
+    "J": ("less", "more"),
+}
+_MOST_PLACES = 6
+
+
+def title_of(metric: str) -> str:
+    """Return a metric's or figure's heading."""
+    if metric in METRICS:
+        return METRICS[metric].title
+    return _FIGURES[metric].title if metric in _FIGURES else metric
+
+
+def unit_of(metric: str) -> str:
+    """Return ``ms``, ``/s``, ``B`` or ``J``."""
+    return _FIGURES[metric].unit if metric in _FIGURES else "ms"
+
+
+def value_text(metric: str, value: float | None) -> str:
+    """Return a figure with its unit."""
+    if value is None:
+        return UNKNOWN
+    unit = unit_of(metric)
+    if unit == "ms":
+        return format_ms(value)
+    return format_bytes(round(value)) if unit == "B" else f"{format_significant(value, 4)} {unit}"
+
+
+def kind_text(verdict: Verdict) -> str:
+    """Return the verdict in the words of its unit: a size is smaller, a rate higher."""
+    if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
+        return "not tested"
+    if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
+        return str(verdict.kind.value)
+    is_more = (verdict.kind is VerdictKind.FASTER) is verdict.higher_is_better
+    return _LESS_AND_MORE[unit_of(verdict.metric)][is_more]
+
+
+def ratio_text(estimate: RatioEstimate | None) -> str:
+    """Return B ÷ A with the decimals of its interval."""
+    if estimate is None:
+        return UNKNOWN
+    return f"{estimate.ratio:,.{_places(estimate)}f}"
+
+
+def range_of(estimate: RatioEstimate | None) -> str:
+    """Return the ends of the interval; a dash without one."""
+    if estimate is None or estimate.interval is None:
+        return UNKNOWN
+    places = _places(estimate)
+    low, high = estimate.interval.low, estimate.interval.high
+    return f"{low:,.{places}f} … {high:,.{places}f}"
+
+
+def _places(estimate: RatioEstimate) -> int:
+    """Return 3, fewer for large ratios, more where the interval's ends would look the same."""
+    interval = estimate.interval
+    places = 3 if estimate.ratio < 10 else 2 if estimate.ratio < 100 else 1
+    while (
+        interval is not None
+        and interval.low < interval.high
+        and places < _MOST_PLACES
+        and f"{interval.low:.{places}f}" == f"{interval.high:.{places}f}"
+    ):
+        places += 1
+    return places
+
+
+def headline_sentence(pair: MeasuredPair) -> str:
+    """Say which side is faster, by how much, and how that was measured."""
+    verdict = pair.headline
+    a, b = pair.a, pair.b
+    if verdict.kind is VerdictKind.INCOMPARABLE:
+        return f"{b} and {a} are not comparable: {verdict.detail}"
+    amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"
+    how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
+    if verdict.kind is VerdictKind.SAME:
+        within = f"within {verdict.threshold_pct:g} %"
+        return f"{b} is as fast as {a} {within}: {amount}, {how}"
+    if verdict.is_decided:
+        return f"{b} is {kind_text(verdict)}: {amount}, {how}"
+    return f"Undecided whether {b} is faster than {a}: {amount}, {how}"
+
+
+def _interval(estimate: RatioEstimate | None) -> str:
+    if estimate is None or estimate.interval is None:
+        return ", no interval"
+    return f" ({confidence_text(estimate.interval)} CI {range_of(estimate)})"
+
+
+def confidence_text(interval: Interval) -> str:
+    """Return ``99 %``."""
+    return f"{100 * interval.confidence:.4g} %"
+
+
+def basis_text(estimate: RatioEstimate | None) -> str:
+    """Return `` per round`` where the ratio is no quotient of the two medians beside it."""
+    return f" per {estimate.basis}" if estimate is not None and estimate.basis else ""
+
+
+def _how(verdict: Verdict) -> str:
+    estimate, counts = verdict.estimate, (verdict.processes_a, verdict.processes_b)
+    if estimate is None or (estimate.method == "samples" and max(counts) == 1):
+        return "one process a side"
+    if estimate.method == "rounds":
+        each = "process" if estimate.n_a == 1 else "processes"
+        return f"{estimate.n_a} {each} a side, interleaved"
+    if estimate.method == "processes":
+        counts = (estimate.n_a, estimate.n_b)
+    if counts[0] == counts[1]:
+        return f"{counts[0]} processes a side, not interleaved"
+    return f"{counts[0]} and {counts[1]} processes, not interleaved"
+
+
+def why_text(verdict: Verdict) -> str | None:
+    """Say why a verdict is open and what would decide it; ``None`` of others."""
+    is_open = verdict.kind is VerdictKind.UNDECIDED
+    if not is_open or not (verdict.is_tested or verdict.reason is Reason.FEW_SAMPLES):
+        return None
+    if verdict.reason is Reason.CLOCK_STEP:
+        return f"{verdict.detail}, which is more than the difference; shorter runs have finer steps"
+    if verdict.reason is Reason.FEW_SAMPLES:
+        return verdict.detail
+    if verdict.reason is Reason.ONE_VALUE:
+        return "one value a side says nothing of how values scatter; more processes would"
+    disturbed = verdict.estimate.disturbed if verdict.estimate else None
+    if verdict.reason is Reason.UNSTABLE and disturbed and disturbed.unstable:
+        return "one side is unstable by itself; find out why, more rounds would not decide it"
+    if verdict.reason is Reason.UNSTABLE:
+        return "unstable: most medians are hardly known; measure again when the machine is idle"
+    if verdict.reason is Reason.NO_INTERVAL:
+        return _no_interval(verdict)
+    return f"the interval is too wide; {more_text(verdict)}"
+
+
+def _no_interval(verdict: Verdict) -> str:
+    estimate = verdict.estimate
+    if estimate is None or estimate.method == "samples":
+        return "a side has too few independent samples; longer measuring gives more"
+    if estimate.method == "rounds":
+        return f"{LOOKS[0]} rounds that count give an interval, there are {estimate.n_a}"
+    return f"{FEWEST_TOGETHER // 2} processes a side give an interval"
+
+
+def more_text(verdict: Verdict) -> str:
+    """Say how many more rounds, processes or samples would probably decide a verdict."""
+    amount = more_amount(verdict)
+    if amount is not None:
+        return f"{amount} would probably decide it"
+    estimate = verdict.estimate
+    if estimate is not None and estimate.method == "samples":
+        return "more samples would not decide it, more processes may: bench --compare"
+    return "no reasonable number would decide it"
+
+
+def more_amount(verdict: Verdict) -> str | None:
+    """Return ``about 8 more rounds``, or ``None`` where no number is known."""
+    estimate, more = verdict.estimate, verdict.more
+    if estimate is None or more is None:
+        return None
+    unit = {"rounds": "round", "processes": "process", "samples": "sample"}[estimate.method]
+    plural = f"{unit}es" if unit == "process" else f"{unit}s"
+    each = "" if estimate.method == "rounds" else " a side"
+    return f"about {more:,} more {unit if more == 1 else plural}{each}"
+
+
+def rounds_hint(pair: MeasuredPair) -> str | None:
+    """Return how many rounds to ask for, where more would decide the headline."""
+    estimate, more = pair.headline.estimate, pair.headline.more
+    if estimate is None or more is None or estimate.method != "rounds":
+        return None
+    rounds = estimate.n_a + more
+    return f"enginescope bench … --compare --rounds {rounds}" if rounds <= MOST_ROUNDS else None
+
+
+def across_hint(pair: MeasuredPair) -> str | None:
+    """Return the option that compares sides all the same whose conditions differ."""
+    if not pair.differing:
+        return None
+    keys = ",".join(one.key for one in pair.differing)
+    return f"where that difference is meant: --across {keys}"
+
+
+def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str:
+    """Return ``A 7 processes, n 4,321 (effective 1,200)`` of the headline."""
+    verdict = pair.headline
+    samples = verdict.samples_a if is_base else verdict.samples_b
+    effective = verdict.effective_a if is_base else verdict.effective_b
+    count = sum(run.outcome.kind is OutcomeKind.OK for run in side.runs)
+    text = f"{side.label} {count} {'process' if count == 1 else 'processes'}"
+    if not samples:
+        return text
+    worth = f" (effective {int(effective):,})" if effective is not None else ""
+    return f"{text}, n {samples:,}{worth}"
+
+
+def looks_text(found: MeasuredComparison) -> str | None:
+    """Say how sure each look of an interleaved comparison is; ``None`` of others."""
+    estimate = found.pairs[0].headline.estimate
+    if found.comparison is None or estimate is None or estimate.interval is None:
+        return None
+    each = format_significant(100 * estimate.interval.confidence, 3)
+    return (
+        f"the order is random, and each side goes first equally often; it may end after any of "
+        f"four looks, so each interval is of {each} %, and all together hold 95 % at least"
+    )

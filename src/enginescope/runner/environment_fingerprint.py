@@ -1,0 +1,35 @@
+"""Versions and hardware that a cell's figures depend on, of this Python."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from enginescope.probe.environment import probe_environment, versions
+
+
+def environment_fingerprint(cores: int | None = None) -> dict[str, str]:
+    """Return versions and hardware of this machine; another value makes other figures.
+
+    Args:
+        cores: Logical processors of each cell; ``None``: all.
+    """
+    environment = probe_environment()
+    fingerprint = dict(versions())
+    if environment.host.cpu_model:
+        fingerprint["cpu"] = environment.host.cpu_model
+    for number, device in enumerate(environment.devices):
+        fingerprint[f"gpu{number}"] = f"{device.name}, driver {device.driver}"
+    if cores is not None:
+        fingerprint["cores"] = str(cores)
+    return fingerprint
+
+
+def main(arguments: list[str]) -> int:
+    """Print the fingerprint as JSON on a line of its own, for the Python that started this one."""
+    cores = int(arguments[0]) if arguments else 0
+    line = msgspec.json.encode(environment_fingerprint(cores or None))
+    sys.stdout.flush()  # output of start-up files stays outside the line
+    sys.stdout.buffer.write(b"\n" + line + b"\n")
+    return 0

@@ -1,0 +1,124 @@
+"""What goes to another machine and what comes back: a cell, then its row and runs.
+
+Both are bytes, so that any carrier will do: an argument of a Ray task, a file in a folder that is
+mounted into a container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from enginescope.core.errors import FormatError
+from enginescope.core.record import Record
+from enginescope.records.suite.suite import Cell, CellRow
+
+T = TypeVar("T")
+
+#: Runs a task where it is called: the bytes of a `CellTask` in, those of a `CellTaskResult` out.
+Doing: TypeAlias = Callable[[bytes], bytes]
+
+
+class CellTask(Record, frozen=True, kw_only=True):
+    """A cell to be done elsewhere.
+
+    Attributes:
+        command: The command line to record.
+        is_placed: The fleet has seen to it that the machine is of the kind that the cell asks for.
+    """
+
+    cell: Cell
+    command: str | None = None
+    is_placed: bool = True
+
+
+class CellTaskResult(Record, frozen=True, kw_only=True):
+    """What a cell came to elsewhere.
+
+    Attributes:
+        runs: Each attempt's run, as a zip file of one run.
+    """
+
+    row: CellRow
+    runs: tuple[bytes, ...] = ()
+
+
+class Lost(Record, frozen=True, kw_only=True):
+    """A cell of which nothing came back.
+
+    Attributes:
+        is_fault: Its machines were lost with it, or its container died; else nothing could run it
+            at all.
+    """
+
+    cell: Cell
+    reason: str
+    is_fault: bool = True
+    hint: str | None = None
+    attempts: int = 1
+
+
+class FleetWatch(Record, frozen=True, kw_only=True):
+    """What is told while cells are elsewhere; each call comes from the thread that runs the fleet.
+
+    Attributes:
+        lost: The cell is given up.
+        again: It was lost, and will be done once more.
+    """
+
+    started: Callable[[Cell, str], None]
+    returned: Callable[[Cell, CellTaskResult], None]
+    lost: Callable[[Lost], None]
+    again: Callable[[Cell, str], None]
+
+
+class Fleet(Protocol):
+    """Machines that do cells."""
+
+    def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
+        """Do every cell, and tell of each as soon as it has ended.
+
+        Raises:
+            BackendError: There are no machines, or none is left.
+        """
+
+
+def packed_errand(cell: Cell, command: str | None, *, is_placed: bool = True) -> bytes:
+    """Return an errand as bytes."""
+    return msgspec.msgpack.encode(CellTask(cell=cell, command=command, is_placed=is_placed))
+
+
+def unpacked_errand(data: bytes) -> CellTask:
+    """Return the errand that was packed.
+
+    Raises:
+        FormatError: These are no bytes of one, or of another version.
+    """
+    return _unpacked(data, CellTask, "an errand")
+
+
+def packed_returned(returned: CellTaskResult) -> bytes:
+    """Return what came of an errand as bytes."""
+    return msgspec.msgpack.encode(returned)
+
+
+def unpacked_returned(data: bytes) -> CellTaskResult:
+    """Return what came of an errand.
+
+    Raises:
+        FormatError: These are no bytes of it, or of another version.
+    """
+    return _unpacked(data, CellTaskResult, "what came of an errand")
+
+
+def _unpacked(data: bytes, kind: type[T], what: str) -> T:
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise FormatError(
+            what,
+            why=str(error),
+            expected="that of this version: enginescope must be the same on every machine",
+        ) from error

@@ -1,0 +1,1 @@
+"""Inputs of jobs: random, files, pictures."""

@@ -1,0 +1,165 @@
+"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import InputSpec
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.optional import require
+from enginescope.records.run.sample_set import Preprocessing
+from enginescope.runner.inputs.feed_types import NUMPY_TYPES
+from enginescope.runner.inputs.opencv_resize import opencv_resized
+
+IMAGE_SUFFIXES = frozenset(
+    {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".webp", ".tif", ".tiff"}
+)
+_COLOURS = (1, 3, 4)
+_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_WITH_ALPHA = 4
+#: Formats whose integers of mode I, as Pillow reads them, are of 16 bits.
+_WIDE_GRAY_FORMATS = frozenset({"PNG", "PPM"})
+#: 16-bit values in one 8-bit value: 65,535 becomes 255.
+_WIDE_STEP = 257
+
+
+def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
+    """Return a picture as the values of an input: a batch of one.
+
+    Args:
+        spec: Four dimensions; height and width may be dynamic if `how` says them.
+
+    Raises:
+        UsageError: The input does not take pictures.
+        FormatError: The file is no picture that Pillow reads.
+        MissingDependencyError: Pillow is not installed.
+    """
+    is_nchw, channels, size = _form(spec, how)
+    values = _fitted(_opened(path, _MODES[channels]), size or None, how)
+    values = _with_channels(values, channels)
+    if how.colours == "bgr" and channels == 3:
+        values = values[:, :, ::-1]
+    kind = np.dtype(NUMPY_TYPES[spec.dtype]) if spec.dtype in NUMPY_TYPES else None
+    if kind is None or kind.kind not in "fu":
+        raise UsageError(f"pictures for input {spec.name}", why=f"it holds {spec.type_text}")
+    if kind.kind == "f":  # an integer input takes the bytes as they are
+        mean = _by_channel("mean", how.mean, channels)
+        std = _by_channel("std", how.std, channels)
+        values = (values.astype(np.float32) / np.float32(how.divisor) - mean) / std
+    elif values.dtype.kind == "f":
+        values = np.clip(np.rint(values), 0, 255)
+    laid = values.transpose(2, 0, 1) if is_nchw else values
+    return np.ascontiguousarray(laid[None], dtype=kind)
+
+
+def rgb_pixels(path: Path) -> Any:
+    """Return a picture as bytes, height × width × 3, upright; 16-bit gray is rounded to 8 bits.
+
+    Raises:
+        FormatError: The file is no picture that Pillow reads.
+        MissingDependencyError: Pillow is not installed.
+    """
+    values = np.asarray(_opened(path, "RGB"))
+    return np.rint(_with_channels(values, 3)).astype(np.uint8)
+
+
+def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, int] | None]:
+    """Return whether channels come first, how many there are, and height × width."""
+    shape = spec.default_shape or spec.shape
+    if len(shape) != 4:
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why=f"it has {len(shape)} dimensions, pictures need 4",
+            hint="--image-input NAME, where another input takes them",
+        )
+    places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
+    axis = next((place for place in places if shape[place] in _COLOURS), None)
+    if axis is None:
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why="no dimension of it is 1, 3 or 4 channels",
+            hint="--layout nchw or nhwc says where they are",
+        )
+    open_size = [shape[one] for one in ((2, 3) if axis == 1 else (1, 2))]
+    if how.size is not None:
+        return axis == 1, int(shape[axis] or 0), how.size
+    if not all(isinstance(one, int) and one > 0 for one in open_size):
+        raise UsageError(
+            f"pictures for input {spec.name}",
+            why="its height and width are dynamic",
+            hint="--image-size 224x224",
+        )
+    return axis == 1, int(shape[axis] or 0), (int(open_size[0] or 0), int(open_size[1] or 0))
+
+
+def _opened(path: Path, mode: str) -> Any:
+    """Return a picture of `mode`, upright; 16-bit gray as floats 0…255, of mode F.
+
+    Pillow clips 16-bit values at 255 when it converts them, so they are scaled here.
+    """
+    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    orient = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    try:
+        with image.open(path) as file:
+            upright = orient.exif_transpose(file)
+            if not _is_wide(file.mode):
+                return upright.convert(mode)
+            if not (file.mode.startswith("I;16") or file.format in _WIDE_GRAY_FORMATS):
+                raise FormatError(
+                    str(path),
+                    why=f"its pixels are 32-bit numbers (mode {file.mode}) without a known white",
+                    expected="8 or 16 bits a channel",
+                )
+            return image.fromarray(np.asarray(upright).astype(np.float32) / _WIDE_STEP)
+    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
+        raise FormatError(str(path), why=f"no picture that can be read ({error})") from None
+
+
+def _is_wide(mode: str) -> bool:
+    """Whether Pillow's mode holds one number of more than 8 bits for each pixel."""
+    return mode == "F" or mode.startswith("I")
+
+
+def _with_channels(values: Any, channels: int) -> Any:
+    """Return height × width × channels; gray is repeated, and an alpha channel is opaque."""
+    if values.ndim == 3 and values.shape[2] == channels:
+        return values
+    gray = values.reshape(*values.shape[:2], 1)
+    repeated = np.repeat(gray, channels, axis=2)
+    if channels == _WITH_ALPHA:
+        repeated[:, :, -1] = 255
+    return repeated
+
+
+def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> Any:
+    """Return a picture's values at the input's size, height × width, channels behind."""
+    if size is None:
+        return np.asarray(picture)
+    if how.filter.startswith("opencv-"):
+        if how.fit != "stretch":
+            raise UsageError(
+                f"filter {how.filter} with fit {how.fit}", why="it goes with stretch alone"
+            )
+        values = np.asarray(picture)
+        planes = values[:, :, None] if values.ndim == 2 else values
+        return opencv_resized(planes, size, is_cubic=how.filter == "opencv-bicubic")
+    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    ops = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    target = (size[1], size[0])
+    method = image.Resampling[how.filter.upper()]
+    if how.fit == "crop":
+        return np.asarray(ops.fit(picture, target, method=method))
+    if how.fit == "pad":
+        return np.asarray(ops.pad(picture, target, method=method))
+    return np.asarray(picture.resize(target, method))
+
+
+def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
+    if len(values) not in (1, channels):
+        raise UsageError(
+            f"{len(values)} values of {name}", why=f"the input has {channels} channels"
+        )
+    return np.asarray(values, dtype=np.float32)

@@ -1,0 +1,316 @@
+"""Values for a model's inputs: files, a data set, or seeded random ones.
+
+The same job gives the same values on every backend: a random input depends on its own name, shape
+and type and on the seed, not on the order of the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import InputRange, OpenDims, Workload
+from enginescope.records.tensor import DataType
+from enginescope.runner.inputs.feed_types import NUMPY_TYPES, PACKED, RAW_TYPES
+from enginescope.runner.inputs.random_inputs import random_array
+from enginescope.runner.model_inputs import open_dims, sized
+
+#: How a dynamic dimension without a name begins.
+_UNNAMED = "axis "
+
+
+def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
+    """Return values for every input of a model.
+
+    Files come before the data set, the data set before random values; a shape that the user fixed
+    overrides the data set for that input.
+
+    Raises:
+        UsageError: A name the model does not have, or a shape or file that does not fit.
+        UnsupportedError: An input that has no array form here (a sequence, a map).
+    """
+    _check_names(specs, workload)
+    from_set = _data_set_arrays(specs, workload)
+    files = {file.name: file.path for file in workload.files}
+    ranges = {one.name: one for one in workload.ranges}
+    arrays: dict[str, Any] = {}
+    assumed: list[OpenDims] = []
+    indices: list[InputRange] = []
+    unbounded: list[str] = []
+    shapes: dict[str, tuple[int, ...]] = {}
+    for spec in specs:
+        if spec.default_values is not None and spec.name not in files:
+            arrays[spec.name] = _shape_values(spec, workload)
+            shapes[spec.name] = arrays[spec.name].shape
+            continue
+        shape, left_open = resolve_shape(spec, workload)
+        if spec.name in files:
+            _check_alone(spec, workload)
+            arrays[spec.name] = _from_file(spec, files[spec.name], shape)
+            if spec.dtype not in PACKED:
+                _check_given(spec, arrays[spec.name].shape, workload)
+        elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
+            arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
+        else:
+            arrays[spec.name] = random_array(spec, shape, workload.seed, ranges.get(spec.name))
+            assumed += [left_open] if left_open else []
+            if spec.name in workload.index_inputs:
+                indices.append(ranges[spec.name])
+            if _is_wide_integer(spec) and spec.name not in ranges:
+                unbounded.append(spec.name)
+        packed = spec.dtype in PACKED
+        shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
+    _check_batch(specs, shapes, workload)
+    notices = [*_assumed_notice(assumed, shapes), *_index_notice(indices)]
+    if from_set:
+        notices.append(_data_set_notice(workload))
+    return Feeds(
+        arrays=arrays,
+        shapes=shapes,
+        batch=workload.batch or _batch_of(shapes),
+        notices=tuple(notices),
+        random_integers=tuple(unbounded),
+    )
+
+
+def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...], OpenDims | None]:
+    """Return the shape an input is fed with, and its dimensions that are 1 without a request.
+
+    Raises:
+        UsageError: A fixed shape that contradicts the model's.
+    """
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
+    if given is not None:
+        _check_shape(spec, given)
+        return given, next((one for one in workload.open_dims if one.input == spec.name), None)
+    dims: list[int | str | None] = [*spec.shape]
+    if spec.default_shape is not None:  # of an engine, whose batch may still be another
+        for axis, dim in enumerate(spec.shape):
+            is_batch = axis == 0 and workload.batch is not None
+            if not is_batch and not (isinstance(dim, int) and dim >= 0):
+                dims[axis] = spec.default_shape[axis]
+    shape, left = sized(dims, {}, workload.batch)
+    if workload.batch is not None and spec.shape and shape[0] != workload.batch:
+        raise UsageError(
+            f"batch {workload.batch}",
+            why=f"input {spec.name} has a fixed first dimension of {shape[0]}",
+            hint="leave --batch out, or export the model with a dynamic batch",
+        )
+    return shape, open_dims(spec.name, left) if left else None
+
+
+def _shape_values(spec: InputSpec, workload: Workload) -> Any:
+    """Return the values of a shape tensor: as fixed by ``--shape``, else its own default."""
+    given = next((shape.dims for shape in workload.shapes if shape.name == spec.name), None)
+    values = given if given is not None else spec.default_values
+    count = spec.shape[0] if spec.shape else 1
+    if isinstance(count, int) and len(values or ()) != count:
+        raise UsageError(
+            f"shape {'x'.join(map(str, values or ()))} for input {spec.name}",
+            why=f"it holds {count} values, which are dimensions",
+        )
+    kind = np.dtype(NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
+    array = np.asarray(values, kind)
+    return array.reshape(()) if not spec.shape else array
+
+
+def _check_alone(spec: InputSpec, workload: Workload) -> None:
+    asked = {one.name for one in workload.ranges} - {*workload.index_inputs}
+    if spec.name in asked:
+        raise UsageError(
+            f"input {spec.name} has a range and a file",
+            why="a range bounds random values, and its values come from the file",
+            hint="leave one of --range and --input out",
+        )
+
+
+def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) -> None:
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
+    if given is not None and given != shape:
+        raise UsageError(
+            f"shape {'x'.join(map(str, given))} for input {spec.name}",
+            why=f"its file holds {'x'.join(map(str, shape)) or 'a scalar'}",
+            hint="leave --shape out, or give a file of that shape",
+        )
+
+
+def _check_batch(
+    specs: tuple[InputSpec, ...], shapes: dict[str, tuple[int, ...]], workload: Workload
+) -> None:
+    """Raise `UsageError` where a dynamic first dimension is not the batch the user named.
+
+    Throughput is batch ÷ mean latency: a batch that was not fed makes it wrong.
+    """
+    for spec in specs:
+        shape = shapes[spec.name]
+        if workload.batch is None or not shape or isinstance(spec.shape[0], int):
+            continue
+        if shape[0] != workload.batch:
+            raise UsageError(
+                f"batch {workload.batch}",
+                why=f"input {spec.name} is fed {'x'.join(map(str, shape))}",
+                hint="leave --batch out: it is read off the inputs",
+            )
+
+
+def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
+    known = [spec.name for spec in specs]
+    for name in (
+        *(shape.name for shape in workload.shapes),
+        *(file.name for file in workload.files),
+        *(one.name for one in workload.ranges),
+    ):
+        if name not in known:
+            raise UsageError(
+                f"the model has no input called {name!r}", hint=did_you_mean(name, known)
+            )
+
+
+def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
+    fits = len(given) == len(spec.shape) and all(
+        not isinstance(dim, int) or dim in (-1, size)
+        for dim, size in zip(spec.shape, given, strict=True)
+    )
+    if not fits:
+        wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
+        raise UsageError(
+            f"shape {'x'.join(map(str, given))} for input {spec.name}",
+            why=f"the model wants {wanted or 'a scalar'}",
+        )
+
+
+def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
+    wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
+    packed = spec.dtype in PACKED
+    held = (math.ceil(math.prod(shape) / 2),) if packed else shape
+    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held)
+    if wanted is not None and array.dtype != np.dtype(wanted):
+        raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
+        raise UsageError(
+            f"{path} for input {spec.name}",
+            why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}{raw}",
+        )
+    if not packed:
+        _check_shape(spec, tuple(array.shape))
+    elif array.size != held[0]:
+        raise UsageError(
+            f"{path} for input {spec.name}",
+            why=f"it holds {array.size} bytes, and two values to a byte make {held[0]}",
+        )
+    return array.reshape(-1) if packed else array
+
+
+def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
+    if workload.data_set is None:
+        return {}
+    return load_data_set(Path(workload.data_set), [spec.name for spec in specs])
+
+
+def _as_wanted(spec: InputSpec, array: Any) -> Any:
+    """Return an array of a data set in the type that the input has.
+
+    An engine may take another type than the model it was built from: TensorRT 8 has no INT64.
+
+    Raises:
+        UsageError: Its values are of another kind, or do not fit.
+    """
+    wanted = NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
+    if wanted is None or array.dtype == np.dtype(wanted):
+        return array
+    kind = np.dtype(wanted)
+    kinds = {"i": "int", "u": "int", "f": "float"}
+    same = kinds.get(kind.kind, kind.kind) == kinds.get(array.dtype.kind, array.dtype.kind)
+    converted = array.astype(kind) if same else array
+    exact = kind.kind == "f" or bool((converted == array).all())
+    if same and exact:
+        return converted
+    why = "some values do not fit" if same else "they are of another kind"
+    raise UsageError(
+        f"the data set's values for input {spec.name}",
+        why=f"they are {array.dtype}, the input is {kind}: {why}",
+        hint="--data none feeds random ones",
+    )
+
+
+def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
+    """Whether a data set's array is still wanted, after the user's shapes and batch."""
+    if any(one.name == spec.name for one in workload.shapes):
+        return resolve_shape(spec, workload)[0] == shape
+    return workload.batch is None or (bool(shape) and shape[0] == workload.batch)
+
+
+def _data_set_notice(workload: Workload) -> Notice:
+    folder = Path(workload.data_set or "")
+    return Notice(
+        code="I-DATA-SET",
+        message=f"inputs come from {folder.name} beside the model; --data none gives random ones",
+        evidence={"folder": str(folder)},
+        level="info",
+    )
+
+
+def _assumed_notice(
+    assumed: Sequence[OpenDims], shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[Notice, ...]:
+    """Say once, for all inputs, which dimensions are 1 without a request, and how to set them.
+
+    A remark where that is the first dimension alone, which is taken for the batch; else a warning.
+    """
+    if not assumed:
+        return ()
+    names = dict.fromkeys(name for one in assumed for name in one.names)
+    flags = [f"--dim {name}=SIZE" for name in names if not name.startswith(_UNNAMED)]
+    flags += [
+        f"--shape {one.input}:DIMS"
+        for one in assumed
+        if any(name.startswith(_UNNAMED) for name in one.names)
+    ]
+    inputs = ", ".join(f"{one.input} {'x'.join(map(str, shapes[one.input]))}" for one in assumed)
+    is_batch = all(one.axes == (0,) for one in assumed)
+    return (
+        Notice(
+            code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
+            message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
+            f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
+            evidence={
+                "dimensions": list(names),
+                "shapes": {one.input: list(shapes[one.input]) for one in assumed},
+            },
+            level="info" if is_batch else "warning",
+        ),
+    )
+
+
+def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
+    """Say from which ranges indices were drawn, and that the model's tables gave them."""
+    if not indices:
+        return ()
+    ranges = ", ".join(f"{index.name} {index.low} … {index.high}" for index in indices)
+    return (
+        Notice(
+            code="I-INDEX-RANGE",
+            message=f"random indices lie within the model's tables: {ranges}; "
+            f"to set a range: --range {indices[0].name}:LOW:HIGH",
+            evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
+            level="info",
+        ),
+    )
+
+
+def _is_wide_integer(spec: InputSpec) -> bool:
+    return spec.dtype in (DataType.INT64, DataType.INT32)
+
+
+def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:
+    """Return the first dimension where all inputs of two axes or more agree on it, else 1."""
+    firsts = {shape[0] for shape in shapes.values() if len(shape) >= 2}
+    return int(firsts.pop()) if len(firsts) == 1 else 1

@@ -1,0 +1,1 @@
+"""The machine while jobs run: clocks, cooling, hints."""

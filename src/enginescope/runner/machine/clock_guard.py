@@ -1,0 +1,208 @@
+"""The process that locks GPU clocks and resets them once whoever wanted it is gone.
+
+``python -m enginescope.runner.machine.clock_guard TASK``, TASK as JSON. It prints one line of JSON
+when the clocks are locked, waits for the end of its standard input, resets them and answers again.
+The pipe ends with the other process however that one dies, so nothing but a kill of both leaves a
+GPU locked; and then its entry in the register says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import msgspec
+
+from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.record import Record
+from enginescope.probe.clock_register import Holding, Taken, holding_of, take
+from enginescope.probe.gpu_clocks import (
+    SmClock,
+    is_limited_by_setting,
+    lock_clocks,
+    planned_lock,
+    reset_clocks,
+    reset_command,
+)
+from enginescope.probe.process_tree import ancestors
+from enginescope.records.clock_lock import ClockLock
+
+
+class GuardTask(Record, frozen=True, kw_only=True):
+    """What is to be locked, for whom.
+
+    Attributes:
+        gpus: UUIDs.
+    """
+
+    gpus: tuple[str, ...]
+    sm: SmClock
+    owner_pid: int
+    command: str
+
+
+class GuardAnswer(Record, frozen=True, kw_only=True):
+    """What became of it.
+
+    Attributes:
+        locks: By UUID.
+        remarks: What the user is to know; after the reset: what is still locked, and how to free
+            it.
+        what, why, hint: Of an error; nothing is locked then.
+    """
+
+    locks: dict[str, ClockLock] = {}  # noqa: RUF012 - msgspec copies it
+    remarks: tuple[str, ...] = ()
+    what: str | None = None
+    why: str | None = None
+    hint: str | None = None
+
+
+class ClockHold:
+    """The GPUs whose clocks this process has locked."""
+
+    def __init__(self, task: GuardTask) -> None:
+        self._task = task
+        self._taken: dict[str, Taken] = {}
+        self._locks: dict[str, ClockLock] = {}
+        self._remarks: list[str] = []
+
+    def lock(self) -> GuardAnswer:
+        """Lock them all, or none.
+
+        Raises:
+            UsageError: Not allowed, not possible, or held by somebody else.
+        """
+        wanted = {gpu: planned_lock(gpu, self._task.sm) for gpu in self._task.gpus}
+        try:
+            for gpu, lock in wanted.items():
+                self._lock_one(gpu, lock)
+        except BaseException:  # also on a signal: no clock stays locked
+            self.release()
+            raise
+        return GuardAnswer(locks=dict(self._locks), remarks=tuple(self._remarks))
+
+    def release(self) -> GuardAnswer:
+        """Reset what was locked here; what fails is said, and stays in the register."""
+        remarks = []
+        for gpu, taken in list(self._taken.items()):
+            lock = self._locks[gpu]
+            failure = reset_clocks(gpu, lock)
+            if failure is None:
+                taken.clear()
+            else:
+                taken.leave()
+                remarks.append(still_locked(gpu, lock, failure))
+            del self._taken[gpu]
+        return GuardAnswer(remarks=tuple(remarks))
+
+    def _lock_one(self, gpu: str, wanted: ClockLock) -> None:
+        try:
+            taken = take(gpu)
+        except OSError as error:
+            raise UsageError(
+                f"--lock-clocks: no entry can be kept for GPU {gpu}", why=str(error)
+            ) from error
+        if taken is None:
+            self._locks[gpu] = self._held_already(gpu, wanted)
+            return
+        if taken.left_behind is not None:
+            before = taken.left_behind
+            self._remarks.append(
+                f"GPU {gpu} was left locked ({before.lock}) by process {before.owner_pid}, which "
+                f"is gone ({before.command}); it is set free at the end"
+            )
+        elif is_limited_by_setting(gpu):
+            self._remarks.append(
+                f"the clocks of GPU {gpu} were limited by somebody's setting before; NVML does not "
+                "tell which, and a lock of theirs ends with this one"
+            )
+        # from here on the end of this process is to reset it, whatever comes
+        self._taken[gpu], self._locks[gpu] = taken, wanted
+        try:
+            self._write(taken, gpu, wanted)
+            self._locks[gpu] = lock_clocks(gpu, wanted)
+        except UsageError:
+            if taken.left_behind is None:  # nothing was locked, so nothing is to be reset
+                del self._taken[gpu]
+                taken.clear()
+            raise
+        if self._locks[gpu] != wanted:
+            self._write(taken, gpu, self._locks[gpu])
+            self._remarks.append(f"GPU {gpu} cannot hold its memory clock; it is free")
+
+    def _write(self, taken: Taken, gpu: str, lock: ClockLock) -> None:
+        owner, command = self._task.owner_pid, self._task.command
+        taken.write(Holding(gpu=gpu, lock=lock, owner_pid=owner, command=command))
+
+    def _held_already(self, gpu: str, wanted: ClockLock) -> ClockLock:
+        """Return the lock of a process that this one runs inside of, if it is the one wanted."""
+        holding = holding_of(gpu)
+        if holding is None:
+            raise UsageError(f"--lock-clocks: another user holds the clocks of GPU {gpu}")
+        if holding.owner_pid not in ancestors():
+            raise UsageError(
+                f"--lock-clocks: the clocks of GPU {gpu} are locked already ({holding.lock})",
+                why=f"process {holding.owner_pid} holds them: {holding.command}",
+                hint="wait for its end",
+            )
+        if holding.lock.sm_mhz != wanted.sm_mhz:
+            raise UsageError(
+                f"--lock-clocks: {wanted} inside a run that holds {holding.lock}",
+                why=f"process {holding.owner_pid}: {holding.command}",
+                hint="the same clock in both, or only outside",
+            )
+        self._remarks.append(f"GPU {gpu} is locked already by process {holding.owner_pid}")
+        return holding.lock
+
+
+def still_locked(gpu: str, lock: ClockLock, why: str) -> str:
+    """Return that a GPU could not be set free, and how to."""
+    return f"GPU {gpu} is still locked ({lock}): {why}; {reset_command(gpu, lock)}"
+
+
+def main(arguments: list[str]) -> int:
+    """Lock, wait for the end of standard input, reset."""
+    for name in ("SIGINT", "SIGHUP"):  # meant for the other process, whose end ends this one
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    hold = ClockHold(msgspec.json.decode(arguments[0], type=GuardTask))
+    try:
+        with _ending_by_term():
+            _say(_locked(hold))
+            sys.stdin.buffer.read()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _say(hold.release())
+    return 0
+
+
+def _locked(hold: ClockHold) -> GuardAnswer:
+    try:
+        return hold.lock()
+    except EnginescopeError as error:
+        return GuardAnswer(what=error.what, why=error.why, hint=error.hint)
+    except Exception as error:  # noqa: BLE001 - the border: the other process shows it
+        why = f"{type(error).__name__}: {error}"
+        return GuardAnswer(what="--lock-clocks: the process that locks clocks failed", why=why)
+
+
+@contextlib.contextmanager
+def _ending_by_term() -> Iterator[None]:
+    def leave(_number: int, _frame: Any) -> NoReturn:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    yield
+
+
+def _say(answer: GuardAnswer) -> None:
+    with contextlib.suppress(OSError):  # nobody is there to read it any more
+        os.write(sys.stdout.fileno(), msgspec.json.encode(answer) + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,150 @@
+"""Notices about the GPU of a measured run: its clock, what held it down, who else was on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enginescope.core.units import format_bytes
+from enginescope.records.notice import Notice
+from enginescope.records.run.gpu_telemetry import ENERGY, POWER, GpuProcess, GpuTelemetry
+from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import Telemetry
+from enginescope.stats.clock_around import Held, clock_around, held_by
+
+#: A lower clock than this share of the one before the loop is said.
+CLOCK_DROP_PCT = 5.0
+#: A trace of a throttle reason outside of the timed loop is not worth a notice of its own.
+_PASS_SHARE_PCT = 1.0
+
+
+def clock_drop(run: Run) -> Notice | None:
+    """Say that the SM clock fell while the loop was timed."""
+    found = clock_around(run.gpu.timed) if run.gpu else None
+    if found is None or found.drop_pct <= CLOCK_DROP_PCT:
+        return None
+    return Notice(
+        code="W-CLOCK-DROP",
+        message=f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz before "
+        f"the timed loop, {found.during_mhz:,.0f} during, {found.after_mhz:,.0f} after",
+        evidence={
+            "before_mhz": found.before_mhz,
+            "during_mhz": found.during_mhz,
+            "after_mhz": found.after_mhz,
+            "drop_pct": found.drop_pct,
+        },
+    )
+
+
+def throttled(run: Run) -> Notice | None:
+    """Name what held the clock down, in the timed loop or in the pass that repeats it."""
+    if run.gpu is None:
+        return None
+    timed = [one for one in held_by(run.gpu.timed) if one.reason.slows]
+    load = [one for one in held_by(_under_load(run.gpu)) if one.reason.slows]
+    load = [one for one in load if one.share_pct >= _PASS_SHARE_PCT]
+    if not timed and not load:
+        return None
+    where = "in the timed loop" if timed else "in the telemetry pass"
+    named = ", ".join(
+        f"{one.reason.meaning} in {one.share_pct:.0f} % of the readings" for one in timed or load
+    )
+    return Notice(
+        code="W-THROTTLED",
+        message=f"the GPU held its clock down {where}: {named}",
+        evidence={"timed": _shares(timed), "pass": _shares(load)},
+    )
+
+
+def clocks_set(run: Run) -> Notice | None:
+    """Say that somebody has set the clocks."""
+    held = held_by(run.gpu.timed) if run.gpu else ()
+    if not any(one.reason.name == "clocks_setting" for one in held):
+        return None
+    return Notice(
+        code="I-CLOCKS-SET",
+        message="the GPU's clocks are set by a user or an application",
+        evidence={"timed": _shares(held)},
+        level="info",
+    )
+
+
+def shared_gpu(run: Run) -> Notice | None:
+    """Name the other processes on the GPU."""
+    others = run.gpu.others if run.gpu else ()
+    if not others:
+        return None
+    return Notice(
+        code="W-GPU-SHARED",
+        message=f"other processes were on the GPU: {', '.join(map(_named, others))}",
+        evidence={
+            "processes": [
+                {"pid": other.pid, "name": other.name, "memory_bytes": other.memory_bytes}
+                for other in others
+            ]
+        },
+    )
+
+
+def lost(run: Run) -> Notice | None:
+    """Say that the GPU stopped answering in the middle of the pass."""
+    series = run.gpu.series if run.gpu else None
+    if series is None or not series.channels or not series.time_ms.size:
+        return None
+    silent = np.atleast_1d(np.isnan([channel.values for channel in series.channels]).all(axis=0))
+    if not silent[-1] or silent.all():
+        return None
+    last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
+    return Notice(
+        code="W-GPU-SILENT",
+        message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; what comes after "
+        "is not known",
+        evidence={"last_ms": last},
+    )
+
+
+def no_energy(run: Run) -> Notice | None:
+    """Say why a telemetry pass gives no energy."""
+    if run.gpu is None or run.gpu.series is None:
+        return None
+    channels = {channel.name for channel in run.gpu.series.channels}
+    if channels & {ENERGY, POWER}:
+        return None
+    of_instance = "power and energy are those of the whole GPU, not of a MIG instance"
+    return Notice(
+        code="I-NO-ENERGY",
+        message=of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy",
+        level="info",
+    )
+
+
+def no_pass(run: Run) -> Notice | None:
+    """Say that a backend which measures by itself has no pass to sample in."""
+    asked = run.job.telemetry.depth == "full"
+    said = any(notice.code == "W-NO-TELEMETRY" for notice in run.notices)
+    if not asked or run.gpu is not None or said or not run.samples:
+        return None
+    return Notice(
+        code="W-NO-TELEMETRY",
+        message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself and has no pass "
+        "of its own for it",
+    )
+
+
+GPU_RULES = (clock_drop, throttled, clocks_set, shared_gpu, lost, no_energy, no_pass)
+
+
+def _under_load(gpu: GpuTelemetry) -> Telemetry | None:
+    """Return the part of the series in which the model worked."""
+    span, series = gpu.span("load"), gpu.series
+    if span is None or series is None:
+        return None
+    return series.between(span.from_ms, span.to_ms)
+
+
+def _shares(held: tuple[Held, ...] | list[Held]) -> dict[str, float]:
+    return {one.reason.name: one.share_pct for one in held}
+
+
+def _named(one: GpuProcess) -> str:
+    memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
+    return f"PID {one.pid} ({one.name or 'name not known'}{memory})"

@@ -1,0 +1,118 @@
+"""GPU clocks held while jobs run, and free again afterwards, whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.probe.clock_register import take
+from enginescope.probe.gpu_clocks import SmClock, reset_clocks, reset_command
+from enginescope.records.clock_lock import ClockLock
+from enginescope.runner.interpreter import interpreter
+from enginescope.runner.machine.clock_guard import GuardAnswer, GuardTask, still_locked
+
+#: A driver that does not answer for so long does not answer.
+ANSWER_WITHIN_S = 60.0
+
+
+@contextmanager
+def locked_clocks(
+    gpus: tuple[str, ...], sm: SmClock, *, command: str, say: Callable[[str], None]
+) -> Iterator[dict[str, ClockLock]]:
+    """Hold the clocks of `gpus` in this block.
+
+    A process of its own locks and resets them, so that they are reset too when this one is killed.
+
+    Args:
+        gpus: UUIDs.
+        command: What holds them, for others that want to.
+        say: Told what the user is to know.
+
+    Yields:
+        What each is held at.
+
+    Raises:
+        UsageError: Not allowed, no such clock, or held by another process; nothing is changed then.
+    """
+    task = GuardTask(gpus=gpus, sm=sm, owner_pid=os.getpid(), command=command)
+    guard = _start(task)
+    locks: dict[str, ClockLock] = {}
+    try:
+        answer = _answer(guard)
+        if answer is None:
+            raise BackendError("--lock-clocks: the process that locks clocks ended at once")
+        if answer.what is not None:
+            raise UsageError(answer.what, why=answer.why, hint=answer.hint)
+        locks = answer.locks
+        for remark in answer.remarks:
+            say(remark)
+        yield locks
+    finally:
+        _end(guard, locks, say)
+
+
+def _start(task: GuardTask) -> subprocess.Popen[bytes]:
+    # a session of its own: neither Ctrl-C nor a closed terminal reaches it
+    return subprocess.Popen(
+        [
+            *interpreter(),
+            "-m",
+            "enginescope.runner.machine.clock_guard",
+            msgspec.json.encode(task).decode(),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def _answer(guard: subprocess.Popen[bytes]) -> GuardAnswer | None:
+    """Return the next line of the guard; ``None`` if it is gone or silent."""
+    assert guard.stdout is not None
+    if not select.select([guard.stdout], [], [], ANSWER_WITHIN_S)[0]:
+        return None
+    try:
+        return msgspec.json.decode(guard.stdout.readline(), type=GuardAnswer)
+    except msgspec.DecodeError:  # the pipe has ended
+        return None
+
+
+def _end(
+    guard: subprocess.Popen[bytes], locks: dict[str, ClockLock], say: Callable[[str], None]
+) -> None:
+    assert guard.stdin is not None
+    assert guard.stdout is not None
+    guard.stdin.close()  # this alone has the clocks reset
+    answer = _answer(guard)
+    guard.stdout.close()
+    if answer is not None:
+        for remark in answer.remarks:
+            say(remark)
+    else:
+        _reset_from_here(locks, say)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        guard.wait(ANSWER_WITHIN_S)
+
+
+def _reset_from_here(locks: dict[str, ClockLock], say: Callable[[str], None]) -> None:
+    """Do what the guard was to do, which somebody has killed."""
+    for gpu, lock in locks.items():
+        taken = take(gpu)
+        if taken is None:  # it still looks after it, or a process outside does
+            say(f"GPU {gpu} may still be locked ({lock}); {reset_command(gpu, lock)}")
+            continue
+        failure = reset_clocks(gpu, lock)
+        if failure is None:
+            taken.clear()
+        else:
+            taken.leave()
+            say(still_locked(gpu, lock, failure))

@@ -1,0 +1,139 @@
+"""What would make figures from this machine steadier, and the command that does it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from enginescope.probe.clock_register import is_left_behind
+from enginescope.probe.cpu_loss import CpuQuota, quota_files, read_quota, steal_pct_since_boot
+from enginescope.probe.gpu_clocks import persistence_enabled, reset_command
+from enginescope.records.environment import Environment
+from enginescope.records.run.hint import Hint
+
+_BOOST_OFF = (
+    "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo "
+    "(AMD: echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost)"
+)
+#: Shares since the machine, or the container, was started; below these it hardly matters.
+_STEAL_PCT = 1.0
+_THROTTLED_PCT = 1.0
+_LOAD = 0.5
+
+
+def machine_hints(environment: Environment) -> tuple[Hint, ...]:
+    """Return what to do before measuring here, the weightiest first."""
+    return tuple(hint for rule in RULES for hint in rule(environment))
+
+
+def _governor(environment: Environment) -> Iterator[Hint]:
+    governor = environment.host.governor
+    if governor not in (None, "performance"):
+        yield Hint(
+            code="H-GOVERNOR",
+            message=f"the CPU governor is {governor}, which lowers clocks between requests",
+            command="sudo cpupower frequency-set -g performance",
+        )
+
+
+def _boost(environment: Environment) -> Iterator[Hint]:
+    if environment.host.boost:
+        yield Hint(
+            code="H-BOOST",
+            message="CPU boost is on: clocks depend on heat and on what other cores do",
+            command=_BOOST_OFF,
+        )
+
+
+def _smt(environment: Environment) -> Iterator[Hint]:
+    if environment.host.smt:
+        yield Hint(
+            code="H-SMT",
+            message="two threads share a physical core (SMT): keep jobs to one thread of each",
+            command="lscpu -e, then enginescope bench --pin CORES; or echo off | sudo tee "
+            "/sys/devices/system/cpu/smt/control",
+        )
+
+
+def _load(environment: Environment) -> Iterator[Hint]:
+    load = environment.host.load_1min
+    if load is not None and load > _LOAD:
+        yield Hint(
+            code="H-LOAD",
+            message=f"load average is {load:.1f}: end other work before measuring",
+            command="top -o %CPU",
+        )
+
+
+def _steal(_: Environment) -> Iterator[Hint]:
+    share = steal_pct_since_boot()
+    if share is not None and share >= _STEAL_PCT:
+        yield Hint(
+            code="H-STEAL",
+            message=f"the hypervisor has kept back {share:.1f} % of the processor time since the "
+            "start: a machine of your own, or dedicated cores, would not lose it",
+        )
+
+
+def _quota(_: Environment) -> Iterator[Hint]:
+    kept = [quota for file in quota_files() if (quota := read_quota(file)) and quota.periods]
+    worst: CpuQuota | None = max(kept, key=_throttled_pct, default=None)
+    if worst is not None and _throttled_pct(worst) >= _THROTTLED_PCT:
+        yield Hint(
+            code="H-CPU-QUOTA",
+            message=f"the container's CPU quota stopped it in {_throttled_pct(worst):.0f} % of its "
+            "periods: give it whole cores and no quota",
+            command="docker run --cpuset-cpus 0-3 in the place of --cpus 4",
+        )
+
+
+def _clocks(environment: Environment) -> Iterator[Hint]:
+    for device in environment.devices:
+        if device.uuid is None:
+            continue
+        if device.clock_lock is not None and is_left_behind(device.uuid):
+            yield Hint(
+                code="H-CLOCKS-LEFT",
+                message=f"{device.name} was left locked ({device.clock_lock}) by a run that was "
+                "killed together with what resets it",
+                command=reset_command(device.uuid, device.clock_lock),
+            )
+        elif device.clock_lock is None:
+            right = "" if os.geteuid() == 0 else ", as root"
+            yield Hint(
+                code="H-CLOCKS",
+                message=f"{device.name} sets its clocks as heat and power allow: hold them{right}",
+                command="enginescope bench --lock-clocks",
+            )
+        if persistence_enabled(device.uuid) is False:
+            yield Hint(
+                code="H-PERSISTENCE",
+                message=f"{device.name} has persistence mode off: without a client the driver "
+                "unloads, and the next load pays for it",
+                command=f"sudo nvidia-smi -i {device.uuid} -pm 1",
+            )
+
+
+def _packages(environment: Environment) -> Iterator[Hint]:
+    if {"onnxruntime", "onnxruntime-gpu"} <= environment.versions.keys():
+        yield Hint(
+            code="H-TWO-ONNXRUNTIMES",
+            message="onnxruntime and onnxruntime-gpu are both installed and overwrite each other",
+            command="pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu",
+        )
+
+
+def _throttled_pct(quota: CpuQuota) -> float:
+    return 100 * quota.throttled_periods / quota.periods
+
+
+RULES: tuple[Callable[[Environment], Iterator[Hint]], ...] = (
+    _clocks,
+    _governor,
+    _load,
+    _steal,
+    _quota,
+    _boost,
+    _smt,
+    _packages,
+)

@@ -1,0 +1,130 @@
+"""What models' files say of their inputs, put into a workload before any job is made.
+
+Sizes that a request gives to named dimensions become shapes of inputs, and inputs that index a
+table get its bounds. Jobs then hold plain shapes and ranges, so that every backend, an engine
+included, is fed the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.records.run.job import InputRange, InputShape, OpenDims, Workload
+
+_Dim = int | str | None
+
+
+def settled_workload(
+    models: Sequence[Path], workload: Workload, *, has_every_dim: bool = True
+) -> Workload:
+    """Return the workload with the shapes and ranges that the models' files decide.
+
+    Args:
+        models: That are fed the same; the first one that has an input decides. Engines say nothing.
+        has_every_dim: Whether one of them must have each dimension that the workload names.
+
+    Raises:
+        UsageError: A dimension that no model has, or models whose files do not name dimensions.
+    """
+    files = [inputs for inputs in map(_inputs_of, models) if inputs is not None]
+    if workload.dims and has_every_dim:
+        _check_dims(models, files, workload)
+    for inputs in files:
+        workload = _with_ranges(inputs, _with_shapes(inputs, workload))
+    return workload
+
+
+def _inputs_of(model: Path) -> OnnxInputs | None:
+    """Return what a file says; ``None``: an engine, or what whoever opens it reports better."""
+    if model.suffix.lower() in ENGINE_SUFFIXES:
+        return None
+    try:
+        return _read(model.resolve(), model.stat().st_mtime_ns)
+    except (FormatError, MissingDependencyError, OSError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _read(model: Path, _changed_ns: int) -> OnnxInputs:
+    """Read a file once, until it changes: a suite makes many jobs of one model."""
+    return read_onnx_inputs(model)
+
+
+def _check_dims(models: Sequence[Path], files: Sequence[OnnxInputs], workload: Workload) -> None:
+    known = [
+        dim
+        for inputs in files
+        for dims in inputs.dims.values()
+        for dim in dims
+        if isinstance(dim, str)
+    ]
+    names = " or ".join(dict.fromkeys(model.name for model in models))
+    for one in workload.dims:
+        if one.name in known:
+            continue
+        there = ", ".join(dict.fromkeys(known))
+        why = f"{names} names these dynamic dimensions: {there}"
+        hint = did_you_mean(one.name, dict.fromkeys(known))
+        if not known:
+            why = f"{names} does not name a dynamic dimension"
+            hint = "--shape INPUT:DIMS gives an input its whole shape"
+        raise UsageError(f"dimension {one.name}={one.size}", why=why, hint=hint)
+
+
+def _with_shapes(inputs: OnnxInputs, workload: Workload) -> Workload:
+    """Return the workload with a shape for each input that has a dimension with a size."""
+    sizes = {one.name: one.size for one in workload.dims}
+    given = {one.name for one in workload.shapes}
+    shapes, still_open = [*workload.shapes], [*workload.open_dims]
+    for name, dims in inputs.dims.items():
+        if name in given or not any(isinstance(dim, str) and dim in sizes for dim in dims):
+            continue
+        shape, left = sized(dims, sizes, workload.batch)
+        shapes.append(InputShape(name=name, dims=shape))
+        if left:
+            still_open.append(open_dims(name, left))
+    return replace(workload, shapes=tuple(shapes), open_dims=tuple(still_open))
+
+
+def open_dims(name: str, left: Mapping[int, str]) -> OpenDims:
+    """Return the dimensions of an input that are 1 without a request, by axis."""
+    return OpenDims(input=name, names=tuple(left.values()), axes=tuple(left))
+
+
+def sized(
+    dims: Sequence[_Dim], sizes: Mapping[str, int], batch: int | None
+) -> tuple[tuple[int, ...], dict[int, str]]:
+    """Return a shape, and by axis the dimensions that are 1 because nothing gives a size."""
+    shape: list[int] = []
+    left: dict[int, str] = {}
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, int) and dim >= 0:
+            shape.append(dim)
+        elif isinstance(dim, str) and dim in sizes:
+            shape.append(sizes[dim])
+        elif axis == 0 and batch is not None:
+            shape.append(batch)
+        else:
+            shape.append(1)
+            left[axis] = dim if isinstance(dim, str) and dim else f"axis {axis}"
+    return tuple(shape), left
+
+
+def _with_ranges(inputs: OnnxInputs, workload: Workload) -> Workload:
+    """Return the workload with bounds for random values of inputs that index a table."""
+    bounded = {one.name for one in workload.ranges} | {file.name for file in workload.files}
+    found = {name: one for name, one in inputs.tables.items() if name not in bounded}
+    ranges = (InputRange(name=name, low=0, high=one.size - 1) for name, one in found.items())
+    return replace(
+        workload,
+        ranges=(*workload.ranges, *ranges),
+        index_inputs=(*workload.index_inputs, *found),
+    )

@@ -1,0 +1,299 @@
+"""What a suite file says, with its words, paths and quantities resolved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from enginescope.backends.registry import is_environment, load_backend, read_spec
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.core.units import parse_bytes, parse_duration_ms
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.suites.suite_file import GeneralPart, ModelPart, SuiteFile, TimingPart
+from enginescope.records.run.job import (
+    DimSize,
+    InputRange,
+    InputShape,
+    Limits,
+    StopRule,
+    WarmUp,
+    Workload,
+)
+from enginescope.records.suite.suite import Checking, Needs, Suite, SuiteModel
+from enginescope.runner.inputs.sample_sources import data_sets_beside
+from enginescope.runner.jobs import limits_for
+from enginescope.runner.suites.suite_models import FoundModel, chosen, models_named
+
+#: Precisions that are no precision of a backend's name.
+_AS_IT_IS = ("", "default")
+
+N = TypeVar("N", int, float)
+
+
+def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
+    """Return the suite that a file describes.
+
+    Args:
+        base: What its relative paths start from.
+        name: Of the suite, where the file says none.
+        samples: Where the bundled models are written if it names them.
+
+    Raises:
+        UsageError: No model, a backend of an unknown name, or a quantity that is none.
+    """
+    general = file.suite
+    found = [
+        (model, ModelPart(path=model.path)) for model in _general_models(general, base, samples)
+    ]
+    found += [(_own(one, base), one) for one in file.model]
+    kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
+    workload = Workload(warmup=_warmup(file.timing), stop=_stop(file.timing))
+    environments = {key: _python(key, text, base) for key, text in file.environments.items()}
+    models = tuple(
+        replace(_model(one, part, general, base), limits=_own_limits(part, general, workload))
+        for one, part in found
+        if one.name in kept
+    )
+    _check_models(models, len(found))
+    _check_environments(models, environments)
+    checked = file.validation
+    usual = Checking()
+    return Suite(
+        name=general.name or name,
+        models=models,
+        mode=general.mode or "benchmark",
+        input=general.input or "random",
+        baseline=general.baseline,
+        layers=general.layers,
+        retries=_count("retries", general.retries),
+        processes=file.timing.processes or 1,
+        seed=_count("seed", general.seed),
+        warmup=workload.warmup,
+        stop=workload.stop,
+        limits=_limits(general, workload),
+        environments=environments,
+        checking=Checking(
+            reference=_reference(checked.reference, base),
+            samples=usual.samples if checked.samples is None else checked.samples,
+            tolerance=checked.tolerance,
+            rtol=checked.rtol,
+            atol=checked.atol,
+            mismatch_pct=checked.percent_mismatch,
+        ),
+    )
+
+
+def _general_models(general: GeneralPart, base: Path, samples: Path) -> list[FoundModel]:
+    found = [one for word in general.models for one in models_named(word, base, samples=samples)]
+    return list({one.path: one for one in found}.values())
+
+
+def _own(part: ModelPart, base: Path) -> FoundModel:
+    path = base / os.path.expanduser(part.path)  # noqa: PTH111 - Path's raises where there is no such user
+    if not path.is_file():
+        raise UsageError(f"model {part.name or part.path}", why=f"there is no file {path}")
+    found = models_named(str(path.resolve()), base, samples=base)[0]
+    return FoundModel(name=part.name or found.name, path=found.path)
+
+
+def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path) -> SuiteModel:
+    path = Path(found.path)
+    is_engine = path.suffix.lower() in ENGINE_SUFFIXES
+    usual = general.backends or (("trt",) if is_engine else ("ort-cpu",))
+    gpu = part.gpu if part.gpu is not None else general.gpu
+    exclusive = part.exclusive if part.exclusive is not None else general.exclusive
+    return SuiteModel(
+        name=found.name,
+        path=found.path,
+        # backends of a model of its own bring their own precisions
+        backends=_crossed(
+            part.backends or usual,
+            part.precisions or (() if part.backends else general.precisions),
+        ),
+        data_sets=_data_sets(part, path, base) if general.input == "dataset" else (),
+        shapes=tuple(map(_shapes, part.shapes)) or ((),),
+        batches=part.batches or general.batches or (None,),
+        dims=tuple(
+            tuple(DimSize(name=name, size=size) for name, size in dim.items()) for dim in part.dims
+        )
+        or ((),),
+        ranges=tuple(
+            InputRange(name=name, low=low, high=high) for name, (low, high) in part.ranges.items()
+        ),
+        needs=Needs(gpu=gpu, exclusive=exclusive),
+    )
+
+
+def _crossed(backends: tuple[str, ...], precisions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every backend in every precision; one that names its own has that alone."""
+    made: list[str] = []
+    for backend in backends:
+        spec = read_spec(backend)
+        load_backend(spec.name)  # an unknown name is the file's mistake, not a cell's
+        if spec.precision is not None or not precisions:
+            made.append(backend)
+            continue
+        named = (None if precision in _AS_IT_IS else precision for precision in precisions)
+        made += [str(replace(spec, precision=precision)) for precision in named]
+    return tuple(dict.fromkeys(made))
+
+
+def _data_sets(part: ModelPart, path: Path, base: Path) -> tuple[str, ...]:
+    if part.data is None:
+        return tuple(map(str, data_sets_beside(path)))
+    folder = base / os.path.expanduser(part.data)  # noqa: PTH111 - Path's raises where there is no such user
+    if not folder.is_dir():
+        raise UsageError(f"data of {part.name or part.path}", why=f"there is no folder {folder}")
+    if any(folder.glob("input_*.pb")):
+        return (str(folder.resolve()),)
+    inside = data_sets_beside(folder / path.name)
+    if not inside:
+        raise UsageError(
+            f"data of {part.name or part.path}",
+            why=f"{folder} holds neither input_*.pb nor test_data_set_* folders",
+        )
+    return tuple(map(str, inside))
+
+
+def _shapes(given: dict[str, str | tuple[int, ...]]) -> tuple[InputShape, ...]:
+    made = []
+    for name, dims in given.items():
+        if isinstance(dims, str):
+            try:
+                sizes = tuple(int(one) for one in dims.lower().replace("×", "x").split("x"))
+            except ValueError:
+                raise UsageError(
+                    f"shape {dims!r} of {name}", why="it is none", hint='as in "1x3x224x224"'
+                ) from None
+        else:
+            sizes = dims
+        if not sizes or min(sizes) < 0:
+            raise UsageError(f"shape {dims!r} of {name}", why="dimensions are not below 0")
+        made.append(InputShape(name=name, dims=sizes))
+    return tuple(made)
+
+
+def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
+    if not models:
+        why, hint = "it names none", "models = […] or [[model]]"
+        if found:
+            why = f"include and exclude leave none of {found}"
+            hint = "they are parts or patterns of models' names: enginescope models list WORD"
+        raise UsageError("a suite without models", why=why, hint=hint)
+    names = [model.name for model in models]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(
+            f"model {twice[0]}",
+            why=f"{names.count(twice[0])} models have that name",
+            hint="name = … in [[model]]",
+        )
+    for model in models:
+        if any(batch is not None and batch < 1 for batch in model.batches):
+            raise UsageError(f"batches of {model.name}", why="a batch is 1 or more")
+
+
+def _python(name: str, text: str, base: Path) -> str:
+    """Return where the Python of an environment lies: beside the file, or on PATH."""
+    if not is_environment(name):
+        raise UsageError(f"environment {name!r}", why="a name has letters, digits, . _ and - alone")
+    if "/" not in text:  # a command, as in a shell
+        return shutil.which(text) or text
+    given = os.path.expanduser(text)  # noqa: PTH111 - Path's raises where there is no such user
+    return os.path.abspath(base / given)  # noqa: PTH100 - a link to a Python is the environment
+
+
+def _reference(text: str | None, base: Path) -> str | None:
+    """Return a file or folder by its whole path, a backend as it is typed."""
+    path = base / os.path.expanduser(text or "")  # noqa: PTH111 - Path's raises where there is no such user
+    return str(path.resolve()) if text and path.exists() else text
+
+
+def _check_environments(models: tuple[SuiteModel, ...], known: dict[str, str]) -> None:
+    named = {read_spec(text).environment: text for model in models for text in model.backends}
+    for name, text in named.items():
+        if name is not None and name not in known:
+            raise UsageError(
+                f"backend {text!r}",
+                why=f"no environment is called {name!r}",
+                hint=did_you_mean(name, known)
+                if known
+                else f'[environments] with {name} = "FOLDER/bin/python", or --environment',
+            )
+
+
+def _warmup(timing: TimingPart) -> WarmUp:
+    given = timing.warmup
+    if given is None:
+        return WarmUp()
+    if isinstance(given, int) or given.strip().isdecimal():
+        return WarmUp(time_ms=0.0, iterations=int(given))
+    time_ms = _quantity("warmup", given, parse_duration_ms, may_be_nothing=True)
+    limit_ms = max(WarmUp().limit_ms, 10 * time_ms)
+    return WarmUp(time_ms=time_ms, iterations=0, limit_ms=limit_ms)
+
+
+def _stop(timing: TimingPart) -> StopRule:
+    usual = StopRule()
+    if timing.iterations is not None and timing.duration is not None:
+        raise UsageError("iterations and duration", why="each alone ends the measurement")
+    if timing.iterations is not None and timing.iterations < 1:
+        raise UsageError(f"iterations {timing.iterations}", why="1 or more")
+    duration_ms = _span_ms("duration", timing.duration)
+    max_time_ms = _span_ms("max_time", timing.max_time) or usual.max_time_ms
+    return StopRule(
+        iterations=timing.iterations,
+        duration_ms=duration_ms,
+        precision_pct=usual.precision_pct if timing.precision is None else timing.precision,
+        max_time_ms=max_time_ms,
+        min_samples=usual.min_samples if timing.min_samples is None else timing.min_samples,
+        min_time_ms=min(usual.min_time_ms, max_time_ms),
+    )
+
+
+def _limits(general: GeneralPart, workload: Workload) -> Limits:
+    memory = general.memory_limit
+    memory_bytes = None if memory is None else _quantity("memory_limit", memory, parse_bytes)
+    timeout_ms = _span_ms("timeout", general.timeout)
+    timeout_s = timeout_ms and timeout_ms / 1e3
+    limits = limits_for(workload, timeout_s=timeout_s, memory_bytes=memory_bytes)
+    build_ms = _span_ms("build_timeout", general.build_timeout)
+    return limits if build_ms is None else replace(limits, build_timeout_s=build_ms / 1e3)
+
+
+def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
+    """Return the limits of a model that has some of its own; the others are the suite's."""
+    if part.timeout is None and part.memory_limit is None:
+        return None
+    own = replace(
+        general,
+        timeout=part.timeout or general.timeout,
+        memory_limit=part.memory_limit or general.memory_limit,
+    )
+    return _limits(own, workload)
+
+
+def _span_ms(key: str, text: str | None) -> float | None:
+    return None if text is None else _quantity(key, text, parse_duration_ms)
+
+
+def _quantity(key: str, text: str, parse: Callable[[str], N], *, may_be_nothing: bool = False) -> N:
+    try:
+        value = parse(text)
+    except UsageError as error:
+        raise UsageError(f"{key}: {error.what}", hint=error.hint) from None
+    if value <= 0 and not may_be_nothing:
+        raise UsageError(f"{key}: {text!r} is nothing", hint="leave it out for its default")
+    return value
+
+
+def _count(name: str, value: int) -> int:
+    if value < 0:
+        raise UsageError(f"{name} {value}", why="0 or more")
+    return value

@@ -1,0 +1,145 @@
+"""Run cells in order, or side by side in worker slots that do not disturb each other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from enginescope.core.errors import UsageError
+from enginescope.probe.affinity import children_pinned_to, siblings, usable_processors
+from enginescope.records.suite.suite import Cell
+from enginescope.runner.isolate import kill_running
+from enginescope.runner.machine.job_gpus import gpu_index
+from enginescope.runner.suites.suite_cell import on_cores
+
+#: Runs a cell that is bound to its processors; the second argument is the slot's number, from 0.
+RunCell = Callable[[Cell, int], object]
+#: Logical processors of each slot; an empty tuple: all processors.
+WorkerSlots = Sequence[tuple[int, ...]]
+_WAIT_S = 0.2
+
+
+def worker_slots(count: int) -> tuple[tuple[int, ...], ...]:
+    """Return `count` worker slots that share no physical core.
+
+    Raises:
+        UsageError: There are fewer usable physical cores.
+    """
+    if count < 1:
+        raise UsageError(f"--jobs {count}", why="at least one cell runs at a time")
+    if count == 1:
+        return ((),)
+    usable = usable_processors()
+    if usable is None:
+        raise UsageError(f"--jobs {count}", why="this system pins no process to processors")
+    cores = sorted({tuple(set(siblings(one)) & set(usable)) or (one,) for one in usable})
+    if count > len(cores):
+        raise UsageError(
+            f"--jobs {count}",
+            why=f"there are {len(cores)} physical cores to use here, and no two cells share one",
+            hint=f"--jobs {len(cores)}",
+        )
+    each = len(cores) // count
+    groups = [cores[at * each : (at + 1) * each] for at in range(count)]
+    return tuple(tuple(sorted(one for core in group for one in core)) for group in groups)
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    run: RunCell,
+    slots: WorkerSlots = ((),),
+    stopped: threading.Event | None = None,
+) -> None:
+    """Run every cell once, in order as far as slots and GPUs are free.
+
+    Never run two cells on one GPU or on the same cores. A cell with `Needs.exclusive` runs alone.
+
+    Args:
+        stopped: Set before the workers of other slots are killed; their cells have no result.
+
+    Raises:
+        Exception: The first exception of `run`.
+    """
+    if len(slots) == 1:
+        for cell in cells:
+            run(on_cores(cell, slots[0]), 0)
+        return
+    _SlotWorkers(cells, run, stopped or threading.Event()).run(slots)
+
+
+class _SlotWorkers:
+    """Threads that take cells until no cell is left, a thread for each slot."""
+
+    def __init__(self, cells: Sequence[Cell], run: RunCell, stopped: threading.Event) -> None:
+        together = [cell for cell in cells if not cell.needs.exclusive]
+        self._left = [*together, *(cell for cell in cells if cell.needs.exclusive)]
+        self._run_cell = run
+        self._change = threading.Condition()
+        self._running: list[Cell] = []
+        self._error: BaseException | None = None
+        self._stopped = stopped
+
+    def run(self, slots: WorkerSlots) -> None:
+        threads = [
+            threading.Thread(target=self._work, args=(number, cores), daemon=True)
+            for number, cores in enumerate(slots)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads) and self._error is None:
+                threads[0].join(_WAIT_S)
+                if not threads[0].is_alive():
+                    with self._change:
+                        self._change.wait(_WAIT_S)
+        except BaseException as error:  # Ctrl-C comes to this thread alone
+            self._stop(error)
+            raise
+        finally:
+            for thread in threads:
+                while thread.is_alive():
+                    if self._error is not None:
+                        kill_running()  # again: a slot may have been about to start one
+                    thread.join(_WAIT_S)
+        if self._error is not None:
+            raise self._error
+
+    def _stop(self, error: BaseException) -> None:
+        with self._change:
+            self._error = self._error or error
+            self._stopped.set()
+            self._change.notify_all()
+
+    def _work(self, number: int, cores: tuple[int, ...]) -> None:
+        while (cell := self._take()) is not None:
+            try:
+                # what it starts besides the measurement, a build or answers, stays there too
+                with children_pinned_to(cores):
+                    self._run_cell(on_cores(cell, cores), number)
+            except BaseException as error:  # noqa: BLE001 - the main thread raises it
+                self._stop(error)
+                return
+            finally:
+                with self._change:
+                    self._running.remove(cell)
+                    self._change.notify_all()
+
+    def _take(self) -> Cell | None:
+        """Return the next cell that nothing running disturbs; ``None``: there is none left."""
+        with self._change:
+            while self._left and self._error is None:
+                fitting = next((one for one in self._left if self._is_free(one)), None)
+                if fitting is not None:
+                    self._left.remove(fitting)
+                    self._running.append(fitting)
+                    return fitting
+                self._change.wait(_WAIT_S)
+        return None
+
+    def _is_free(self, cell: Cell) -> bool:
+        if any(one.needs.exclusive for one in self._running):
+            return False
+        if cell.needs.exclusive:
+            return not self._running
+        gpu = gpu_index(cell.job)
+        return gpu is None or all(gpu_index(one.job) != gpu for one in self._running)

@@ -1,0 +1,198 @@
+"""The pages that list: the first one, runs, models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.core.units import format_significant
+from enginescope.records.run.run import OutcomeKind
+from enginescope.serve.pages import page
+from enginescope.store.archive import Store
+from enginescope.store.row import Filter, RunRow
+from enginescope.store.suite_folder import suite_folders
+
+#: Rows of a page.
+PAGE_ROWS = 50
+LATEST_ROWS = 10
+#: Backends beside each other; more are in the list of runs.
+MOST_BACKENDS = 12
+_MOST_PAGES = 100_000
+_MOST_DIGITS = 20
+
+
+class Line(Record, frozen=True, kw_only=True):
+    """A run in a list."""
+
+    id: str
+    made: str
+    model: str
+    backend: str
+    outcome: str
+    is_ok: bool
+    median: str
+    samples: str
+    machine: str
+    tags: tuple[str, ...]
+
+
+class PairRuns(Record, frozen=True, kw_only=True):
+    """The runs of a model on a backend; `newest` went well and was measured, if any did."""
+
+    count: int
+    failed: int
+    newest: Line | None
+
+
+class ModelLine(Record, frozen=True, kw_only=True):
+    """A model and its runs by backend."""
+
+    model: str
+    count: int
+    pairs: tuple[PairRuns | None, ...]
+
+
+def home(request: Request) -> Response:
+    """Answer with what there is: suites, models, the latest runs."""
+    store: Store = request.app.state.kept.store
+    rows = store.rows()
+    return page(
+        request,
+        "home",
+        here="home",
+        place=str(store.place),
+        total=len(rows),
+        models=len({row.model for row in rows}),
+        suites=[folder.path.name for folder in suite_folders(store.suite_home())],
+        latest=[line_of(row) for row in rows[:LATEST_ROWS]],
+        notices=store.notices,
+    )
+
+
+def runs(request: Request) -> Response:
+    """Answer with a page of the runs that were asked for, the newest first."""
+    store: Store = request.app.state.kept.store
+    asked = {
+        name: value.strip()
+        for name in ("model", "on", "outcome", "tag", "with")
+        if (value := request.query_params.get(name, "").strip())
+    }
+    outcomes = [one.value for one in OutcomeKind]
+    if asked.get("outcome", outcomes[0]) not in outcomes:
+        outcome = asked["outcome"]
+        raise UsageError(f"there is no outcome {outcome!r}", hint=did_you_mean(outcome, outcomes))
+    number = page_number(request)
+    found = store.select(
+        Filter(
+            model=asked.get("model"),
+            backend=asked.get("on"),
+            outcome=asked.get("outcome"),
+            tag=asked.get("tag"),
+            limit=PAGE_ROWS + 1,
+            offset=(number - 1) * PAGE_ROWS,
+        )
+    )
+    lines = [line_of(row) for row in found[:PAGE_ROWS]]
+    return page(
+        request,
+        "runs",
+        here="runs",
+        asked=asked,
+        outcomes=outcomes,
+        lines=lines,
+        first=(number - 1) * PAGE_ROWS + 1,
+        before=_address("/runs", asked, number - 1) if number > 1 else None,
+        after=_address("/runs", asked, number + 1) if len(found) > PAGE_ROWS else None,
+        notices=store.notices,
+    )
+
+
+def models(request: Request) -> Response:
+    """Answer with models by backends: the newest median of each."""
+    store: Store = request.app.state.kept.store
+    name = request.query_params.get("model", "").strip()
+    rows = store.select(Filter(model=name or None))
+    by_model: dict[str, list[RunRow]] = {}
+    for row in rows:
+        by_model.setdefault(row.model, []).append(row)
+    names = sorted(by_model, key=str.lower)
+    number = page_number(request)
+    shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
+    backends = sorted({row.backend for one in shown for row in by_model[one]})
+    asked = {"model": name} if name else {}
+    return page(
+        request,
+        "models",
+        here="models",
+        name=name,
+        total=len(names),
+        backends=backends[:MOST_BACKENDS],
+        left_out=len(backends) - MOST_BACKENDS,
+        lines=[_model_line(one, by_model[one], backends[:MOST_BACKENDS]) for one in shown],
+        before=_address("/models", asked, number - 1) if number > 1 else None,
+        after=_address("/models", asked, number + 1) if number * PAGE_ROWS < len(names) else None,
+        notices=store.notices,
+    )
+
+
+def line_of(row: RunRow) -> Line:
+    """Return a row in words."""
+    return Line(
+        id=row.id,
+        made=row.created[:16].replace("T", " "),
+        model=row.model,
+        backend=row.backend,
+        outcome=row.outcome,
+        is_ok=row.outcome == OutcomeKind.OK.value,
+        median=f"{format_significant(row.median_ms, 4)} ms" if row.median_ms is not None else "",
+        samples=f"{row.samples:,}" if row.samples is not None else "",
+        machine=row.gpu or row.cpu or row.host or "",
+        tags=row.tags,
+    )
+
+
+def page_number(request: Request) -> int:
+    """Return which page of a list is asked for.
+
+    Raises:
+        UsageError
+    """
+    text = request.query_params.get("page", "1")
+    is_number = text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
+    if not is_number or not 1 <= int(text) <= _MOST_PAGES:
+        raise UsageError(f"page {text[:20]!r}", why="pages are counted from 1")
+    return int(text)
+
+
+def _address(path: str, asked: dict[str, str], number: int) -> str:
+    return f"{path}?{urlencode(asked | {'page': str(number)})}"
+
+
+def _model_line(model: str, rows: Sequence[RunRow], backends: Sequence[str]) -> ModelLine:
+    by_backend: dict[str, list[RunRow]] = {}
+    for row in rows:
+        by_backend.setdefault(row.backend, []).append(row)
+    return ModelLine(
+        model=model,
+        count=len(rows),
+        pairs=tuple(_pair(by_backend.get(backend, ())) for backend in backends),
+    )
+
+
+def _pair(rows: Iterable[RunRow]) -> PairRuns | None:
+    newest_first = tuple(rows)
+    if not newest_first:
+        return None
+    lines = [line_of(row) for row in newest_first if row.median_ms is not None][:1]
+    good = OutcomeKind.OK.value
+    return PairRuns(
+        count=len(newest_first),
+        failed=sum(row.outcome != good for row in newest_first),
+        newest=lines[0] if lines else None,
+    )

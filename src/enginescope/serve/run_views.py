@@ -1,0 +1,145 @@
+"""The pages on a run: its report, its files, its history, it beside another one."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from urllib.parse import urlencode
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.record import Record
+from enginescope.core.units import format_bytes
+from enginescope.render.base.facts import subject_line
+from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.pages import framed, page
+from enginescope.serve.sides import comparison_of
+
+#: The newest runs that a history is made of: each is read whole.
+MOST_HISTORY_RUNS = 500
+_HOUR_S = 3600.0
+_HISTORY_THRESHOLD_PCT = 2.0
+
+
+class FileLine(Record, frozen=True, kw_only=True):
+    """A file of a run; `is_there` where it can be had."""
+
+    path: str
+    kind: str
+    size: str
+    is_there: bool
+
+
+def run(request: Request) -> Response:
+    """Answer with the report of a run."""
+    from enginescope.render.page.page import report_page
+
+    kept: KeptRuns = request.app.state.kept
+    found = kept.run(request.path_params["run_id"])
+    model = found.job.subject.name
+    links = (
+        ("/runs", "Runs"),
+        (f"/history?{urlencode({'model': model})}", "History of this model"),
+        (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
+        (f"/runs/{found.id}/files", "Files"),
+    )
+    return framed(report_page([RunView(found)]), links)
+
+
+def files(request: Request) -> Response:
+    """Answer with the list of a run's files."""
+    kept: KeptRuns = request.app.state.kept
+    found = kept.run(request.path_params["run_id"])
+    lines = [
+        FileLine(
+            path=artifact.path,
+            kind=artifact.kind,
+            size=format_bytes(artifact.size_bytes) if artifact.size_bytes is not None else "",
+            is_there=kept.has_file(found, artifact.path) is not False,
+        )
+        for artifact in found.artifacts
+    ]
+    return page(request, "files", here="runs", run=found, subject=subject_line(found), lines=lines)
+
+
+def file(request: Request) -> Response:
+    """Answer with one file of a run, to be saved and not shown."""
+    kept: KeptRuns = request.app.state.kept
+    _, path = kept.artifact(request.path_params["run_id"], request.path_params["path"])
+    return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
+
+def archive(request: Request) -> Response:
+    """Answer with a run as a zip file that ``enginescope runs import-zip`` takes."""
+    kept: KeptRuns = request.app.state.kept
+    found = kept.run(request.path_params["run_id"])
+    folder = tempfile.TemporaryDirectory(prefix="enginescope-")
+    try:
+        made = kept.store.export(found.id, Path(folder.name) / f"{found.id}.zip")
+    except BaseException:  # whatever ends it: no temporary folder stays
+        folder.cleanup()
+        raise
+    return FileResponse(
+        made,
+        media_type="application/zip",
+        filename=made.name,
+        background=BackgroundTask(folder.cleanup),
+    )
+
+
+def history(request: Request) -> Response:
+    """Answer with a figure over the runs of a model."""
+    from enginescope.analysis.verdicts.gate_metrics import check_metric
+    from enginescope.analysis.verdicts.history import histories
+    from enginescope.render.verdicts.history_page import history_page
+
+    kept: KeptRuns = request.app.state.kept
+    model = request.query_params.get("model", "")
+    metric = check_metric(request.query_params.get("metric", "latency"))
+    rows = kept.store.rows(model=model, backend=request.query_params.get("on") or None)
+    chosen = [row for row in rows if row.model == model][:MOST_HISTORY_RUNS]
+    if not model or not chosen:
+        raise UsageError("no runs of this model", hint="choose a model from the list")
+    read = kept.readable(row.id for row in reversed(chosen))
+    if not read.runs:
+        why = f"none can be read; {read.notices[-1].message}"
+        raise FormatError(f"the runs of {model}", why=why)
+    found = histories(
+        read.runs,
+        metric,
+        threshold_pct=_HISTORY_THRESHOLD_PCT,
+        sitting_s=_HOUR_S,
+    )
+    if not found:
+        why = f"{len(read.runs)} runs have none"
+        raise UsageError(f"no {metric} in the runs of {model}", why=why)
+    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
+    return framed(history_page(found, model=model, notices=read.notices), links)
+
+
+def compare(request: Request) -> Response:
+    """Answer with two runs side by side: the first named is the base."""
+    from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
+    from enginescope.render.compare.compare_page import compare_page
+    from enginescope.render.plan_comparison.compare_tables import Chosen
+
+    kept: KeptRuns = request.app.state.kept
+    names = request.query_params.getlist("run")
+    if len(names) != 2 or names[0] == names[1]:
+        raise UsageError(
+            f"{len(set(names))} runs to compare", hint="choose two in the list of runs"
+        )
+    a, b = (kept.run(name) for name in names)
+    measured, plans = comparison_of(a, b, kept.store.path)
+    chosen = Chosen(only=None, top=10, threshold_pct=THRESHOLD_PCT)
+    links = (
+        ("/runs", "Runs"),
+        (f"/runs/{a.id}", f"A: {a.id[:6]}"),
+        (f"/runs/{b.id}", f"B: {b.id[:6]}"),
+        (f"/compare?{urlencode({'run': [b.id, a.id]}, doseq=True)}", "The other way round"),
+    )
+    return framed(compare_page(plans, chosen, None, measured=measured), links)

@@ -1,0 +1,136 @@
+"""Files that a comparison of outputs writes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from enginescope.analysis.validation.validation import NOT_STORED
+from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import write_atomic
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.notice import Notice
+
+if TYPE_CHECKING:
+    from enginescope.analysis.validation.validation import ValidatedSide, Validation
+    from enginescope.render.accuracy.output_panels import WorstAnswer
+    from enginescope.services.accuracy.validation_run import ValidationRun
+
+#: Outputs, beside the one farthest from its reference, that are looked at for maps.
+_MOST_OUTPUTS = 6
+
+
+def output_folder(
+    output: Path, models: Sequence[Path], data: Sequence[Path], reference: str | None
+) -> Path:
+    """Return the folder for files; nothing goes beside what is read.
+
+    Raises:
+        UsageError: It is the folder of a model or of the data, or no folder.
+    """
+    read = [model.resolve().parent for model in models]
+    read += [one.resolve() if one.is_dir() else one.resolve().parent for one in data]
+    named = Path(reference) if reference else None
+    if named is not None and named.exists():
+        read.append(named.resolve() if named.is_dir() else named.resolve().parent)
+    if output.resolve() in read:
+        raise UsageError(f"output {output}", why="models or data lie in it", hint="a new folder")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"output {output}", why="it is a file", hint="a new folder")
+    return output.resolve()
+
+
+@contextmanager
+def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
+    """Yield where the answers go: ``samples/`` of the output, else a folder that goes again.
+
+    What was written for a comparison that does not come to its end goes too.
+
+    Raises:
+        UsageError: The folder cannot be made, or has samples already.
+    """
+    if output is None or not keeps_samples:
+        if output is not None:
+            _made(output)
+        with temporary_folder() as folder:
+            yield folder
+        return
+    was_there = output.exists()
+    samples = output / "samples"
+    if samples.is_dir() and any(samples.iterdir()):
+        raise UsageError(f"output {output}", why="it has samples already", hint="another folder")
+    _made(samples)
+    try:
+        yield samples
+    except BaseException:
+        shutil.rmtree(samples if was_there else output, ignore_errors=True)
+        raise
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output {folder}", why=error.strerror or str(error)) from error
+
+
+def write_files(found: Validation, doing: ValidationRun, output: Path) -> Validation:
+    """Write ``output_diff.json``, ``per_sample_diff.json`` and ``validate.html``.
+
+    Returns:
+        With a notice of the files that could not be written: the comparison itself stands.
+    """
+    from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+    from enginescope.render.validation.validate_page import validate_page
+
+    worst = [one for side in found.sides for one in _worst_of(side, doing)]
+    files = {
+        "output_diff.json": output_diff_json(found),
+        "per_sample_diff.json": per_sample_json(found),
+        "validate.html": validate_page(found, worst),
+    }
+    lost, reason = [], ""
+    for name, data in files.items():
+        try:
+            write_atomic(output / name, data)
+        except OSError as error:
+            lost.append(name)
+            reason = error.strerror or str(error)
+    if not lost:
+        return found
+    message = (
+        f"{', '.join(lost)} could not be stored in {output}: {reason}; "
+        "give an output folder on another disk, or make space and run it again"
+    )
+    evidence = {"files": lost, "folder": str(output)}
+    notice = Notice(code=NOT_STORED, message=message, evidence=evidence)
+    return msgspec.structs.replace(found, notices=(*found.notices, notice))
+
+
+def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
+    """Yield the values farthest from the reference, then those of other outputs that are maps."""
+    from enginescope.analysis.accuracy.farthest_sample import farthest_by_output
+    from enginescope.render.accuracy.output_panels import WorstAnswer, panels_of
+
+    if side.diff is None:
+        return
+    first = side.diff.worst
+    others = [one for one in farthest_by_output(side.diff.samples) if one is not first]
+    for one in ([first] if first else []) + others[:_MOST_OUTPUTS]:
+        if one.figures is None:
+            continue
+        reference, candidate = doing.values_of(side.label, one.sample, one.output)
+        values = WorstAnswer(
+            side=side.label,
+            sample=one.sample,
+            name=one.name,
+            reference=reference,
+            candidate=candidate,
+        )
+        if one is first or panels_of(values) is not None:
+            yield values

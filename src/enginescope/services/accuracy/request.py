@@ -1,0 +1,156 @@
+"""Requests of ``validate``: sides, samples, limits, and what else to find out."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+
+from enginescope.analysis.errors.output_tolerance import ToleranceRequest, tolerance_named
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Limits, Workload
+from enginescope.records.run.sample_set import Preprocessing
+from enginescope.store.location import StorePlace
+
+#: Of one side's process: an engine may have to be built.
+SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
+
+
+class SampleRequest(Record, frozen=True):
+    """Which samples to compare: pictures, other files, or random ones.
+
+    Attributes:
+        data: Files and folders. Empty: the data sets beside the model, else random samples.
+        images: In place of data: pictures, and folders with pictures in them and below.
+        random: Random samples, whatever lies beside the model.
+        count: So many random samples (8), or the first of the data (all).
+        image_input: The input that pictures are for.
+    """
+
+    data: tuple[Path, ...] = ()
+    images: tuple[Path, ...] = ()
+    random: bool = False
+    count: int | None = None
+    image_input: str | None = None
+
+
+class TaskRequest(Record, frozen=True, kw_only=True):
+    """A task, as ``NAME[?KEY=VALUE&…]``, its targets, and its worst figures by metric.
+
+    Without targets, the reference's outputs are the targets.
+    """
+
+    name: str | None = None
+    targets: Path | None = None
+    limits: tuple[tuple[str, float], ...] = ()
+
+
+class BisectionRequest(Record, frozen=True):
+    """What to find out inside the sides that fail.
+
+    Attributes:
+        suggest_precision: Try what to keep in FP32, too; includes `bisect`.
+        marks: Tensors marked at once. ``None``: all, or 32 where each try is a build.
+        extract: Empty folder for the node at which the error starts, as a bug report.
+    """
+
+    bisect: bool = False
+    suggest_precision: bool = False
+    marks: int | None = None
+    extract: Path | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether to look inside at all."""
+        return self.bisect or self.suggest_precision
+
+
+class ValidateRequest(Record, frozen=True, kw_only=True):
+    """A comparison of outputs. The fields are the parameters of `enginescope.validate`.
+
+    Attributes:
+        models: Each is a side on every backend of `on`.
+        output_limits: Limits for elements in place of a row of tolerances.
+        output_names: Outputs of the sides -> outputs of the reference.
+        skip_output_save: Write no ``samples/`` into `output`.
+        command: The command line to record.
+    """
+
+    models: tuple[Path, ...]
+    on: tuple[str, ...] = ()
+    reference: str | None = None
+    samples: SampleRequest = SampleRequest()
+    workload: Workload = Workload()
+    preprocessing: Preprocessing = Preprocessing()
+    task: TaskRequest = TaskRequest()
+    tolerance: str | None = None
+    output_limits: ToleranceRequest = ToleranceRequest()
+    allow_nothing_compared: bool = False
+    output_names: dict[str, str] = msgspec.field(default_factory=dict)
+    fail_fast: bool = False
+    bisection: BisectionRequest = BisectionRequest()
+    profile_index: int | None = None
+    rebuild: bool = False
+    limits: Limits = SIDE_LIMITS
+    output: Path | None = None
+    skip_output_save: bool = False
+    store: StorePlace | None = None
+    command: str | None = None
+
+
+def check_request(request: ValidateRequest) -> None:
+    """Raise `UsageError` where a request contradicts itself, before any file is read.
+
+    Messages name parameters between backquotes.
+    """
+    if not request.models:
+        raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
+    if request.skip_output_save and request.output is None:
+        raise UsageError("`skip_output_save`", why="without `output` nothing is kept")
+    _check_samples(request.samples)
+    _check_pictures(request.preprocessing)
+    for what, is_present in (
+        ("targets", request.task.targets is not None),
+        ("limits of a task", bool(request.task.limits)),
+    ):
+        if is_present and not request.task.name:
+            raise UsageError(what, why="there is no task", hint="`task` depth, …")
+    _check_tolerance(request)
+    inside = request.bisection
+    for name, is_present, effect in (
+        ("marks", inside.marks is not None, "it sets how many tensors `bisect` marks at once"),
+        ("extract", inside.extract is not None, "it writes the node that `bisect` finds"),
+    ):
+        if is_present and not inside.is_wanted:
+            raise UsageError(f"`{name}`", why=effect, hint="add `bisect`")
+
+
+def _check_samples(samples: SampleRequest) -> None:
+    if samples.count is not None and samples.count < 1:
+        why = "nothing would be compared"
+        raise UsageError(f"samples={samples.count}", why=why, hint="at least 1")
+    sources = {"random": samples.random, "images": samples.images, "data": samples.data}
+    named = [f"`{name}`" for name, value in sources.items() if value]
+    if len(named) > 1:
+        raise UsageError(" and ".join(named), why="each alone says what the samples are")
+
+
+def _check_pictures(how: Preprocessing) -> None:
+    divisors = (how.divisor, *how.std)
+    if 0 in divisors or not all(map(math.isfinite, (*divisors, *how.mean))):
+        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
+
+
+def _check_tolerance(request: ValidateRequest) -> None:
+    name, general = request.tolerance, request.output_limits.in_place_of_rows()
+    if name is None:
+        return
+    tolerance_named(name)
+    if general and not request.bisection.is_wanted:  # the row is the limit of tensors inside
+        raise UsageError(
+            f"`tolerance` and `{general}`",
+            why=f"`{general}` for all outputs leaves nothing to `tolerance` {name}",
+            hint=f"one of them, or `{general}` for single outputs",
+        )

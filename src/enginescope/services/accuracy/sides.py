@@ -1,0 +1,286 @@
+"""The reference and the sides of a comparison of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Job
+from enginescope.records.run.sample_set import Sample
+from enginescope.services.accuracy.request import ValidateRequest
+from enginescope.store.archive import Store
+
+#: Threads of the reference unless it is named with others: sums depend on how they are divided.
+REFERENCE = "ort-cpu?intra_op_num_threads=1&inter_op_num_threads=1"
+EXPECTED = "expected outputs of the data set"
+
+
+class Side(Record, frozen=True, kw_only=True):
+    """A model on a backend, or stored outputs.
+
+    Attributes:
+        job: ``None``: the outputs are in files.
+        folder: Their folder; ``None`` without a job: the samples' data sets.
+    """
+
+    label: str
+    job: Job | None = None
+    folder: str | None = None
+
+
+class Sides(Record, frozen=True, kw_only=True):
+    """The reference, the sides to compare with it, and a remark on the reference."""
+
+    reference: Side
+    others: tuple[Side, ...]
+    note: str | None
+
+
+def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
+    """Return reference and sides; the request's workload has the shapes of the models.
+
+    Without a reference it is the expected outputs of the data sets, where they have some; else
+    the first model on ONNX Runtime's CPU provider; else the first engine.
+
+    Raises:
+        UsageError: There is nothing to compare, or an input is named that nobody has.
+    """
+    from enginescope.runner.inputs.input_names import check_shared_names
+
+    found = _found_sides(request, samples)
+    jobs = [one.job for one in (found.reference, *found.others) if one.job is not None]
+    check_shared_names(jobs, samples)
+    return found
+
+
+def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
+    from enginescope.formats.tensors.stored_answers import has_expected
+
+    jobs = _jobs(request)
+    given = request.reference
+    if given is None and samples and all(has_expected(sample) for sample in samples):
+        return _with_labels(Side(label=EXPECTED), _sides(jobs, samples), None)
+    if given is not None and Path(given).is_dir():
+        folder = str(Path(given).resolve())
+        reference = Side(label=f"outputs in {given}", folder=folder)
+        return _with_labels(reference, _sides(jobs, samples), None)
+    job = _reference_job(request)
+    others = [one for one in jobs if _key(one) != _key(job)]
+    if not others and request.task.targets is None:
+        raise UsageError(
+            "nothing to compare",
+            why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
+            hint="`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`",
+        )
+    return _with_labels(
+        Side(label=side_label(job), job=_spanning(job, samples)),
+        _sides(others, samples),
+        "; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
+    )
+
+
+def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
+    """Return the sides, with folders in the labels of files of one name: answers lie by label."""
+    every = [reference, *others]
+    labels = [one.label for one in every]
+    depth = 2
+    while len(set(labels)) < len(labels):
+        labels = [
+            _longer(one, depth) if labels.count(label) > 1 else label
+            for one, label in zip(every, labels, strict=True)
+        ]
+        depth += 1
+    first, *rest = (
+        msgspec.structs.replace(one, label=label) for one, label in zip(every, labels, strict=True)
+    )
+    return Sides(reference=first, others=tuple(rest), note=note)
+
+
+def _longer(side: Side, depth: int) -> str:
+    """Return a side's label with so many parts of its file's path; then with all options."""
+    job = side.job
+    if job is None or job.subject.path is None:
+        return side.label
+    parts = Path(job.subject.path).resolve().parts
+    if depth > len(parts):
+        return f"{job.subject.path} · {job.backend}"
+    named = msgspec.structs.replace(job.subject, name="/".join(parts[-depth:]))
+    return side_label(msgspec.structs.replace(job, subject=named))
+
+
+def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
+    """Return a remark on expected outputs that some samples have, and that are no reference."""
+    from enginescope.formats.tensors.stored_answers import has_expected
+
+    having = sum(has_expected(sample) for sample in samples)
+    if request.reference is not None or not having:
+        return None
+    return f"{having:,} of {len(samples):,} data sets have expected outputs: they are not used"
+
+
+def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
+    from enginescope.runner.profile_index import with_profile
+
+    jobs: tuple[Job, ...] = ()
+    for model in request.models:
+        on = request.on or (_usual(model),)
+        jobs += _made(model, with_profile(on, request.profile_index), request)
+    return tuple({(job.subject.path, str(job.backend)): job for job in jobs}.values())
+
+
+def _made(model: Path, on: Sequence[str], request: ValidateRequest) -> tuple[Job, ...]:
+    from enginescope.runner.jobs import make_jobs
+
+    return make_jobs(
+        [model],
+        on,
+        request.workload,
+        limits=request.limits,
+        layer_profile=False,
+        data="none",
+        engine_cache=Store(request.store).path / "engines",
+        rebuild=request.rebuild,
+        has_its_inputs=False,
+    )
+
+
+def _reference_job(request: ValidateRequest) -> Job:
+    given, first = request.reference, request.models[0]
+    if given is None:
+        return _made(first, _on_its_own(first, request), request)[0]
+    path = Path(given)
+    if path.is_file():
+        return _made(path, _on_its_own(path, request), request)[0]
+    if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
+        raise UsageError(f"reference {given}", why="there is no such file or folder")
+    on = REFERENCE if given == "ort-cpu" else given
+    return _made(first, (on,), request)[0]
+
+
+def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
+    """Return the backend of a reference that is named by its file."""
+    from enginescope.runner.profile_index import with_profile
+
+    if _is_model(model):
+        return (REFERENCE,)
+    return with_profile((_usual(model),), request.profile_index)
+
+
+def _note(job: Job) -> str:
+    if job.backend.name == "ort-cpu":
+        from enginescope.formats.onnx.onnx_precision import onnx_precision
+
+        held = onnx_precision(Path(job.subject.path or ""))
+        threads = job.backend.options.get("intra_op_num_threads")
+        fixed = f", {threads} thread{'s' if threads != '1' else ''}" if threads else ""
+        if held == "fp32":
+            return f"computed in fp32 on the CPU{fixed}; TF32, FP16 and INT8 are expected to differ"
+        return f"computed on the CPU{fixed}; the model itself holds {held}"
+    return f"computed by {job.backend}, which rounds too"
+
+
+def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
+    """Return the row of tolerances for a side, and why that one."""
+    from enginescope.analysis.errors.output_tolerance import widest
+
+    found = [_precision(one.job) for one in (side, reference) if one.job is not None]
+    name = widest(name for name, _ in found)
+    return name, next(why for each, why in found if each == name)
+
+
+def _precision(job: Job) -> tuple[str, str]:
+    from enginescope.analysis.accuracy.tf32 import forbids_tf32
+    from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
+    from enginescope.formats.onnx.onnx_precision import onnx_precision
+
+    backend = job.backend
+    if job.subject.kind == "engine":
+        return "fp16", f"the precision of {job.subject.name} is not known; --tolerance names it"
+    held = onnx_precision(Path(job.subject.path or ""))
+    if backend.precision is not None:
+        allowed = backend.precision.lower()
+        name = allowed if allowed in TOLERANCES else "int8" if allowed == "best" else "fp16"
+        if name != "fp32":
+            found = widest((name, held))
+            held_why = f"{job.subject.name} holds {held}"
+            asked = f"{backend.name}:{backend.precision}"  # shapes and the like allow nothing
+            return found, f"{asked} may compute in {allowed}" if found == name else held_why
+    if held == "fp32" and _has_tf32(backend.name) and not forbids_tf32(backend):
+        return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"
+    return held, f"{job.subject.name} holds {held}"
+
+
+def _has_tf32(backend: str) -> bool:
+    """Whether a backend computes on an NVIDIA GPU: TensorRT, or a provider of ONNX Runtime's."""
+    from enginescope.backends.onnxruntime.providers.providers import NAMED
+
+    named = (f"ort:{one.name}" for one in NAMED.values() if one.on_cuda)
+    own = (one.backend for one in NAMED.values() if one.on_cuda)
+    return backend in ("trt", *own, *named)
+
+
+def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
+    return tuple(Side(label=side_label(job), job=_spanning(job, samples)) for job in jobs)
+
+
+def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
+    """Return the job with an optimisation profile over the shapes of all samples.
+
+    Only for an engine that is yet to be built, and whose profiles nobody chose.
+    """
+    own = job.backend.options
+    chosen = any(f"{bound}_shapes" in own for bound in ("min", "opt", "max"))
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for sample in samples:
+        for shape in sample.shapes:
+            shapes.setdefault(shape.input, []).append(shape.dims)
+    if job.backend.name != "trt" or job.subject.kind != "onnx" or chosen or not shapes:
+        return job
+    for fixed in job.workload.shapes:
+        shapes.setdefault(fixed.name, []).append(fixed.dims)
+    low = _bound(shapes, min)
+    high = _bound(shapes, max)
+    options = {**own, "min_shapes": low, "opt_shapes": high, "max_shapes": high}
+    return msgspec.structs.replace(
+        job, backend=msgspec.structs.replace(job.backend, options=options)
+    )
+
+
+def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
+    """Return the least or largest shape of every input, as the backend's option has it."""
+    return ",".join(
+        f"{name}:{'x'.join(str(which(sizes)) for sizes in zip(*dims, strict=True))}"
+        for name, dims in shapes.items()
+    )
+
+
+def side_label(job: Job) -> str:
+    """Return what a side is called; the usual reference without its options."""
+    shown = msgspec.structs.replace(job.backend, options=_shown(job))
+    return f"{job.subject.name} · {shown}"
+
+
+def _shown(job: Job) -> dict[str, str]:
+    """Return the options without those of the usual reference, which a note says in words."""
+    own = job.backend.options
+    return {} if str(job.backend) == REFERENCE else own
+
+
+def _key(job: Job) -> tuple[str | None, str]:
+    """What makes two jobs one; threads that nobody chose are no difference."""
+    spec = str(job.backend)
+    return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
+
+
+def _is_model(path: Path) -> bool:
+    return _usual(path) == "ort-cpu"
+
+
+def _usual(model: Path) -> str:
+    from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+
+    return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"

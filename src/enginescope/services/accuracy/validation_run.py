@@ -1,0 +1,391 @@
+"""The steps of a comparison of answers: bindings first, then answers, then their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from enginescope.analysis.accuracy.binding_check import BindingDifference, binding_differences
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.renamed_outputs import OutputPairing, renamed
+from enginescope.analysis.errors.output_tolerance import (
+    ToleranceRequest,
+    tolerance_for,
+    tolerance_named,
+)
+from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.core.errors import BackendError
+from enginescope.core.record import Record
+from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
+from enginescope.formats.tensors.stored_answers import expected_answers, stored_answers
+from enginescope.records.notice import Notice
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Run
+from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SkippedSample
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.runner.inputs.collect_outputs import answered
+from enginescope.runner.inputs.input_names import check_names_among
+from enginescope.services.accuracy.disk_space import check_space
+from enginescope.services.accuracy.output_names import (
+    bindings_of,
+    check_output_names,
+    check_tolerance_names,
+)
+from enginescope.services.accuracy.rounded_reference import RoundedReference
+from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """What is to be done.
+
+    Attributes:
+        folder: For answers and inputs.
+        tolerance: A row's name; ``None``: by the precision.
+        output_names: Outputs of sides -> outputs of the reference that they are compared with.
+        fail_fast: End with the first sample or target that cannot be read, instead of skipping it.
+        allow_nothing_compared: Whether an output passes of which no element could be compared.
+    """
+
+    sides: Sides
+    samples: tuple[Sample, ...]
+    preprocessing: Preprocessing
+    folder: str
+    keeps_inputs: bool
+    tolerance: str | None
+    asked: ToleranceRequest
+    output_names: dict[str, str] = msgspec.field(default_factory=dict)
+    fail_fast: bool = False
+    allow_nothing_compared: bool = False
+
+
+#: Gets the job that runs and its progress; ``None``: its process starts.
+Watch = Callable[[Job, Progress | None], None]
+#: Gets a side, what is asked of it, and a function that collects its outputs in a fresh process.
+Collect = Callable[[Side, AnswerRequest, Callable[[], Run]], Run]
+
+
+def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
+    """Run a job on samples in a fresh process; its outputs go into ``request.folder``."""
+    asked = msgspec.structs.replace(job, answering=request)
+    watch(asked, None)
+    return answered(asked, lambda progress: watch(asked, progress))
+
+
+class ValidationRun:
+    """Executes a plan.
+
+    Args:
+        collect: Wraps the collection of each side's outputs: it may put stored ones into
+            ``request.folder``.
+    """
+
+    def __init__(self, plan: Plan, watch: Watch, collect: Collect | None = None) -> None:
+        labels = [plan.sides.reference.label, *(other.label for other in plan.sides.others)]
+        if len(set(labels)) < len(labels):  # their answers would lie in one folder
+            raise ValueError(f"sides of one name: {labels}")
+        self._plan = plan
+        self._watch = watch
+        self._collect = collect or (lambda _side, _request, run: run())
+        self._notices: dict[tuple[str, str], Notice] = {}
+        self._runs: dict[str, Run] = {}
+        self._failures: dict[str, BackendError] = {}
+        self._skipped: dict[int, SkippedSample] = {}
+        self._rows: dict[str, tuple[str, str]] = {}
+        self._rounded: RoundedReference | None = None
+
+    def bindings(self) -> None:
+        """Open every model and ask what it takes and gives.
+
+        Raises:
+            UsageError: A tolerance names an output that nobody gives, or a sample an input that
+                nobody takes.
+            FormatError: A file is no model: said before anybody answers.
+        """
+        sides = self._plan.sides
+        self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
+        for one in (sides.reference, *sides.others):
+            if one.job is None:
+                continue
+            try:
+                self._runs[one.label] = self._answered(one.job, one, ())
+            except BackendError as error:
+                if one is sides.reference:
+                    raise
+                self._failures[one.label] = error
+        self._check_outputs()
+        self._check_inputs()
+
+    def answers(self) -> None:
+        """Let everyone answer the samples whose bindings allow it."""
+        sides, plan = self._plan.sides, self._plan
+        keeper = next((one for one in (sides.reference, *sides.others) if one.job), None)
+        asked = [
+            (one, one.job)
+            for one in (sides.reference, *sides.others)
+            if one.job and one.label not in self._failures and not self._blocked(one)
+        ]
+        given = [self._runs[one.label].outputs for one, _ in asked]
+        check_space(Path(plan.folder), given, len(plan.samples))
+        for one, job in asked:
+            keeps = plan.keeps_inputs and one is keeper
+            try:
+                run = self._answered(job, one, plan.samples, keeps_inputs=keeps)
+            except BackendError as error:
+                if one is sides.reference:
+                    raise
+                self._failures[one.label] = error
+                continue
+            skipped = read_skipped(self._folder(one.label))
+            self._skipped |= {each.sample: each for each in skipped}
+            for notice in run.notices:
+                if notice.code in _ABOUT_INPUTS or notice.level == "warning":
+                    self._notices.setdefault((notice.code, notice.message), notice)
+        self._round([one for one, _ in asked])
+
+    def _round(self, answered: Sequence[Side]) -> None:
+        """Run the reference rounded to the rows of the sides that answered."""
+        plan = self._plan
+        rows = [self._row(one) for one in answered if one.label in self._rows]
+        if plan.asked.in_place_of_rows() is not None or not rows:
+            return  # the user's limits for all outputs leave nothing to the rows
+        self._rounded = RoundedReference(plan.sides.reference, rows, Path(plan.folder))
+        self._rounded.run(lambda job, folder: self._run(job, self._request(folder, plan.samples)))
+
+    def _row(self, side: Side) -> str:
+        """Return the name of the row that a side is judged by."""
+        return self._plan.tolerance or self._rows[side.label][0]
+
+    def compared(self, progress: Callable[[int], None]) -> Validation:
+        """Return what the answers come to, reading one sample at a time."""
+        plan, sides = self._plan, self._plan.sides
+        outputs = self._outputs()
+        comparisons: dict[str, SideComparison] = {}
+        pairings: dict[str, OutputPairing] = {}
+        for other in sides.others:
+            if other.label in self._failures or self._blocked(other):
+                continue
+            base = tolerance_named(self._row(other))
+            comparisons[other.label] = SideComparison(
+                other.label,
+                partial(tolerance_for, base=base, asked=plan.asked),
+                allow_nothing=plan.allow_nothing_compared,
+            )
+            pairings[other.label] = OutputPairing()
+        for number, sample in enumerate(plan.samples if comparisons else ()):
+            progress(number)
+            if number in self._skipped:
+                continue
+            reference = self._reference_answers(number, sample, outputs)
+            rounded = {
+                row: self._rounded.outputs(row, number) if self._rounded else None
+                for row in {self._row(side) for side in sides.others}
+            }
+            for side in sides.others:
+                if side.label not in comparisons:
+                    continue
+                answers = self._side_answers(side.label, number)
+                comparison = comparisons[side.label]
+                comparison.add(number, sample.name, reference, answers, rounded[self._row(side)])
+                pairings[side.label].add(reference, answers)
+        if self._rounded is not None:
+            self._rounded.close()
+            self._notices |= {
+                (notice.code, notice.message): notice for notice in self._rounded.notices
+            }
+        described = self._runs.get(sides.reference.label) or next(iter(self._runs.values()), None)
+        judged = tuple(
+            self._side(other, comparisons.get(other.label), pairings.get(other.label))
+            for other in sides.others
+        )
+        return Validation(
+            reference=sides.reference.label,
+            reference_note=sides.note,
+            samples=tuple(one.name for one in plan.samples),
+            inputs=tuple(one.name for one in described.inputs) if described else (),
+            outputs=outputs,
+            sides=judged,
+            notices=(
+                *self._notices.values(),
+                *_on_skipped(self.skipped, len(plan.samples)),
+                *_on_random(judged, self._drawn()),
+            ),
+            skipped=self.skipped,
+        )
+
+    @property
+    def fails_fast(self) -> bool:
+        """Whether the first sample or target that cannot be read ends the comparison."""
+        return self._plan.fail_fast
+
+    @property
+    def skipped(self) -> tuple[SkippedSample, ...]:
+        """The samples whose files cannot be read, in order."""
+        return tuple(self._skipped[number] for number in sorted(self._skipped))
+
+    def values_of(self, label: str, number: int, output: str) -> tuple[TensorValues, TensorValues]:
+        """Return a sample's output, the reference's and a side's, while the answers are kept."""
+        sample = self._plan.samples[number]
+        both = (
+            self._reference_answers(number, sample, self._outputs()),
+            self._side_answers(label, number),
+        )
+        first, second = (next(one for one in held if one.name == output) for held in both)
+        return first, second
+
+    def has_answers(self, label: str) -> bool:
+        """Whether a side of this label has answered."""
+        sides = (self._plan.sides.reference, *self._plan.sides.others)
+        one = next(side for side in sides if side.label == label)
+        return one.job is not None and label not in self._failures and not self._blocked(one)
+
+    def answers_of(self, label: str, number: int) -> tuple[TensorValues, ...]:
+        """Return what a side, or the reference, gave for a sample, while the answers are kept."""
+        if label == self._plan.sides.reference.label:
+            sample = self._plan.samples[number]
+            return self._reference_answers(number, sample, self._outputs())
+        return self._side_answers(label, number)
+
+    def _side_answers(self, label: str, number: int) -> tuple[TensorValues, ...]:
+        """Return a side's outputs of a sample, under the names that the plan maps them to."""
+        answers = read_answers(answer_file(self._folder(label), number))
+        return renamed(answers, self._plan.output_names)
+
+    def _drawn(self) -> int:
+        """Return how many samples are random throughout."""
+        jobs = [one.job for one in (self._plan.sides.reference, *self._plan.sides.others)]
+        if any(job.workload.files for job in jobs if job is not None):
+            return 0
+        return sum(
+            not (sample.data_set or sample.files or sample.images) for sample in self._plan.samples
+        )
+
+    def _side(
+        self, one: Side, comparison: SideComparison | None, pairing: OutputPairing | None
+    ) -> ValidatedSide:
+        name, why = self._rows[one.label]
+        if self._plan.tolerance is not None:
+            name, why = self._plan.tolerance, "--tolerance"
+        failure = self._failures.get(one.label)
+        return ValidatedSide(
+            label=one.label,
+            tolerance=name,
+            tolerance_why=why,
+            bindings=self._differences(one),
+            diff=comparison.result() if comparison else None,
+            failure=str(failure) if failure else None,
+            hint=failure.hint if failure else None,
+            suggested_pairs=pairing.pairs() if pairing else (),
+        )
+
+    def _answered(
+        self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool = False
+    ) -> Run:
+        request = self._request(self._folder(side.label), samples, keeps_inputs=keeps_inputs)
+        return self._collect(side, request, lambda: self._run(job, request))
+
+    def _request(
+        self, folder: Path, samples: Sequence[Sample], *, keeps_inputs: bool = False
+    ) -> AnswerRequest:
+        return AnswerRequest(
+            samples=tuple(samples),
+            folder=str(folder),
+            inputs_folder=str(folder.parent / "inputs") if keeps_inputs else None,
+            skips_unreadable=not self._plan.fail_fast,
+            preprocessing=self._plan.preprocessing,
+        )
+
+    def _run(self, job: Job, request: AnswerRequest) -> Run:
+        return collect_outputs(job, request, self._watch)
+
+    def _folder(self, label: str) -> Path:
+        """Return where a side's answers go: ``reference``, ``side-1``, …"""
+        sides = self._plan.sides
+        labels = [other.label for other in sides.others]
+        name = "reference" if label == sides.reference.label else f"side-{labels.index(label) + 1}"
+        return Path(self._plan.folder) / name
+
+    def _differences(self, side: Side) -> tuple[BindingDifference, ...]:
+        reference = self._runs.get(self._plan.sides.reference.label)
+        run = self._runs.get(side.label)
+        if reference is None or run is None:
+            return ()
+        return binding_differences(
+            bindings_of(reference), bindings_of(run, self._plan.output_names)
+        )
+
+    def _blocked(self, side: Side) -> bool:
+        return any(difference.blocks for difference in self._differences(side))
+
+    def _outputs(self) -> tuple[str, ...]:
+        run = self._runs.get(self._plan.sides.reference.label)
+        if run is not None:
+            return tuple(output.name for output in run.outputs)
+        first = next(iter(self._runs.values()), None)
+        names = self._plan.output_names
+        return tuple(output.name for output in bindings_of(first, names).outputs) if first else ()
+
+    def _check_outputs(self) -> None:
+        """Raise where the map of outputs or a tolerance names an output that nobody gives."""
+        plan, label = self._plan, self._plan.sides.reference.label
+        sides = [run for name, run in self._runs.items() if name != label]
+        if sides and not self._failures:
+            check_output_names(plan.output_names, sides, self._runs.get(label))
+        renamed_sides = [bindings_of(one, plan.output_names) for one in sides]
+        given = [output.name for side in renamed_sides for output in side.outputs]
+        check_tolerance_names(plan.asked, (*self._outputs(), *given))
+
+    def _check_inputs(self) -> None:
+        """Raise where an input is named that nobody takes: an engine had to be asked first."""
+        every = (self._plan.sides.reference, *self._plan.sides.others)
+        known = {one.name for run in self._runs.values() for one in run.inputs}
+        if known and not self._failures:
+            jobs = [one.job for one in every if one.job is not None]
+            check_names_among(known, jobs, self._plan.samples)
+
+    def _reference_answers(
+        self, number: int, sample: Sample, outputs: Sequence[str]
+    ) -> tuple[TensorValues, ...]:
+        reference = self._plan.sides.reference
+        if reference.job is not None:
+            return read_answers(answer_file(self._folder(reference.label), number))
+        if reference.folder is None:
+            return expected_answers(sample, outputs)
+        return stored_answers(Path(reference.folder), number, sample, outputs)
+
+
+def _on_skipped(skipped: Sequence[SkippedSample], count: int) -> Iterator[Notice]:
+    """Yield which samples were skipped."""
+    if not skipped:
+        return
+    shown = "; ".join(f"{one.name} ({one.why})" for one in skipped[:_MOST_NAMED])
+    more = f"; and {len(skipped) - _MOST_NAMED:,} more" if len(skipped) > _MOST_NAMED else ""
+    yield Notice(
+        code="W-SKIPPED-SAMPLES",
+        message=f"{len(skipped):,} of {count:,} samples cannot be read and were skipped: "
+        f"{shown}{more}",
+        evidence={"skipped": len(skipped), "samples": count},
+    )
+
+
+def _on_random(sides: Sequence[ValidatedSide], random: int) -> Iterator[Notice]:
+    """Yield that a quantised model fails on inputs that it was not calibrated for."""
+    failing = [side.label for side in sides if side.tolerance in _CALIBRATED and not side.passes]
+    if failing and random:
+        yield Notice(
+            code="W-RANDOM-SAMPLES",
+            message=f"{random:,} samples are random, which is not what a quantised model was "
+            f"calibrated for; --data with real ones says more of {', '.join(failing)}",
+            evidence={"random": random, "sides": failing},
+        )
+
+
+#: Skipped samples that a notice names.
+_MOST_NAMED = 3
+#: Rows of precisions whose ranges come from data.
+_CALIBRATED = frozenset({"int8", "fp8", "fp4"})
+#: Notices of a worker that are of use here.
+_ABOUT_INPUTS = frozenset({"I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"})

@@ -1,0 +1,235 @@
+"""What to keep in FP32: the ways to do it, and proposals that are built and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
+from enginescope.analysis.accuracy.renamed_outputs import renamed
+from enginescope.analysis.bisection.error_growth import Bisected
+from enginescope.analysis.bisection.precision_proposals import Proposal, proposals_of
+from enginescope.analysis.bisection.precision_trials import (
+    PrecisionTrial,
+    PrecisionTrials,
+    worst_error,
+)
+from enginescope.analysis.errors.output_tolerance import tolerance_for
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import DiskFullError, EnginescopeError
+from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_precision import onnx_precision
+from enginescope.formats.onnx.onnx_subgraphs import node_names
+from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.records.run.job import (
+    BackendSpec,
+    InputFile,
+    InputShape,
+    Job,
+    StopRule,
+    WarmUp,
+    Workload,
+)
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.sample_set import Sample
+from enginescope.runner.session import run_jobs
+from enginescope.services.bisection.search import BisectPlan, BisectRun
+
+#: Enough to tell ways apart that differ by a few percent.
+_STOP = StopRule(precision_pct=0.5, max_time_ms=4_000.0, min_time_ms=300.0)
+_AS_IT_IS = Proposal(kind="none", title="as it is", nodes=())
+_ALL = Proposal(kind="all", title="everything", nodes=())
+
+#: What a reduced precision may be, of what a backend is asked for.
+_REDUCED = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
+
+
+class FallbackStrategy(Record, frozen=True, kw_only=True):
+    """A way of keeping nodes in FP32.
+
+    Attributes:
+        words: For people.
+        job: The side as it is.
+        option: The backend's option that takes the names; ``None``: the reference is converted
+            anew.
+        whole: The same without any reduced precision.
+    """
+
+    words: str
+    job: Job
+    option: str | None
+    whole: Job
+
+    @property
+    def of_reference(self) -> bool:
+        """Whether nodes are named as in the reference's model."""
+        return self.option is None
+
+    def keeping(self, nodes: Sequence[str], folder: Path) -> Job:
+        """Return the job in which some nodes stay in FP32.
+
+        Args:
+            folder: For a model that is converted for it.
+
+        Raises:
+            EnginescopeError: The model cannot be converted so.
+        """
+        if not nodes:
+            return self.job
+        if self.option is not None:
+            before = self.job.backend.options.get(self.option)
+            names = [*([before] if before else []), *nodes]
+            options = {**self.job.backend.options, self.option: ",".join(names)}
+            spec = msgspec.structs.replace(self.job.backend, options=options)
+            return msgspec.structs.replace(self.job, backend=spec)
+        from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
+
+        source = Path(self.whole.subject.path or "")
+        made = fp16_model(source, folder, Fp16Options(node_block_list=tuple(nodes)))
+        subject = msgspec.structs.replace(self.job.subject, path=made.path, sha256=None)
+        return msgspec.structs.replace(self.job, subject=subject)
+
+    def specification(self, nodes: Sequence[str]) -> str:
+        """Return how to have it again, as it is typed."""
+        if self.option is None:
+            names = f" with node_block_list {','.join(nodes)}" if nodes else ""
+            return f"{self.whole.subject.name} converted to fp16{names}"
+        return str(self.keeping(nodes, Path()).backend)
+
+
+def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None, str]:
+    """Return how nodes of `job` can be kept in FP32; else ``None`` and why not.
+
+    Args:
+        job, reference: The side, and who computes what is right.
+    """
+    spec = job.backend
+    plain = msgspec.structs.replace(spec, precision=None)
+    whole = msgspec.structs.replace(job, backend=plain)
+    parts = set((spec.precision or "").lower().split("+"))
+    if spec.name == "trt" and parts & _REDUCED:
+        words = "layers kept in FP32 by keep_fp32, binding"
+        return FallbackStrategy(words=words, job=job, option="keep_fp32", whole=whole), words
+    if spec.name.startswith("ort") and parts == {"fp16"}:
+        words = "nodes that the conversion to FP16 leaves out (node_block_list)"
+        return FallbackStrategy(words=words, job=job, option="node_block_list", whole=whole), words
+    held = onnx_precision(Path(job.subject.path or ""))
+    if held == "fp16" and onnx_precision(Path(reference.subject.path or "")) == "fp32":
+        words = f"{reference.subject.name} converted to FP16 anew, with nodes left out"
+        whole = msgspec.structs.replace(job, subject=reference.subject)
+        return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
+    return None, _why_not(spec, held)
+
+
+def _why_not(spec: BackendSpec, held: str) -> str:
+    if held == "fp32":
+        return f"{spec} computes in fp32 already; precision is not what is wrong"
+    return f"only what is reduced to fp16 can be kept in fp32 in part, and this holds {held}"
+
+
+class FallbackTrials:
+    """Tries what could be kept in FP32 of a side.
+
+    Args:
+        run: That has searched the side.
+        samples: That every proposal answers.
+    """
+
+    def __init__(self, plan: BisectPlan, run: BisectRun, samples: tuple[Sample, ...]) -> None:
+        self._plan, self._run = plan, run
+        self._samples = samples
+        self._count = 0
+
+    def tried(self, found: Bisected) -> PrecisionTrials:
+        """Return what came of each proposal."""
+        way, words = fallback_strategy(self._plan.job, self._plan.reference)
+        if way is None:
+            return PrecisionTrials(way="", why_none=words)
+        flow = self._run.reference_flow if way.of_reference else self._run.flow
+        present = node_names(Path(way.whole.subject.path or ""))
+        proposals = proposals_of(found, flow, present, of_reference=way.of_reference)
+        reference = self._answers(self._plan.reference)
+        trials = tuple(self._trial(way, one, reference) for one in (_AS_IT_IS, *proposals, _ALL))
+        return PrecisionTrials(way=words, trials=trials, samples=len(self._samples))
+
+    def _trial(self, way: FallbackStrategy, proposal: Proposal, reference: Path) -> PrecisionTrial:
+        whole = proposal.kind == "all"
+        said = str(way.whole.backend) if whole else way.specification(proposal.nodes)
+        trial = PrecisionTrial(proposal=proposal, specification=said)
+        try:
+            cache = Path(self._plan.job.engine_cache or self._run.answers.folder)
+            job = way.whole if whole else way.keeping(proposal.nodes, cache)
+            diff = self._compared(self._answers(job), reference)
+        except DiskFullError:
+            raise
+        except EnginescopeError as error:
+            return msgspec.structs.replace(trial, failure=str(error))
+        figures = [output.figures for output in diff.outputs]
+        odd = any(
+            figure.nan or figure.infinite or figure.finite_only_here for figure in figures if figure
+        )
+        errors = [figure.error_to_spread if figure else None for figure in figures]
+        trial = msgspec.structs.replace(
+            trial, passes=diff.passes, error=None if odd else worst_error(errors)
+        )
+        return self._measured(trial, job)
+
+    def _answers(self, job: Job) -> Path:
+        self._count += 1
+        folder = self._run.answers.folder / f"trial-{self._count}"
+        self._run.answers.plain(job, folder, self._samples)
+        return folder
+
+    def _compared(self, answers: Path, reference: Path) -> SideDiff:
+        plan = self._plan
+        limits = partial(tolerance_for, base=plan.tolerance, asked=plan.asked)
+        comparison = SideComparison(plan.label, limits)
+        for number, sample in enumerate(self._samples):
+            ours = read_answers(answer_file(reference, number))
+            theirs = renamed(read_answers(answer_file(answers, number)), plan.output_names)
+            comparison.add(number, sample.name, ours, theirs)
+        return comparison.result()
+
+    def _measured(self, trial: PrecisionTrial, job: Job) -> PrecisionTrial:
+        timed = msgspec.structs.replace(
+            job,
+            workload=_workload(job.workload, self._samples[0]),
+            layer_profile=False,
+        )
+        (run,) = run_jobs([timed], _forget)
+        if run.outcome.kind is not OutcomeKind.OK:
+            return msgspec.structs.replace(trial, failure=run.outcome.message)
+        latency = RunView(run).latency
+        if latency is None:
+            return trial
+        return msgspec.structs.replace(
+            trial, latency_ms=latency.median_ms, interval=latency.median_interval
+        )
+
+
+def _workload(asked: Workload, sample: Sample) -> Workload:
+    """Return the workload that feeds one sample's inputs, shortly."""
+    files = tuple(
+        InputFile(name=file.input, path=file.path)
+        for file in sample.files
+        if file.input is not None
+    )
+    shapes = tuple(InputShape(name=shape.input, dims=shape.dims) for shape in sample.shapes)
+    named = {shape.name for shape in shapes}
+    return msgspec.structs.replace(
+        asked,
+        seed=sample.seed,
+        data_set=sample.data_set,
+        files=(*asked.files, *files),
+        shapes=(*(shape for shape in asked.shapes if shape.name not in named), *shapes),
+        warmup=WarmUp(time_ms=100.0, limit_ms=1_000.0),
+        stop=_STOP,
+    )
+
+
+def _forget(run: Run) -> None:
+    """Keep nothing: these are no runs of the user's."""

@@ -1,0 +1,1 @@
+"""Verbs that measure and build: bench, interleaved comparison, noise, build, doctor, trtexec."""

@@ -1,0 +1,105 @@
+"""Report what this machine can measure with, and what to install for the rest."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from enginescope.backends.registry import backend_names, load_backend
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.optional import is_installed
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.probe.clock import timer_resolution_ms
+from enginescope.probe.environment import probe_environment
+from enginescope.records.environment import Environment
+from enginescope.records.run.hint import Hint
+from enginescope.runner.machine.machine_hints import machine_hints
+
+#: extra -> (module that shows it is there, what it is for)
+EXTRAS = {
+    "plots": ("vl_convert", "PNG plots in reports, PNG of explore's drawings"),
+    "graphviz": ("pygraphviz", "Graphviz's layout for small drawings"),
+    "images": ("PIL", "pictures as inputs of validate and depth"),
+    "detection": ("pycocotools", "validate --task detection"),
+    "convert": ("onnx_ir", "ort-cpu:fp16 and its like, symbolic shapes for ort-trt"),
+    "xlsx": ("xlsxwriter", "explore --xlsx"),
+    "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
+    "yaml": ("yaml", "suites written as YAML"),
+    "postgres": ("psycopg", "a store in PostgreSQL"),
+    "storage": ("fsspec", "a store's artefacts in S3 and the like"),
+    "ray": ("ray", "suite --on-ray"),
+    "slurm": ("submitit", "suite --on-slurm"),
+    "serve": ("starlette", "enginescope serve"),
+    "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
+    "gpu": ("pynvml", "GPU facts"),
+    "trt": ("cuda.bindings", "trt, beside TensorRT"),
+    "cu12": ("cuda.bindings", "trt, driver of CUDA 12"),
+    "cu13": ("cuda.bindings", "trt, driver of CUDA 13"),
+}
+#: extra -> major version of cuda-bindings that it brings.
+_CUDA_MAJORS = {"cu12": "12", "cu13": "13"}
+
+
+class Capability(Record, frozen=True, kw_only=True):
+    """One thing that can or cannot be used here.
+
+    Attributes:
+        detail: Version or purpose; the cause when it cannot be used.
+        hint: What to do about it.
+    """
+
+    name: str
+    usable: bool
+    detail: str
+    hint: str | None = None
+
+
+class Diagnosis(Result, Record, frozen=True, kw_only=True):
+    """The machine, its backends, the installed extras, and hints."""
+
+    environment: Environment
+    timer_resolution_ms: float
+    backends: tuple[Capability, ...]
+    extras: tuple[Capability, ...]
+    hints: tuple[Hint, ...] = ()
+
+
+def doctor() -> Diagnosis:
+    """Report the machine, its backends and the installed extras; nothing is measured.
+
+    Providers other than the CPU are started once: only that shows whether they work.
+    """
+    environment = probe_environment()
+    return Diagnosis(
+        environment=environment,
+        timer_resolution_ms=timer_resolution_ms(),
+        backends=tuple(_backend(name) for name in backend_names()),
+        extras=tuple(_extra(name) for name in EXTRAS),
+        hints=machine_hints(environment),
+    )
+
+
+def _backend(name: str) -> Capability:
+    try:
+        state = load_backend(name).availability()
+    except EnginescopeError as error:
+        return Capability(name=name, usable=False, detail=str(error), hint=error.hint)
+    return Capability(name=name, usable=state.usable, detail=state.detail, hint=state.hint)
+
+
+def _extra(name: str) -> Capability:
+    module, purpose = EXTRAS[name]
+    usable = is_installed(module) and _is_of_its_cuda(name)
+    hint = None if usable else f"pip install 'enginescope[{name}]'"
+    return Capability(name=name, usable=usable, detail=purpose, hint=hint)
+
+
+def _is_of_its_cuda(extra: str) -> bool:
+    """Whether cuda-bindings are of the major version that an extra is for, if it is for one."""
+    wanted = _CUDA_MAJORS.get(extra)
+    if wanted is None:
+        return True
+    try:
+        return metadata.version("cuda-bindings").partition(".")[0] == wanted
+    except metadata.PackageNotFoundError:
+        return False

@@ -1,0 +1,257 @@
+"""Compare jobs by interleaved rounds of fresh processes, until it is decided which is faster."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.conditions import Conditions
+from enginescope.records.run.job import StopRule, Workload
+from enginescope.services.measurement.jobs import (
+    JobRequest,
+    held_clocks,
+    jobs_of,
+    raise_unless_ok,
+    telemetry_rule,
+)
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.store_access import place_of
+from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+    from enginescope.records.run.job import Job, Limits
+    from enginescope.records.run.run import Run
+    from enginescope.records.run.telemetry_rule import Depth, TelemetryRule
+    from enginescope.runner.interleaved import Sides
+    from enginescope.store.archive import Store
+
+
+class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
+    """Jobs to compare; the first is the base.
+
+    Attributes:
+        rounds: Maximum number of rounds that count; 60 by default.
+    """
+
+    rounds: int | None = None
+    terms: CompareConfig = CompareConfig()
+
+
+class InterleavedResult(Record, frozen=True, kw_only=True):
+    """Result of interleaved rounds.
+
+    Attributes:
+        comparison: `None`: no process of some side succeeded.
+        is_complete: False: a side failed so often in a row that the rounds ended early.
+        not_stored: Which runs are not stored, and why.
+    """
+
+    sides: tuple[MeasuredSide, ...]
+    comparison: MeasuredComparison | None
+    is_complete: bool
+    not_stored: str | None
+
+    @property
+    def failed(self) -> tuple[Run, ...]:
+        """The last run of each side without a success."""
+        return tuple(side.runs[-1] for side in self.sides if not side.measured)
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether all sides were measured, no side was given up and every run is stored."""
+        return self.comparison is not None and self.is_complete and self.not_stored is None
+
+
+def compare_interleaved(
+    request: InterleavedRequest, observer: MeasurementObserver
+) -> InterleavedResult:
+    """Measure the jobs of `request` in interleaved rounds, and compare them.
+
+    Raises:
+        UsageError, MissingDependencyError: Fewer than two or more than 26 jobs, a parameter is out
+            of range, or as `jobs_of` and `held_clocks`.
+        StoreError: The store cannot be written; nothing is measured then.
+    """
+    from enginescope.analysis.verdicts.comparability import differences
+    from enginescope.render.verdicts.side_names import side_labels
+    from enginescope.runner.interleaved import looks_up_to
+    from enginescope.store.archive import Store
+
+    if not request.models:
+        raise UsageError("no models to compare", hint="name two models, or one and two backends")
+    check_rounds(request.rounds)
+    differences((), (), across=request.terms.across)
+    store = Store(request.store)
+    store.check_writable()
+    jobs = jobs_of(request, store)
+    if len(jobs) < 2:
+        raise UsageError(
+            "there is 1 job, and nothing to compare it with",
+            hint="name a second model or a second backend",
+        )
+    side_labels(len(jobs))
+    with held_clocks(jobs, request, observer):
+        looks = looks_up_to(request.rounds or LOOKS[-1])
+        return run_rounds(jobs, looks, request.terms, request, store, observer)
+
+
+def check_rounds(rounds: int | None) -> None:
+    """Raise `UsageError` if so many rounds cannot give an interval, or are too many."""
+    if rounds is not None and not LOOKS[0] <= rounds <= MOST_ROUNDS:
+        raise UsageError(f"rounds: {rounds} is not between {LOOKS[0]} and {MOST_ROUNDS:,}")
+
+
+def run_rounds(
+    jobs: tuple[Job, ...],
+    looks: tuple[int, ...],
+    terms: CompareConfig,
+    request: JobRequest,
+    store: Store,
+    observer: MeasurementObserver,
+) -> InterleavedResult:
+    """Measure until it is decided or until the last look; every run is stored as it ends."""
+    from enginescope.analysis.verdicts.measured_sides import compare_sides
+    from enginescope.render.verdicts.side_names import comparison_tag
+    from enginescope.runner.interleaved import Pacing, is_given_up, run_interleaved
+    from enginescope.services.verdicts.compare_inputs import named_sides
+    from enginescope.store.noise_floors import usable_floors
+    from enginescope.store.run_keeper import RunKeeper
+
+    floors = usable_floors(store.path, observer.warn)
+    keeper = RunKeeper(store)
+
+    def compared(sides: Sides) -> MeasuredComparison:
+        return compare_sides(named_sides(sides), terms, floors)
+
+    def keep(run: Run) -> None:
+        assert run.turn is not None
+        named = run.of_commit(request.commit)
+        keeper.keep(named, (*request.tags, comparison_tag(run.turn.comparison)))
+        observer.run_ended(named, is_stored=named not in keeper.lost)
+
+    def decided(sides: Sides) -> bool:
+        interim = compared(sides)
+        observer.looked(interim, _complete_rounds(interim))
+        return interim.is_decided
+
+    pacing = Pacing(
+        decided=decided,
+        is_vain=lambda sides: compared(sides).is_vain,
+        looks=looks,
+        seed=jobs[0].workload.seed,
+    )
+    observer.rounds_started(jobs, looks[-1])
+    sides = run_interleaved(
+        jobs, keep, pacing, command=request.command, watcher=observer.turn_watcher
+    )
+    named = named_sides(sides)
+    return InterleavedResult(
+        sides=named,
+        comparison=compared(sides) if all(side.measured for side in named) else None,
+        is_complete=not is_given_up(sides),
+        not_stored=keeper.message,
+    )
+
+
+def with_process_stop(workload: Workload) -> Workload:
+    """Return the workload with the stop rule of a process in an interleaved comparison."""
+    from enginescope.runner.interleaved import PROCESS_STOP
+
+    return replace(workload, stop=PROCESS_STOP)
+
+
+def paced_workload(workload: Workload | None) -> Workload:
+    """Return the workload of a Python caller; the default stop rule becomes that of a process."""
+    workload = workload or Workload()
+    return with_process_stop(workload) if workload.stop == StopRule() else workload
+
+
+def bench_interleaved(
+    *models: str | PathLike[str],
+    on: str | Sequence[str] | None = None,
+    workload: Workload | None = None,
+    layer_profile: bool = True,
+    limits: Limits | None = None,
+    data: str = "auto",
+    telemetry: TelemetryRule | Depth = "clock",
+    conditions: Conditions | None = None,
+    rounds: int | None = None,
+    threshold_pct: float = THRESHOLD_PCT,
+    across: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    commit: str | None = None,
+    store: str | PathLike[str] | None = None,
+) -> MeasuredComparison:
+    """Measure jobs in interleaved rounds, in fresh processes, until it is decided which is faster.
+
+    This is ``bench A B --compare``: the order within a round is random, so that drift and the
+    variation between processes affect all sides alike.
+
+    Args:
+        *models: ONNX models or engines.
+        on: Backends; every model on each is a side, the first being the base. By default
+            ``"ort-cpu"``, or ``"trt"`` for an engine.
+        workload: By default a process is timed for a second; its stop rule holds for each process.
+        layer_profile: Time the layers too, in the first round.
+        limits: Of each process.
+        data, telemetry, conditions, commit: As for `bench`.
+        rounds: Maximum number of rounds that count, 8 to 1,000; 60 by default.
+        threshold_pct: Smaller differences do not matter.
+        across: Conditions that differ on purpose.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored; by default in the store of the command line.
+
+    Returns:
+        The verdicts, as `compare` gives them.
+
+    Raises:
+        UsageError: Fewer than two sides, or a request that contradicts a model.
+        BackendError: No process of a side succeeded; the message says why.
+    """
+    observer = MeasurementObserver()
+    request = InterleavedRequest(
+        models=tuple(map(Path, models)),
+        backends=(on,) if isinstance(on, str) else tuple(on or ()),
+        workload=paced_workload(workload),
+        layer_profile=layer_profile,
+        limits=limits,
+        data=data,
+        telemetry=telemetry_rule(telemetry),
+        conditions=conditions or Conditions(),
+        rounds=rounds,
+        terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
+        tags=tuple(tags),
+        commit=commit,
+        store=place_of(store),
+        command=shlex.join(sys.orig_argv),
+    )
+    return successful(compare_interleaved(request, observer), observer)
+
+
+def successful(result: InterleavedResult, observer: MeasurementObserver) -> MeasuredComparison:
+    """Return the comparison; warn of runs that are not stored.
+
+    Raises:
+        UnsupportedError, BackendError: No process of a side succeeded.
+    """
+    if result.not_stored is not None:
+        observer.warn(result.not_stored)
+    for run in result.failed:
+        raise_unless_ok(run)
+    assert result.comparison is not None
+    return result.comparison
+
+
+def _complete_rounds(comparison: MeasuredComparison) -> int:
+    rounds = [{run.turn.round for run in side.measured if run.turn} for side in comparison.sides]
+    return len(set.intersection(*rounds))

@@ -1,0 +1,69 @@
+"""What the measuring services report while they work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from enginescope.records.run.watcher import Watcher
+from enginescope.runner.interleaved import RoundWatcher
+from enginescope.services.observer import Observer
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.clock_lock import ClockLock
+    from enginescope.records.progress import Progress
+    from enginescope.records.round_position import RoundPosition
+    from enginescope.records.run.job import Job
+    from enginescope.records.run.run import Run
+
+
+class MeasurementObserver(Observer):
+    """Receives the progress of jobs and of interleaved rounds; every method does nothing here."""
+
+    def jobs_started(self, jobs: tuple[Job, ...]) -> None:
+        """Report the jobs before the first one runs."""
+
+    def job_started(self, index: int, job: Job) -> None:
+        """Report a job that starts."""
+
+    def job_progressed(self, index: int, progress: Progress) -> None:
+        """Report the phase of a running job."""
+
+    def run_ended(self, run: Run, *, is_stored: bool) -> None:
+        """Report a run, whatever its outcome."""
+
+    def clocks_locked(self, locks: Mapping[str, ClockLock]) -> None:
+        """Report the clock of each GPU, by UUID; they are reset after the jobs."""
+
+    def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
+        """Report the sides of an interleaved comparison and its maximum number of rounds."""
+
+    def turn_started(self, turn: RoundPosition, job: Job) -> None:
+        """Report a process of a round that starts."""
+
+    def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
+        """Report the phase of a process of a round."""
+
+    def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
+        """Report an interim result after `rounds` complete rounds."""
+
+    @property
+    def watcher(self) -> Watcher:
+        """Pass on what the runner reports of jobs; cancel between jobs."""
+
+        def started(index: int, job: Job) -> None:
+            self.check_cancelled()
+            self.job_started(index, job)
+
+        return Watcher(started=started, progressed=self.job_progressed)
+
+    @property
+    def turn_watcher(self) -> RoundWatcher:
+        """Pass on what the runner reports of rounds; cancel between processes."""
+
+        def started(turn: RoundPosition, job: Job) -> None:
+            self.check_cancelled()
+            self.turn_started(turn, job)
+
+        return RoundWatcher(started=started, progressed=self.turn_progressed)

@@ -1,0 +1,58 @@
+"""Files that a verb writes: never over its inputs or over each other, and always whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from enginescope.core.errors import UsageError
+
+
+def check_outputs(
+    outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]
+) -> None:
+    """Raise if an output would overwrite an input or another output, or is ``-``.
+
+    Args:
+        outputs, inputs: ``None``: an option that was not given.
+
+    Raises:
+        UsageError: Names the file.
+    """
+    read = {_real(one) for one in inputs if one is not None}
+    written: set[Path] = set()
+    for output in outputs:
+        if output is None:
+            continue
+        real = _real(output)
+        if str(output) == "-":
+            raise UsageError(
+                "cannot write -",
+                why="results go into files; standard output has what --json prints",
+                hint="a file's name",
+            )
+        if real in read:
+            raise UsageError(
+                f"cannot write {output}", why="it is a file that is read", hint="another name"
+            )
+        if real in written:
+            raise UsageError(f"cannot write {output}", why="two results would go into it")
+        written.add(real)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file as a whole.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    from enginescope.core.jsonio import write_atomic
+
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+
+
+def _real(path: Path | str) -> Path:
+    return Path(path).resolve()

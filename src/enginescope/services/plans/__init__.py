@@ -1,0 +1,1 @@
+"""Verbs that read plans: explore, lint, process, archive, report, import."""

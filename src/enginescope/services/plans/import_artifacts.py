@@ -1,0 +1,105 @@
+"""Import: the files of other tools as runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import Record
+from enginescope.formats.importing.importer import Imported
+from enginescope.formats.importing.importer import import_artifacts as read_artifacts
+from enginescope.records.run.run import Run
+from enginescope.services.plans.archive_input import inspected_engines, nothing_in, unpacked
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.plans.resolve_plan import is_archive
+from enginescope.services.store_access import place_of
+from enginescope.store.archive import Store, load_path
+
+
+class ImportRequest(Record, frozen=True, kw_only=True):
+    """Which files, and where to store their runs.
+
+    Attributes:
+        paths: Files, folders, and archives of these and of runs.
+        store: ``None``: the runs are not stored.
+    """
+
+    paths: tuple[Path, ...]
+    tags: tuple[str, ...] = ()
+    store: Store | None = None
+
+
+def import_runs(request: ImportRequest, observer: PlanObserver) -> tuple[Run, ...]:
+    """Return the runs in files of other tools, one for each engine; store them where requested.
+
+    Raises:
+        UsageError: A path does not exist, or nothing in it can be read.
+        FormatError: An archive is damaged.
+        StoreError: The store has a run of the same id.
+    """
+    archives = [path for path in request.paths if is_archive(path)]
+    loose = [path for path in request.paths if path not in archives]
+    runs = list(_imported(read_artifacts(loose), request, observer)) if loose else []
+    for archive in archives:
+        runs += _of_archive(archive, request, observer)
+    return tuple(runs)
+
+
+def import_artifacts(
+    *paths: str | PathLike[str],
+    tags: Sequence[str] = (),
+    store: str | PathLike[str] | None = None,
+) -> tuple[RunView, ...]:
+    """Return the runs in files that other tools wrote, one for each engine.
+
+    Args:
+        *paths: Files, folders or archives: trtexec's times, profile, layer information and logs,
+            trex's metadata, ONNX Runtime profiles. Their content decides.
+        tags: Names for the runs in the store.
+        store: Store to keep the runs in; by default they are not stored.
+
+    Raises:
+        UsageError: A path does not exist, or nothing in it can be read.
+        FormatError: An archive is damaged.
+    """
+    place = place_of(store)
+    request = ImportRequest(
+        paths=tuple(map(Path, paths)),
+        tags=tuple(tags),
+        store=Store(place) if place is not None else None,
+    )
+    return tuple(map(RunView, import_runs(request, PlanObserver())))
+
+
+def _imported(imported: Imported, request: ImportRequest, observer: PlanObserver) -> Iterator[Run]:
+    for run in imported.runs:
+        yield _stored(run, request)
+    for path, reason in imported.skipped:
+        observer.warn(f"not imported: {path}: {reason}")
+
+
+def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run:
+    """Store a run, with the files of `folder`, and return it as the store has it."""
+    if request.store is None:
+        return run
+    request.store.save(run, tags=request.tags, files_from=folder)
+    return request.store.load(run.id)
+
+
+def _of_archive(archive: Path, request: ImportRequest, observer: PlanObserver) -> list[Run]:
+    """Return the stored runs of an archive, and the runs that its other files make.
+
+    Raises:
+        UsageError: There are none.
+    """
+    with unpacked(archive, observer) as contents:
+        runs = [_stored(load_path(folder), request, folder) for folder in contents.runs]
+        runs += _imported(contents.imported(), request, observer)
+        if not runs:  # trex's archives hold no plan: TensorRT inspects the engine
+            sources = inspected_engines(contents, observer)
+            runs = [_stored(source.as_run(), request) for source in sources]
+        if not runs:
+            raise nothing_in(archive, contents.contents)
+    return runs

@@ -1,0 +1,195 @@
+"""Lint: what may cost time in plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from enginescope.analysis.roofline.gpu_limits import limits_of, other_gpu
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import Record
+from enginescope.records.environment import Device
+from enginescope.render.plans.findings import Linted, findings_sarif
+from enginescope.rules.base import LintInput
+from enginescope.rules.config import Level, LintConfig, checked, config_of
+from enginescope.rules.engine import LintReport
+from enginescope.rules.engine import lint as find
+from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
+from enginescope.services.plans.resolve_plan import only_plan, resolve_plans
+from enginescope.services.store_access import place_of
+from enginescope.store.location import StorePlace
+
+
+class LintRequest(Record, frozen=True, kw_only=True):
+    """Which plans, and which rules.
+
+    Attributes:
+        is_single: Whether several plans in a folder or an archive are an error.
+        profile: Layer times of the only plan; by default the file that is named like the plan.
+        gpu: The GPU that the times are of; by default the run's or the view's.
+        select, ignore: Rules by code, by the beginning of a code, or by name. `select` replaces the
+            selection of `config`; `ignore` adds to it.
+        level: Least severity of a finding that fails; by default that of `config`, else a warning.
+        config: TOML with a ``[lint]`` table.
+        sarif: File to write the findings to, as SARIF 2.1.0.
+    """
+
+    plans: tuple[PlanName, ...]
+    is_single: bool = False
+    profile: Path | None = None
+    gpu: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    level: Level | None = None
+    config: Path | None = None
+    sarif: Path | None = None
+    store: StorePlace | None = None
+
+
+class LintResult(Record, frozen=True, kw_only=True):
+    """Findings of each plan; it fails where a finding is at the level or above it."""
+
+    plans: tuple[Linted, ...]
+    is_failed: bool
+
+
+def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
+    """Look for what may cost time in the plans of a request.
+
+    Raises:
+        UsageError: There is no plan, no such rule or GPU; or one profile is named for several
+            plans.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
+    """
+    if request.profile is not None and len(request.plans) > 1:
+        raise UsageError("one profile for several plans", hint="give one plan with `profile`")
+    paths = [plan for plan in request.plans if isinstance(plan, str | PathLike)]
+    check_outputs([request.sarif], [*map(Path, paths), request.profile])
+    config = _configuration(request)
+    with gc_paused():
+        inputs: list[PlanInput] = []
+        companions = CompanionFiles(profile=request.profile)
+        for name in request.plans:
+            found = resolve_plans(name, companions, store=request.store, observer=observer)
+            inputs += [only_plan(name, found)] if request.is_single else found
+        linted = tuple(_linted(each, config, request.gpu) for each in inputs)
+    for each in inputs:
+        differs = other_gpu(request.gpu, each.devices)
+        for notice in (*each.own_notices, *((differs,) if differs else ())):
+            observer.notice(notice)
+    if request.sarif is not None:
+        write_file(request.sarif, findings_sarif(linted))
+        observer.file_written(request.sarif)
+    findings = (finding for each in linted for finding in each.report.findings)
+    return LintResult(plans=linted, is_failed=any(map(config.is_bad, findings)))
+
+
+def lint(
+    what: PlanName,
+    *,
+    profile: str | PathLike[str] | None = None,
+    gpu: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    config: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+) -> LintReport:
+    """Check a plan for what may cost time; see ``docs/rules.md``.
+
+    Args:
+        what: What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are
+            named like it; an engine, where TensorRT is installed; a folder or an archive of one
+            engine's files; a stored run: its folder, the beginning of its id, a tag, ``latest``.
+        profile: Layer times, where they are not beside the plan's file.
+        gpu: The GPU that the times are of; by default the run's or the view's.
+        select, ignore: Rules by code (``"PLAN104"``), by the beginning of one, or by name.
+        config: TOML with a ``[lint]`` table; the command line also reads ``enginescope.toml``.
+        store: Store of the runs; by default the command line's.
+
+    Returns:
+        ``found.findings``, most time at stake first; ``found.to_pandas()``.
+
+    Raises:
+        UsageError: There is no plan, or no such rule or GPU.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
+
+    Examples:
+        >>> es.lint("net.graph.json", ignore=["TIME2"]).findings[0]   # doctest: +SKIP
+    """
+    request = LintRequest(
+        plans=(what,),
+        is_single=True,
+        profile=Path(profile) if profile is not None else None,
+        gpu=gpu,
+        select=tuple(select),
+        ignore=tuple(ignore),
+        config=Path(config) if config is not None else None,
+        store=place_of(store),
+    )
+    (linted,) = lint_plans(request, PlanObserver()).plans
+    return linted.report
+
+
+def lint_input(source: PlanInput) -> LintInput:
+    """Return what the rules look at.
+
+    Raises:
+        UsageError: A run has no plan.
+    """
+    run = source.run
+    return LintInput(
+        plan=source.needed_plan(),
+        profile=source.profile,
+        device=source.devices[0] if source.devices else None,
+        fed=run.inputs if run else (),
+        profile_index=run.job.backend.profile_index if run else None,
+    )
+
+
+def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
+    subject = lint_input(source)
+    if gpu is not None:
+        limits_of(gpu)
+        subject = msgspec.structs.replace(subject, device=Device(name=gpu))
+    return Linted(
+        source=source.where,
+        plan=subject.plan,
+        report=find(subject, config),
+        is_file=source.kind not in ("run", "view"),
+    )
+
+
+def _configuration(request: LintRequest) -> LintConfig:
+    """Return the configuration of the file, with the rules and the level of the request."""
+    path = request.config
+    base = config_of(_lint_table(path), str(path)) if path else LintConfig()
+    return msgspec.structs.replace(
+        base,
+        select=checked(request.select) or base.select,
+        ignore=(*base.ignore, *checked(request.ignore)),
+        level=request.level or base.level,
+    )
+
+
+def _lint_table(path: Path) -> dict[str, Any]:
+    from enginescope.core.toml import parse_toml
+
+    try:
+        document = parse_toml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}", why=error.strerror) from error
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise FormatError(str(path), why=str(error), expected="TOML") from None
+    table = document.get("lint", {})
+    if not isinstance(table, dict):
+        raise FormatError(str(path), where="lint", why="no table", expected="[lint]")
+    return table

@@ -1,0 +1,159 @@
+"""A plan with its layer times and origin, as far as an input has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import UsageError
+from enginescope.records.environment import Device
+
+if TYPE_CHECKING:
+    from enginescope.analysis.layers.request_latency import WholeRequest
+    from enginescope.formats.trtexec.exported_times import ExportedTimes
+    from enginescope.records.notice import Notice
+    from enginescope.records.plan.plan import Plan
+    from enginescope.records.plan.timing import Profile
+    from enginescope.records.plan.tool_report import ToolReport
+    from enginescope.records.run.run import Artifact, Run
+
+#: What stands for a plan: a path, a run's name, or a view.
+PlanName: TypeAlias = str | PathLike[str] | RunView | PlanView
+Kind: TypeAlias = Literal["file", "engine", "folder", "archive", "run", "view"]
+
+
+class CompanionFiles(NamedTuple):
+    """Files to read with a plan; ``None``: the file that is named like the plan, if any."""
+
+    profile: Path | None = None
+    metadata: Path | None = None
+    build_metadata: Path | None = None
+
+
+NO_COMPANIONS = CompanionFiles()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanInput:
+    """One engine: its plan, layer times and origin, as far as the input has them.
+
+    Attributes:
+        where: The plan's or engine's file, or the run's id.
+        times: Of whole requests, from a file that is named like the plan; a run has its own.
+        notices: Of reading, or of the run.
+        run: As stored, or as imported from a folder; `as_run` makes one of a plan file.
+        artifacts: The files it was read from.
+    """
+
+    kind: Kind
+    where: str
+    name: str
+    plan: Plan | None = None
+    profile: Profile | None = None
+    times: ExportedTimes | None = None
+    devices: tuple[Device, ...] = ()
+    report: ToolReport | None = None
+    notices: tuple[Notice, ...] = ()
+    run: Run | None = None
+    artifacts: tuple[Artifact, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The input's name in messages."""
+        is_run = self.kind == "run" or (self.kind == "view" and self.run is not None)
+        return f"run {self.where}" if is_run else self.where
+
+    @property
+    def device_names(self) -> str | None:
+        """Names of the GPUs, each once."""
+        return ", ".join(dict.fromkeys(device.name for device in self.devices)) or None
+
+    @property
+    def tensorrt_version(self) -> str | None:
+        """Version that built or ran the engine, where a file or the run names it."""
+        known = self.run.environment.versions.get("tensorrt") if self.run else None
+        return known or (self.report.tool_version if self.report else None)
+
+    @property
+    def own_notices(self) -> tuple[Notice, ...]:
+        """Notices of reading files; `bench` printed those of a stored run."""
+        return self.notices if self.kind not in ("run", "view") else ()
+
+    @property
+    def whole(self) -> WholeRequest | None:
+        """Metric and mean in ms of whole requests: of the samples, else as the tool printed it."""
+        return RunView(self.as_run()).whole_request
+
+    def with_own_times(self) -> PlanInput:
+        """Return the input without layer times of another build, with a notice about them."""
+        from enginescope.analysis.layers.own_times import own_times
+
+        run = own_times(self.as_run())
+        if run.profile is self.profile:
+            return self
+        stored = run if self.run is not None else None
+        return replace(self, profile=run.profile, notices=run.notices, run=stored)
+
+    def of_profile(self, index: int) -> PlanInput:
+        """Return the layers and times of one optimization profile, of several.
+
+        Raises:
+            UsageError: The plan has no such profile.
+        """
+        from enginescope.analysis.layers.plan_profile import (
+            of_plan_profile,
+            plan_profiles,
+            times_of_plan_profile,
+        )
+
+        if self.plan is None or not plan_profiles(self.plan):
+            return self
+        plan = of_plan_profile(self.plan, index)
+        profile = times_of_plan_profile(self.profile, index) if self.profile else None
+        run = self.run and msgspec.structs.replace(self.run, plan=plan, profile=profile)
+        return replace(self, plan=plan, profile=profile, run=run)
+
+    def as_run(self) -> Run:
+        """Return the run; of a plan file an imported run, with the files it was read from."""
+        if self.run is not None:
+            return self.run
+        from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+
+        names = ("name", "plan", "profile", "times", "report", "notices", "artifacts")
+        return run_of_engine(EngineFacts(**{name: getattr(self, name) for name in names}))
+
+    def needed_plan(self) -> Plan:
+        """Return the plan.
+
+        Raises:
+            UsageError: The input has none.
+        """
+        if self.plan is None:
+            raise UsageError(
+                f"{self.label} has no plan",
+                hint="measure with a backend that inspects its engine, as trt and trtexec do; "
+                "trtexec writes a plan with --exportLayerInfo",
+            )
+        return self.plan
+
+
+def input_of_run(run: Run, *, kind: Kind = "run", where: str | None = None) -> PlanInput:
+    """Return a run as an input; `where` is by default the run's id."""
+    return PlanInput(
+        kind=kind,
+        where=where or run.id,
+        name=run.job.subject.name,
+        plan=run.plan,
+        profile=run.profile,
+        devices=run.environment.devices,
+        report=run.tool,
+        notices=run.notices,
+        run=run,
+        artifacts=run.artifacts,
+    )

@@ -1,0 +1,262 @@
+"""Process: trex's workflow in one call, with trex's file names."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.services.plans.archive import ArchiveRequest, create_archive
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.trtexec_session import (
+    TrtexecObserver,
+    TrtexecRequest,
+    run_trtexec,
+)
+from enginescope.store.location import without_password
+
+if TYPE_CHECKING:
+    from enginescope.compat.trtexec.log.log import Line
+    from enginescope.compat.trtexec.version import Version
+    from enginescope.records.plan.tool_report import ToolReport
+    from enginescope.records.run.run import Run
+
+#: Flags that trex passes to the measurement; TensorRT 11 measures so without them.
+_MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
+_CACHE = "--timingCacheFile"
+#: Flags whose files process names.
+_NAMED_HERE = (
+    *("--onnx", "--saveEngine", "--loadEngine"),
+    *("--exportTimes", "--exportProfile", "--exportLayerInfo"),
+)
+
+
+class ProcessRequest(Record, frozen=True, kw_only=True):
+    """What to build and measure, and where the files go.
+
+    Attributes:
+        flags: Flags of trtexec, for both steps.
+        is_archived: Write all files to ``MODEL.engine.tea`` too.
+        store: Folder or database of the runs.
+    """
+
+    model: Path
+    folder: Path
+    flags: tuple[str, ...] = ()
+    is_archived: bool = False
+    store: str | None = None
+
+
+class ProcessResult(Result, Record, frozen=True, kw_only=True):
+    """Files of the engine, sorted, and the id of the run that measured it."""
+
+    files: tuple[Path, ...]
+    run_id: str | None
+
+
+def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessResult:
+    """Build a model, measure and profile the engine, and write the files that trex reads.
+
+    Raises:
+        UsageError: The model is missing, a flag is wrong, or the folder cannot be written.
+        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
+        BackendError: A step failed; its log is in the folder.
+    """
+    model, folder, flags = request.model, request.folder, request.flags
+    version = _tensorrt()
+    if not model.is_file():
+        raise UsageError(f"model {model}", why="there is no such file")
+    _check_flags(model, flags, version)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"folder {folder}", why=error.strerror or str(error)) from error
+    engine = folder / f"{model.name}.engine"
+    shared = ("--verbose", "--profilingVerbosity=detailed", *flags)
+    shared += (f"--es-store={request.store}",) if request.store else ()
+    observer.progress(f"building {engine} …")
+    built = ("--skipInference", f"--onnx={model}", f"--saveEngine={engine}")
+    _step("build", engine, (*built, *shared), version)
+    observer.progress("measuring and profiling it …")
+    run_id = _step("profile", engine, _measuring(engine, shared, version), version)
+    if request.is_archived:
+        _archive(engine, flags)
+    return ProcessResult(files=tuple(sorted(folder.glob(f"{engine.name}*"))), run_id=run_id)
+
+
+def process(
+    model: str | PathLike[str],
+    folder: str | PathLike[str],
+    flags: Sequence[str] = (),
+    *,
+    archive: bool = False,
+    store: str | PathLike[str] | None = None,
+) -> ProcessResult:
+    """Build a model, measure and profile the engine, and write the files that trex reads.
+
+    Args:
+        model: An ONNX model.
+        folder: Created if it is missing.
+        flags: Flags of trtexec, for both steps: ``["--fp16", "--shapes=input:8x3x224x224"]``.
+        archive: Write all files to ``MODEL.engine.tea`` too.
+        store: Store of the runs; by default the command line's.
+
+    Raises:
+        UsageError: The model is missing, a flag is wrong, or the folder cannot be written.
+        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
+        BackendError: A step failed; its log is in the folder.
+    """
+    request = ProcessRequest(
+        model=Path(model),
+        folder=Path(folder),
+        flags=tuple(flags),
+        is_archived=archive,
+        store=str(store) if store is not None else None,
+    )
+    return process_model(request, PlanObserver())
+
+
+class _Log(TrtexecObserver):
+    """Collects the log as trtexec prints it."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.run_id: str | None = None
+
+    def status(self, line: str) -> None:
+        """Add a line without a prefix."""
+        self.text.append(line)
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Add messages with the time of each."""
+        from enginescope.compat.trtexec.log.log import printed
+
+        now = datetime.now()  # noqa: DTZ005 - local, as trtexec's
+        self.text += [printed(line, now) for line in lines]
+
+    def run_stored(self, run: Run) -> None:
+        """Add the run's id."""
+        self.run_id = run.id
+        self.text.append(f"enginescope: run {run.id}")
+
+
+def _tensorrt() -> Version:
+    """Return the version of TensorRT that builds.
+
+    Raises:
+        MissingDependencyError: There is none.
+    """
+    from enginescope.backends.tensorrt.libraries import installed_version
+    from enginescope.compat.trtexec.version import parse_version
+
+    version = parse_version(installed_version("full") or "")
+    if version is None:
+        raise MissingDependencyError(
+            "TensorRT is not installed",
+            why="process builds an engine",
+            hint="pip install tensorrt 'enginescope[trt]'",
+        )
+    return version
+
+
+def _measuring(engine: Path, shared: tuple[str, ...], version: Version) -> tuple[str, ...]:
+    """Return the flags of the second step: of those of both, what a loaded engine reads.
+
+    Up to TensorRT 8 its log repeats the build's options, so it is given all of them.
+    """
+    from enginescope.compat.trtexec.without_effect import flags_of_loaded
+
+    return (
+        f"--loadEngine={engine}",
+        f"--exportTimes={engine}.timing.json",
+        f"--exportProfile={engine}.profile.json",
+        f"--exportLayerInfo={engine}.graph.json",
+        "--dumpProfile",
+        *(_MEASURING if version.major < 11 else ()),
+        *(flags_of_loaded(shared, version) if version.major >= 9 else shared),
+    )
+
+
+def _archive(engine: Path, flags: tuple[str, ...]) -> None:
+    """Write the engine and its files to one file, with the timing cache of the flags."""
+    target = Path(f"{engine}.tea")
+    files = [file for file in sorted(engine.parent.glob(f"{engine.name}*")) if file != target]
+    files += [Path(flag.partition("=")[2]) for flag in flags if flag.startswith(f"{_CACHE}=")]
+    names = tuple(str(file) for file in files if file.is_file())
+    request = ArchiveRequest(archive=target, files=names, force=True, only=True)
+    create_archive(request, PlanObserver())
+
+
+def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
+    """Raise before anything is built if a flag is wrong, or names a file that process names.
+
+    Raises:
+        UsageError
+    """
+    from enginescope.compat.trtexec.arguments import read_arguments
+    from enginescope.compat.trtexec.settings import settings_of
+    from enginescope.runner.jobs import subject_of
+
+    if subject_of(model).kind == "engine":
+        raise UsageError(f"{model} is an engine already", hint="process takes an ONNX model")
+    for flag in flags:
+        name = flag.partition("=")[0]
+        if name in _NAMED_HERE:
+            raise UsageError(name, why="process names that file itself, in its folder")
+    settings_of(read_arguments((f"--onnx={model}", *flags), version))
+
+
+def _step(name: str, engine: Path, arguments: tuple[str, ...], version: Version) -> str | None:
+    """Do a step of trtexec, write its log and metadata, and return the run's id.
+
+    Raises:
+        UsageError: A flag is wrong.
+        BackendError: The step failed; its log is in the folder.
+    """
+    from enginescope.compat.trtexec.arguments import read_arguments
+    from enginescope.compat.trtexec.settings import settings_of
+
+    log = _Log()
+    typed = shlex.join(("enginescope", "trtexec", *arguments))
+    request = TrtexecRequest(
+        settings=settings_of(read_arguments(arguments, version)),
+        arguments=arguments,
+        command=without_password(typed),
+    )
+    is_well = run_trtexec(request, log)
+    path = Path(f"{engine}.{name}.log")
+    text = "".join(f"{line}\n" for line in log.text)
+    path.write_text(text, encoding="utf-8")
+    if not is_well:
+        raise BackendError(
+            f"the {name} of {engine.name} failed",
+            why=_first_errors(text),
+            hint=f"the whole log is {path}",
+        )
+    _write_metadata(path, Path(f"{engine}.{name}.metadata.json"))
+    return log.run_id
+
+
+def _write_metadata(log: Path, target: Path) -> None:
+    from enginescope.core.jsonio import encode, write_atomic
+    from enginescope.formats.trex.trex_metadata_writer import log_metadata
+
+    write_atomic(target, encode(log_metadata(_report(log))))
+
+
+def _report(log: Path) -> ToolReport:
+    from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+
+    found, _ = parse_trtexec_log(log.read_bytes(), log.name)
+    return found.report
+
+
+def _first_errors(log: str) -> str:
+    errors = [line.partition("[E] ")[2] for line in log.splitlines() if "[E] " in line]
+    return "\n".join(errors[:5]) or "the log ends without an error"

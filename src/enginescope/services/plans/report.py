@@ -1,0 +1,180 @@
+"""Report: runs, plans and comparisons of their outputs, as files in one folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.render.page.report import TOPK, WrittenReport
+from enginescope.render.page.report import write_report as write_files
+from enginescope.render.validation.report_answers import ReportedAnswers
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.plans.plan_context import ContextFiles, page_subject, read_context
+from enginescope.services.plans.plan_input import PlanInput, PlanName
+from enginescope.services.plans.report_outputs import (
+    archived_outputs,
+    named_outputs,
+    stored_outputs,
+)
+from enginescope.services.plans.resolve_plan import resolve_inputs
+from enginescope.services.store_access import place_of
+from enginescope.store.location import StorePlace
+
+if TYPE_CHECKING:
+    from enginescope.analysis.validation.validation import Validation
+    from enginescope.render.plans.page_subject import PageSubject
+
+#: Of the folder's name: a file system allows 255 bytes.
+_MOST_LETTERS = 60
+
+
+class ReportRequest(Record, frozen=True, kw_only=True):
+    """What a report is about, and where it goes.
+
+    Attributes:
+        subjects: See `resolve_inputs`; at least one.
+        folder: By default ``report/<run>``.
+        topk: Layers drawn in plots; tables have all.
+        outputs: Comparisons of outputs: ``output_diff.json``, or folders of `validate`.
+        compared: Comparisons that are in memory.
+        context: Goes into the page; a model and a log are of one engine.
+    """
+
+    subjects: tuple[PlanName, ...]
+    folder: Path | None = None
+    topk: int = TOPK
+    outputs: tuple[Path, ...] = ()
+    compared: tuple[ReportedAnswers, ...] = ()
+    context: ContextFiles = ContextFiles()
+    store: StorePlace | None = None
+
+
+def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport:
+    """Write the report of a request.
+
+    Raises:
+        UsageError: There is nothing of a name, a comparison is missing, the folder cannot be
+            written; or a model or a log is named with several engines.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+    """
+    inputs = [
+        each
+        for name in request.subjects
+        for each in resolve_inputs(name, store=request.store, observer=observer)
+    ]
+    names = [str(name) for name in request.subjects if isinstance(name, str | PathLike)]
+    for name in names:
+        _warn_of_others(name, inputs, request.store, observer)
+    folder = request.folder or Path("report") / "+".join(map(short_name, inputs))[:_MOST_LETTERS]
+    compared = (
+        *request.compared,
+        *named_outputs(request.outputs),
+        *stored_outputs(inputs, request.store, observer),
+        *archived_outputs(names, observer),
+    )
+    about = _subjects(inputs, request.context, observer)
+    try:
+        written = write_files(about, folder, topk=request.topk, answers=compared)
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"report {folder}", why=why, hint="`output` names a folder") from error
+    for name, reason in written.skipped:
+        observer.warn(f"not written: {name}: {reason}")
+    return written
+
+
+def write_report(
+    runs: PlanName | Sequence[PlanName],
+    folder: str | PathLike[str],
+    *,
+    topk: int = TOPK,
+    answers: Validation | None = None,
+    outputs: Sequence[str | PathLike[str]] = (),
+    gpu: str | None = None,
+    onnx: str | PathLike[str] | None = None,
+    build_log: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+) -> WrittenReport:
+    """Write the report of `runs` into `folder`.
+
+    Args:
+        runs: Runs; or what ``enginescope explore`` takes, for every engine in it.
+        topk: Layers drawn in the per-layer plot; tables have all.
+        answers: Result of `validate` of the same models, for the report to carry.
+        outputs: Comparisons of outputs in files: ``output_diff.json``, or folders that validate
+            wrote.
+        gpu: Compare each layer with this GPU's limits.
+        onnx, build_log: Model and verbose build log of the only engine.
+        store: Store of the runs; by default the command line's.
+
+    Raises:
+        UsageError: There is nothing of a name, a comparison is missing, or the folder cannot be
+            written.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+    """
+    compared = (ReportedAnswers(source="es.validate", validation=answers),) if answers else ()
+    request = ReportRequest(
+        subjects=(runs,) if isinstance(runs, str | PathLike | RunView | PlanView) else tuple(runs),
+        folder=Path(folder),
+        topk=topk,
+        outputs=tuple(map(Path, outputs)),
+        compared=compared,
+        context=ContextFiles(
+            gpu=gpu,
+            onnx=Path(onnx) if onnx is not None else None,
+            build_log=Path(build_log) if build_log is not None else None,
+        ),
+        store=place_of(store),
+    )
+    return report_runs(request, PlanObserver())
+
+
+def short_name(source: PlanInput) -> str:
+    """Return a stored run's id, shortened; of files the engine's name, the same each time."""
+    if source.kind == "run":
+        return source.where[:6]
+    return re.sub(r"[^\w.-]+", "_", source.name).strip(".") or "plan"
+
+
+def _warn_of_others(
+    tag: str, inputs: Sequence[PlanInput], store: StorePlace | None, observer: PlanObserver
+) -> None:
+    """Warn where a tag stands for its newest run, and more runs have it."""
+    from enginescope.store.archive import Store
+    from enginescope.store.run_name import is_tag
+
+    newest = [each for each in inputs if each.kind == "run" and not each.where.startswith(tag)]
+    if not newest or not is_tag(tag):
+        return
+    count = len(Store(store).rows(tag=tag))
+    if count > 1:
+        text = f"tag {tag}: {count:,} runs have it, and this is the newest; runs list --tag {tag}"
+        observer.warn(text)
+
+
+def _subjects(
+    inputs: Sequence[PlanInput], files: ContextFiles, observer: PlanObserver
+) -> list[PageSubject]:
+    for name, value in (("onnx", files.onnx), ("build_log", files.build_log)):
+        if value and len(inputs) > 1:
+            raise UsageError(
+                f"`{name}` {value}",
+                why=f"it is of one engine, and {len(inputs)} were given",
+                hint="one report for each engine",
+            )
+    subjects = []
+    for each in inputs:
+        run = each.as_run()
+        view = PlanView(run.plan, run.profile) if run.plan else None
+        context = read_context(each, files, view)
+        for notice in context.notices:
+            observer.notice(notice)
+        subjects.append(page_subject(run, context))
+    return subjects

@@ -1,0 +1,224 @@
+"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.records.environment import Device
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.store.location import StorePlace
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+from enginescope.services.plans.plan_input import (
+    NO_COMPANIONS,
+    CompanionFiles,
+    PlanInput,
+    PlanName,
+    input_of_run,
+)
+
+_RUN_DOCUMENT = "run.json"
+_SHOWN_NAMES = 8
+#: Bytes of a file that tell a plan's JSON from an engine.
+_HEAD_BYTES = 4096
+#: Endings of names that are never looked up in the store.
+_FILES = frozenset({".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
+_SILENT = PlanObserver()
+
+
+def resolve_plan(
+    what: PlanName,
+    companions: CompanionFiles = NO_COMPANIONS,
+    *,
+    store: StorePlace | None = None,
+    observer: PlanObserver = _SILENT,
+) -> PlanInput:
+    """Resolve `what` to one engine; see `resolve_inputs`.
+
+    Raises:
+        UsageError: A folder or an archive holds several plans.
+    """
+    return only_plan(what, resolve_plans(what, companions, store=store, observer=observer))
+
+
+def only_plan(what: PlanName, inputs: Sequence[PlanInput]) -> PlanInput:
+    """Return the only input of several.
+
+    Raises:
+        UsageError: There are more.
+    """
+    if len(inputs) == 1:
+        return inputs[0]
+    names = ", ".join(sorted(each.name for each in inputs)[:_SHOWN_NAMES])
+    if len(inputs) > _SHOWN_NAMES:
+        names += f" and {len(inputs) - _SHOWN_NAMES} more"
+    hint = "give the plan's JSON file"
+    if inputs[0].kind == "archive":
+        hint = f"enginescope archive extract {what}, then give the plan's JSON file"
+    raise UsageError(f"{what} holds {len(inputs)} plans", why=names, hint=hint)
+
+
+def resolve_plans(
+    what: PlanName,
+    companions: CompanionFiles = NO_COMPANIONS,
+    *,
+    store: StorePlace | None = None,
+    observer: PlanObserver = _SILENT,
+) -> tuple[PlanInput, ...]:
+    """Resolve `what` to the engines that have a plan; see `resolve_inputs`.
+
+    A run is returned whether it has a plan or not, and so is an archive without any.
+
+    Raises:
+        UsageError: There is no plan in a folder.
+    """
+    inputs = resolve_inputs(what, companions, store=store, observer=observer)
+    planned = tuple(each for each in inputs if each.plan is not None)
+    if planned or inputs[0].kind != "folder":
+        return planned or inputs
+    raise UsageError(
+        f"{what} holds no plans", hint="give a folder with what trtexec --exportLayerInfo wrote"
+    )
+
+
+def resolve_inputs(
+    what: PlanName,
+    companions: CompanionFiles = NO_COMPANIONS,
+    *,
+    store: StorePlace | None = None,
+    observer: PlanObserver = _SILENT,
+) -> tuple[PlanInput, ...]:
+    """Resolve `what` to engines; a path goes before a run of the same name.
+
+    Args:
+        what: A plan's JSON, with the files that are named like it; an engine, where TensorRT is
+            installed; a folder or an archive of files, for every engine in it; a run: its folder,
+            its ``run.json``, the beginning of its id, a tag, ``latest``, ``latest~2``; or a view.
+        companions: Files to read in place of those named like a plan file.
+
+    Raises:
+        UsageError: There is nothing of that name, or nothing in the folder; or companions are named
+            for something else than a plan file.
+        FormatError: A file cannot be used.
+        StoreError: There is no such run, or several.
+        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
+    """
+    if isinstance(what, (RunView, PlanView)):
+        if any(companions):
+            raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
+        return (_of_view(what),)
+    path = Path(what)
+    is_run = path.name == _RUN_DOCUMENT or (path / _RUN_DOCUMENT).is_file()
+    if path.is_file() and not is_run:
+        return _of_any_file(path, companions, observer)
+    if any(companions):
+        raise _no_plan_file(path)
+    if path.is_dir() and not is_run:
+        return tuple(_of_folder(path))
+    if path.suffix.lower() in _FILES and not path.exists():
+        raise UsageError(f"{what} does not exist", hint="give a plan's JSON file, or a run")
+    from enginescope.store.archive import Store
+
+    return (input_of_run(Store(store).load(str(what))),)
+
+
+def run_with_plan(what: PlanName, *, store: StorePlace | None, observer: PlanObserver) -> Run:
+    """Return the run of one engine that has a plan, and report the notices of reading it.
+
+    Raises:
+        UsageError: The engine has no plan, or see `resolve_plan`.
+    """
+    source = resolve_plan(what, store=store, observer=observer)
+    source.needed_plan()
+    for notice in source.own_notices:
+        observer.notice(notice)
+    return source.as_run()
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive: a zip file, or named like one."""
+    from enginescope.core.safe_zip import ZIP_TAGS
+
+    if not path.is_file():
+        return False
+    return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS)
+
+
+def _of_view(view: RunView | PlanView) -> PlanInput:
+    if isinstance(view, RunView):
+        return input_of_run(view.given, kind="view")
+    device = (Device(name=view.gpu.name),) if view.gpu else ()
+    name = view.plan.name
+    return PlanInput(
+        kind="view", where=name, name=name, plan=view.plan, profile=view.profile, devices=device
+    )
+
+
+def _of_any_file(
+    path: Path, companions: CompanionFiles, observer: PlanObserver
+) -> tuple[PlanInput, ...]:
+    from enginescope.formats.foreign_text import decode_text
+    from enginescope.formats.plan.engine_file import is_engine_file
+
+    if is_archive(path):
+        if any(companions):
+            raise _no_plan_file(path)
+        from enginescope.services.plans.archive_input import archive_inputs
+
+        return archive_inputs(path, observer)
+    head = _head(path)
+    text, _ = decode_text(head, path.name)
+    if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
+        from enginescope.services.plans.engine_input import engine_input
+
+        return (engine_input(path, companions, observer),)
+    return (_of_plan_file(path, companions),)
+
+
+def _no_plan_file(path: Path) -> UsageError:
+    return UsageError(
+        "files beside a plan can only be named with a plan file",
+        why=f"{path} is no plan file",
+        hint="give the plan's JSON file",
+    )
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise FormatError(str(path), why=error.strerror or str(error)) from error
+
+
+def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:
+    from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+
+    read = read_plan_files(PlanFiles(plan=path, **companions._asdict()))
+    report = read.report
+    return PlanInput(
+        kind="file",
+        where=str(path),
+        name=read.plan.name,
+        plan=read.plan,
+        profile=read.profile,
+        times=read.times,
+        devices=(report.device,) if report and report.device else (),
+        report=report,
+        notices=read.notices,
+        artifacts=read.artifacts,
+    )
+
+
+def _of_folder(folder: Path) -> Iterator[PlanInput]:
+    from enginescope.formats.importing.importer import import_artifacts
+
+    for run in import_artifacts([folder]).runs:
+        plan = next((each.path for each in run.artifacts if each.kind == "plan"), str(folder))
+        yield input_of_run(run, kind="folder", where=plan)

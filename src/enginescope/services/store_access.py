@@ -1,0 +1,68 @@
+"""The store that a verb reads, and the noise floors in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.store.location import StorePlace, parse_place
+
+if TYPE_CHECKING:
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.store.archive import Store
+    from enginescope.store.row import Filter, RunRow
+
+
+def place_of(store: str | PathLike[str] | None) -> StorePlace | None:
+    """Parse a ``store`` argument of the Python API; ``None`` is the store of the command line."""
+    return parse_place(fspath(store)) if store is not None else None
+
+
+def store_at(store: str | PathLike[str] | None) -> Store:
+    """Open the store that a ``store`` argument of the Python API names."""
+    from enginescope.store.archive import Store
+
+    return Store(place_of(store))
+
+
+def floors_at(store: Store, warn: Callable[[str], None]) -> tuple[NoiseFloor, ...]:
+    """Read the noise floors of a store; `warn` receives why a file cannot be read."""
+    from enginescope.store.noise_floors import usable_floors
+
+    return usable_floors(store.path, warn)
+
+
+def open_run(path: str | PathLike[str]) -> RunView:
+    """Open a stored run by its folder or its ``run.json``.
+
+    Raises:
+        StoreError, FormatError: There is no run, or it is damaged; the message names the file.
+    """
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.store.archive import load_path
+
+    return RunView(load_path(Path(path)))
+
+
+def selected_rows(store: Store, wanted: Filter, warn: Callable[[str], None]) -> tuple[RunRow, ...]:
+    """Return the rows of stored runs, the newest first; `warn` receives which runs are damaged.
+
+    Raises:
+        UsageError: ``wanted.outcome`` does not exist.
+    """
+    if wanted.outcome is not None:
+        from enginescope.records.run.run import OutcomeKind
+
+        outcomes = [outcome.value for outcome in OutcomeKind]
+        if wanted.outcome not in outcomes:
+            hint = did_you_mean(wanted.outcome, outcomes)
+            raise UsageError(f"there is no outcome {wanted.outcome!r}", hint=hint)
+    rows = store.select(wanted)
+    for notice in store.notices:
+        warn(f"{notice.message} ({notice.code})")
+    return rows

@@ -1,0 +1,1 @@
+"""Suites: many models on many backends, each cell in processes of its own."""

@@ -1,0 +1,114 @@
+"""Run a cell on the machine that it was sent to.
+
+``python -m enginescope.cell_errand TASK RESULT`` reads the first file and writes the second. With a
+third argument, ``attended``, it exits as soon as its standard input ends. Ray and Slurm call
+`run_remote_cell`. A failure inside the cell is a row that goes back.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import threading
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from enginescope.core.digest import sha256_of
+from enginescope.records.run.run import Run
+from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
+from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
+from enginescope.services.suites.cell import CellContext, now, run_cell
+from enginescope.store.archive import Store
+
+
+def run_remote_cell(data: bytes) -> bytes:
+    """Run the cell of a task here; return its row and runs.
+
+    Raises:
+        FormatError: The task is of another version of enginescope.
+    """
+    task = unpacked_errand(data)
+    failed = _row_of_another_model(task.cell)
+    if failed is not None:
+        return packed_returned(CellTaskResult(row=failed))
+    with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as folder:
+        store = Store(Path(folder) / "store")
+        runs: list[Run] = []
+
+        def keep(run: Run) -> None:
+            store.save(run)
+            runs.append(run)
+
+        context = CellContext(sink=keep, command=task.command)
+        cell = _with_usable_cache(task.cell)
+        if task.is_placed:  # a fleet and the driver may name the same GPU differently
+            cell = replace(cell, needs=Needs())
+        row = replace(run_cell(cell, context), cell=task.cell)
+        packed = tuple(
+            store.export(run.id, Path(folder) / f"{run.id}.zip").read_bytes() for run in runs
+        )
+    return packed_returned(CellTaskResult(row=row, runs=packed))
+
+
+def _row_of_another_model(cell: Cell) -> CellRow | None:
+    """Return a row if the cell's model is missing on this machine, or is another file here."""
+    subject = cell.job.subject
+    if subject.path is None or subject.sha256 is None:
+        return None
+    try:
+        if sha256_of(Path(subject.path)) == subject.sha256:
+            return None
+        why = "is another file there: its content is not that of the one that the suite names"
+    except OSError as error:
+        why = f"cannot be read there: {error.strerror or error}"
+    time = now()
+    return CellRow(
+        cell=cell,
+        status=CellStatus.FAILED,
+        reason=f"{subject.path} on {platform.node()} {why}",
+        hint="models lie on a folder that all machines share",
+        started=time,
+        ended=time,
+        host=platform.node(),
+    )
+
+
+def _with_usable_cache(cell: Cell) -> Cell:
+    """Return the cell with an engine cache that this machine can write."""
+    cache = cell.job.engine_cache
+    if cache is None or _is_writable(Path(cache)):
+        return cell
+    own = Path(tempfile.gettempdir()) / f"enginescope-engines-{os.getuid()}"
+    own.mkdir(mode=0o700, exist_ok=True)
+    if own.stat().st_uid != os.getuid():  # another user could change the engines
+        own = Path(tempfile.mkdtemp(prefix="enginescope-engines-"))
+    return replace(cell, job=replace(cell.job, engine_cache=str(own)))
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the task in a file, and write its result to another file."""
+    task, result = map(Path, arguments[:2])
+    if arguments[2:]:
+        threading.Thread(target=_end_with_input, daemon=True).start()
+    data = run_remote_cell(task.read_bytes())
+    part = result.with_name(f".{result.name}.part")
+    part.write_bytes(data)
+    part.replace(result)  # a reader never sees a part of it
+    return 0
+
+
+def _end_with_input() -> None:
+    """Exit when standard input ends, which the sender holds open; the cell's workers exit too."""
+    while os.read(0, 4096):
+        pass
+    os._exit(1)

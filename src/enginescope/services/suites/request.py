@@ -1,0 +1,113 @@
+"""What a suite run is asked for: the suite, values that replace its file's, and the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from enginescope.core.record import Record
+from enginescope.records.suite.suite import SuiteInput, SuiteMode
+from enginescope.store.location import StorePlace
+
+
+class ThisMachine(Record, frozen=True, kw_only=True):
+    """Run cells on this machine.
+
+    Attributes:
+        jobs: Cells at a time, each on cores of its own, never two on one GPU.
+    """
+
+    jobs: int = 1
+
+
+class RayCluster(Record, frozen=True, kw_only=True):
+    """Run cells on a Ray cluster: ``auto``, ``HOST:PORT``, ``ray://HOST:PORT`` or ``local``."""
+
+    address: str
+
+
+class SlurmCluster(Record, frozen=True, kw_only=True):
+    """Run cells as jobs of a Slurm cluster.
+
+    Attributes:
+        options: Options of ``sbatch``, without dashes.
+        cluster: ``local`` runs the jobs on this machine, to try them.
+    """
+
+    options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    cluster: str = "slurm"
+
+
+class DockerImage(Record, frozen=True, kw_only=True):
+    """Run each cell in a container of its own."""
+
+    image: str
+
+
+class KubernetesJobs(Record, frozen=True, kw_only=True):
+    """Write a Kubernetes Job for each cell, and run none.
+
+    Attributes:
+        folder: Folder of the manifests.
+        mounts: Volume claims and the folders that they hold, at the same path as here.
+        gpu_label: Label of nodes by their kind of GPU, with ``{gpu}`` in it.
+    """
+
+    folder: Path
+    image: str
+    mounts: tuple[tuple[str, str], ...] = ()
+    gpu_label: str = "nvidia.com/gpu.product={gpu}"
+    namespace: str | None = None
+
+
+class FinishedJobs(Record, frozen=True, kw_only=True):
+    """Store the results that Kubernetes jobs have left, and run no cell."""
+
+
+Place: TypeAlias = (
+    ThisMachine | RayCluster | SlurmCluster | DockerImage | KubernetesJobs | FinishedJobs
+)
+
+
+class SuiteRequest(Record, frozen=True, kw_only=True):
+    """Options of a suite run: the suite, values that replace those of its file, and the place.
+
+    Attributes:
+        source: Suite file (TOML, YAML, model_list.json), or a folder of models.
+        place: Where cells run.
+        retry_failed: Run cells again that failed before.
+        folder: Folder of the suite; ``None``: ``suites/NAME`` in the store.
+        store: Folder or database of runs; ``None``: ``$ENGINESCOPE_HOME``, else the platform's.
+        command: The command line to record.
+    """
+
+    source: Path
+    place: Place = ThisMachine()
+    retry_failed: bool = False
+    folder: Path | None = None
+    store: StorePlace | None = None
+    command: str | None = None
+    name: str | None = None
+    backends: tuple[str, ...] = ()
+    environments: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    batches: tuple[int, ...] = ()
+    mode: SuiteMode | None = None
+    input: SuiteInput | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    baseline: str | None = None
+    layers: bool | None = None
+    timeout: str | None = None
+    memory_limit: str | None = None
+    retries: int | None = None
+    warmup: str | int | None = None
+    iterations: int | None = None
+    duration: str | None = None
+    max_time: str | None = None
+    processes: int | None = None
+    reference: str | None = None
+    samples: int | None = None
+    tolerance: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    percent_mismatch: float | None = None

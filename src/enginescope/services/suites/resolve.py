@@ -1,0 +1,174 @@
+"""Resolve a request: the suite, its cells and its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
+from enginescope.backends.registry import parse_backend, read_spec
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.suites.suite_file import (
+    GeneralPart,
+    SuiteFile,
+    TimingPart,
+    ValidationPart,
+    read_suite_file,
+    suite_file,
+)
+from enginescope.records.suite.suite import Cell, Suite
+from enginescope.runner.suites.suite_cells import cells_of
+from enginescope.runner.suites.suite_plan import suite_of
+from enginescope.services.suites.request import SuiteRequest, ThisMachine
+from enginescope.store.archive import Store
+from enginescope.store.run_name import is_tag
+from enginescope.store.suite_folder import SUITES, SuiteFolder
+
+
+def list_cells(request: SuiteRequest) -> tuple[Cell, ...]:
+    """Return the cells of a suite, and run none; raise as `resolve_suite` does."""
+    store = Store(request.store)
+    return cells_in(resolve_suite(request, store), store)
+
+
+def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
+    """Return the cells of a suite; engines that they build go into the store's cache."""
+    return cells_of(suite, engine_cache=store.path / "engines")
+
+
+def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
+    """Return the folder of a suite.
+
+    Raises:
+        UsageError: The suite's name cannot be a tag of runs.
+    """
+    if not is_tag(suite.name):
+        raise UsageError(
+            f"suite name {suite.name!r}",
+            why="its runs have it as a tag: no blanks, no slashes, not latest",
+            hint="--name NAME",
+        )
+    return SuiteFolder(request.folder or store.suite_home() / SUITES / suite.name)
+
+
+def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
+    """Return the suite of a file or folder, with the values of the request in place of its keys.
+
+    Raises:
+        UsageError: The file does not exist, or no cell could have what the request names.
+        FormatError: The file is not a suite, or a value of the request is not of its type.
+    """
+    source = request.source
+    if source.is_dir():
+        models = (str(source.resolve()),)
+        file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
+        name = source.resolve().name
+    elif source.is_file():
+        file, base, name = read_suite_file(source), source.resolve().parent, source.stem
+    else:
+        raise UsageError(
+            f"suite {source}",
+            why="there is no such file or folder",
+            hint="enginescope suite --init writes an example",
+        )
+    file = _replaced(file, request)
+    suite = suite_of(file, base, name=name, samples=store.path / "samples")
+    _check_validation(suite)
+    if not isinstance(request.place, ThisMachine):
+        _check_remote(suite)
+    return suite
+
+
+def _replaced(file: SuiteFile, request: SuiteRequest) -> SuiteFile:
+    """Return the file with the values of the request.
+
+    Backends, batches and limits hold for every model; ``exclude`` adds to the file's patterns.
+    """
+    exclude = (*file.suite.exclude, *request.exclude)
+    general = replace(file.suite, **{**_values(request, GeneralPart), "exclude": exclude})
+    models = file.model
+    if request.backends:
+        general = replace(general, precisions=())
+        models = tuple(replace(model, backends=(), precisions=()) for model in models)
+    if request.batches:
+        models = tuple(replace(model, batches=()) for model in models)
+    for limit in ("timeout", "memory_limit"):
+        if getattr(request, limit):
+            models = tuple(replace(model, **{limit: None}) for model in models)
+    validation = _values(request, ValidationPart)
+    if request.reference is not None and Path(request.reference).exists():
+        validation["reference"] = str(Path(request.reference).absolute())
+    replaced = replace(
+        file,
+        environments={**file.environments, **request.environments},
+        suite=general,
+        model=models,
+        timing=replace(file.timing, **_values(request, TimingPart)),
+        validation=replace(file.validation, **_limits_to_clear(validation), **validation),
+    )
+    # the types of the file's keys say which values there can be
+    tables = msgspec.to_builtins(replaced)
+    return suite_file({**tables, "model": list(tables["model"])}, source="SuiteRequest")
+
+
+def _values(request: SuiteRequest, part: type[Record]) -> dict[str, Any]:
+    """Return the values of a request for the keys of a table of the file."""
+    values = {name: getattr(request, name, None) for name in part.__struct_fields__}
+    return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+def _limits_to_clear(validation: dict[str, Any]) -> dict[str, None]:
+    """Return the limits of the file that the request's limits replace."""
+    if "tolerance" in validation:
+        return {name: None for name in ("rtol", "atol") if name not in validation}
+    return {"tolerance": None} if {"rtol", "atol"} & set(validation) else {}
+
+
+def _check_validation(suite: Suite) -> None:
+    """Raise for an unknown tolerance or reference: every cell would fail alike."""
+    if suite.mode == "benchmark":
+        return
+    checking = suite.checking
+    general = request_of(checking).in_place_of_rows()
+    if checking.tolerance is not None and general is not None:
+        raise UsageError(
+            f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}",
+            why=f"{general} for all outputs leaves nothing to it",
+            hint="one of them",
+        )
+    if checking.tolerance is not None:
+        tolerance_named(checking.tolerance)
+    reference = checking.reference
+    if reference is None or (Path(reference).is_absolute() and Path(reference).exists()):
+        return
+    path = Path(reference.partition("?")[0])
+    if len(path.parts) > 1 or path.suffix.lower() in (".onnx", *ENGINE_SUFFIXES):
+        raise UsageError(
+            f"reference {reference}",
+            why="there is no such file or folder",
+            hint="relative paths start from the suite's file; those that are typed, from here",
+        )
+    if read_spec(reference).environment is not None:
+        raise UsageError(
+            f"reference {reference}",
+            why="a cell's reference answers in the Python that the cell runs in",
+            hint="leave out the @",
+        )
+    parse_backend(reference)
+
+
+def _check_remote(suite: Suite) -> None:
+    """Raise for a cell of another Python of this machine."""
+    specs = [spec for model in suite.models for spec in model.backends]
+    named = next((spec for spec in specs if read_spec(spec).environment), None)
+    if named is not None:
+        raise UsageError(
+            f"backend {named}",
+            why="environments are of this machine, and cells are to be done elsewhere",
+            hint="a fleet's machines or an image have the versions that they have: leave out the @",
+        )

@@ -1,0 +1,218 @@
+"""Run a suite: resume it, run its cells where the request says, and write its tables."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.backends.registry import read_spec
+from enginescope.core.errors import StoreError
+from enginescope.core.record import Record
+from enginescope.records.suite.suite import Suite, SuiteMode, SuitePlan, SuiteResult
+from enginescope.runner.environment_fingerprint import environment_fingerprint
+from enginescope.runner.fleet.environment import Environment
+from enginescope.runner.suites.suite_resume import Fingerprints, resume_state
+from enginescope.runner.suites.suite_run import worker_slots
+from enginescope.services.store_access import place_of
+from enginescope.services.suites.cell import now
+from enginescope.services.suites.fleet_session import FleetSession
+from enginescope.services.suites.kubernetes import collect_results, write_jobs
+from enginescope.services.suites.observer import SuiteObserver
+from enginescope.services.suites.remote import fleet_for
+from enginescope.services.suites.request import (
+    FinishedJobs,
+    KubernetesJobs,
+    SuiteRequest,
+    ThisMachine,
+)
+from enginescope.services.suites.resolve import cells_in, folder_for, resolve_suite
+from enginescope.services.suites.session import SuiteSession
+from enginescope.services.suites.tables import write_tables
+from enginescope.store.archive import Store
+from enginescope.store.suite_folder import SuiteFolder
+
+if TYPE_CHECKING:
+    from enginescope.analysis.suites.suite_view import SuiteView
+
+
+class SuiteRun(Record, frozen=True, kw_only=True):
+    """Result of a session.
+
+    Attributes:
+        result: The suite after the session, with rows that could not be stored.
+        problem: Why the session ended before its last cell; ``None``: it did not.
+    """
+
+    result: SuiteResult
+    folder: Path
+    problem: str | None = None
+
+
+def run_suite(
+    source: str | PathLike[str] | SuiteRequest,
+    *,
+    backends: Sequence[str] | None = None,
+    name: str | None = None,
+    mode: SuiteMode | None = None,
+    jobs: int | None = None,
+    retry_failed: bool | None = None,
+    store: str | PathLike[str] | None = None,
+    observer: SuiteObserver | None = None,
+) -> SuiteView:
+    """Run many models on many backends, each combination in processes of its own.
+
+    A run that was interrupted resumes with the same call: cells that ended are not run again while
+    models, options and versions stay the same.
+
+    Args:
+        source: Suite file, folder of models, or a `SuiteRequest`, which has every option. The
+            keyword arguments replace what it says.
+        backends: As in ``["ort-cpu", "trt:fp16"]``.
+        name: Name of the suite: its folder's, and the tag of its runs.
+        mode: ``"benchmark"``, ``"validate"``, or ``"both"``: measure correct cells only.
+        jobs: Cells at a time on this machine, each on cores of its own.
+        retry_failed: Run cells again that failed before.
+        store: Folder or database of runs.
+        observer: Receives progress, and cancels: see `SuiteObserver`.
+
+    Returns:
+        The suite with a row for each cell that ended. A cell that failed is a row with its reason.
+
+    Raises:
+        UsageError: A model, backend or option cannot be used.
+        FormatError: The suite file cannot be read.
+        StoreError: The store or the suite's folder cannot be written.
+        BackendError: A fleet has no machines.
+    """
+    from enginescope.analysis.suites.suite_view import SuiteView
+
+    values = {
+        "backends": None if backends is None else tuple(backends),
+        "name": name,
+        "mode": mode,
+        "place": None if jobs is None else ThisMachine(jobs=jobs),
+        "retry_failed": retry_failed,
+        "store": place_of(store),
+    }
+    request = source if isinstance(source, SuiteRequest) else SuiteRequest(source=Path(source))
+    request = replace(
+        request,
+        command=request.command or shlex.join(sys.orig_argv),
+        **{key: value for key, value in values.items() if value is not None},
+    )
+    observer = observer or SuiteObserver()
+    run = run_suite_session(request, observer)
+    if run.problem is not None:
+        observer.warn(f"{run.problem}; make space and run the suite again to resume")
+    return SuiteView(run.result)
+
+
+def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRun:
+    """Run the cells of a suite that are not done, and write its tables.
+
+    The rows of ended cells are stored and the tables are written, however this ends.
+    """
+    store, place = Store(request.store), request.place
+    suite = resolve_suite(request, store)
+    folder = folder_for(suite, request, store)
+    fingerprints = _fingerprints(suite, place) if isinstance(place, ThisMachine) else None
+    problem: StoreError | None = None
+    with folder.held():
+        plan = _begin(suite, request, folder, store, observer)
+        try:
+            _run_session(plan, request, folder, store, fingerprints, observer)
+        except StoreError as error:
+            if not folder.unstored:
+                raise
+            problem = error
+        finally:  # also if the session was interrupted
+            result = folder.result()
+            observer.session_ended(result)
+            if not folder.unstored:
+                write_tables(result, folder.path, observer)
+                store.keep_suite(folder)
+    if problem is None:
+        return SuiteRun(result=result, folder=folder.path)
+    cells = ", ".join(row.cell.label for row in folder.unstored)
+    text = f"the suite ended early: {cells} is done but not stored: {problem}"
+    return SuiteRun(result=result, folder=folder.path, problem=text)
+
+
+def _begin(
+    suite: Suite,
+    request: SuiteRequest,
+    folder: SuiteFolder,
+    store: Store,
+    observer: SuiteObserver,
+) -> SuitePlan:
+    """Write the plan into the suite's folder."""
+    created, source = now(), str(request.source.resolve())
+    if folder.exists:
+        former = folder.plan()
+        created = former.created
+        if former.source not in (None, source):
+            observer.warn(
+                f"{suite.name} was {former.source} before; --name NAME keeps the two apart"
+            )
+    plan = SuitePlan(
+        suite=suite,
+        cells=cells_in(suite, store),
+        created=created,
+        command=request.command,
+        source=source,
+        store=str(store.place),
+    )
+    folder.begin(plan)
+    return plan
+
+
+def _run_session(
+    plan: SuitePlan,
+    request: SuiteRequest,
+    folder: SuiteFolder,
+    store: Store,
+    fingerprints: Fingerprints | None,
+    observer: SuiteObserver,
+) -> None:
+    store.check_writable()
+    place = request.place
+    if not isinstance(place, ThisMachine):
+        count = collect_results(plan, folder, store, observer)
+        if count or isinstance(place, FinishedJobs):
+            observer.jobs_collected(count)
+    state = resume_state(plan.cells, folder.rows(), fingerprints, retry_failed=request.retry_failed)
+    observer.session_started(plan, state)
+    if isinstance(place, FinishedJobs):
+        return
+    if isinstance(place, KubernetesJobs):
+        write_jobs(plan, state.todo, folder, place, observer)
+    elif isinstance(place, ThisMachine):
+        assert fingerprints is not None
+        session = SuiteSession(plan, folder, store, fingerprints, observer)
+        session.run(state.todo, worker_slots(place.jobs))
+    else:
+        fleet = fleet_for(place, folder.path)
+        FleetSession(plan, folder, store, observer).run(state.todo, fleet)
+
+
+def _fingerprints(suite: Suite, place: ThisMachine) -> Fingerprints:
+    """Return the fingerprint of each Python that runs cells.
+
+    Raises:
+        UsageError: A Python cannot run cells, or there are too few cores for the jobs.
+    """
+    cores = len(worker_slots(place.jobs)[0]) or None
+    specs = [read_spec(spec) for model in suite.models for spec in model.backends]
+    names = dict.fromkeys(spec.environment for spec in specs if spec.environment is not None)
+    return Fingerprints(
+        own=environment_fingerprint(cores),
+        environments={
+            name: Environment(name, suite.environments[name]).conditions(cores) for name in names
+        },
+    )

@@ -1,0 +1,1 @@
+"""`validate` as a whole."""

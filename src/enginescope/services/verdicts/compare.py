@@ -1,0 +1,253 @@
+"""Compare measured runs and plans: which side is faster, and what explains the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.services.store_access import floors_at, place_of
+from enginescope.services.verdicts.compare_inputs import (
+    ComparedSide,
+    check_names,
+    measured_sides,
+    plan_names,
+    resolve_sides,
+)
+from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.services.verdicts.run_selection import input_of
+
+if TYPE_CHECKING:
+    from enginescope.analysis.build_log.build_choices import ChoicePair
+    from enginescope.analysis.plan_comparison.comparison import Comparison
+    from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.run import Run
+    from enginescope.services.verdicts.run_selection import Named, RunsInput
+    from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
+
+
+class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
+    """What to compare.
+
+    Attributes:
+        sides: The first is the base; one alone is an interleaved comparison.
+        names: Names of the sides; by default those of their jobs or plans.
+        parts: ``"all"``: verdicts if all sides have samples, and plans if all sides have one. The
+            others are an error if a side lacks that part.
+        plan_profile: Index of the optimization profile of plans that have several.
+        build_logs: Verbose logs of the two builds, or none.
+        store: Where tags, ids and noise floors are looked up.
+    """
+
+    sides: tuple[RunsInput, ...]
+    names: tuple[str, ...] | None = None
+    parts: Literal["all", "measured", "plans"] = "all"
+    terms: CompareConfig = CompareConfig()
+    plan_profile: int = 0
+    build_logs: tuple[Path, ...] = ()
+    store: StorePlace | None = None
+
+
+class CompareResult(Record, frozen=True, kw_only=True, eq=False):
+    """What was compared.
+
+    Attributes:
+        measured: Verdicts; ``None`` if a side has no samples.
+        plans: Compared plans; ``None`` if a side has no plan.
+        choices: What the builds of two logs chose.
+        unmeasured: Sides that keep the others from a verdict, because they have no samples.
+    """
+
+    measured: MeasuredComparison | None = None
+    plans: Comparison | None = None
+    choices: tuple[ChoicePair, ...] | None = None
+    unmeasured: tuple[str, ...] = ()
+
+
+def compare_inputs(request: CompareRequest, observer: VerdictObserver) -> CompareResult:
+    """Compare measured runs, plans and build logs, whichever the sides have.
+
+    Raises:
+        UsageError: There is nothing to compare, a side has no run that succeeded and no plan, or
+            lacks the part that ``request.parts`` names.
+        FormatError, StoreError: A file cannot be used, or a run does not exist.
+    """
+    from enginescope.store.archive import Store
+
+    if len(request.build_logs) not in (0, 2):
+        raise UsageError(
+            f"{len(request.build_logs)} build logs", hint="give --build-log twice: A's, then B's"
+        )
+    choices = _choices(request.build_logs, observer) if request.build_logs else None
+    if not request.sides:
+        if choices is None:
+            raise nothing_to_compare()
+        return CompareResult(choices=choices)
+    store = Store(request.store)
+    sides = resolve_sides(request.sides, store, observer)
+    if request.names is not None:
+        check_names(request.names, len(sides))
+    unmeasured = [side for side in sides if not side.is_measured]
+    for side in unmeasured:
+        _check_usable(side, request.parts)
+    measured = None
+    if request.parts != "plans" and not unmeasured:
+        measured = _measured(sides, request, store, observer)
+    plans = None
+    has_plans = all(side.source.plan is not None for side in sides)
+    if request.parts != "measured" and (measured is None or has_plans):
+        plans = _plans(sides, request)
+    is_engine = any(side.source.kind == "engine" for side in unmeasured)
+    is_told = len(unmeasured) < len(sides) or is_engine
+    return CompareResult(
+        measured=measured,
+        plans=plans,
+        choices=choices,
+        unmeasured=tuple(side.what for side in unmeasured) if is_told else (),
+    )
+
+
+def nothing_to_compare() -> UsageError:
+    """Return the error of a comparison without sides."""
+    return UsageError(
+        "no plans or runs to compare",
+        hint="enginescope compare A.graph.json B.graph.json, or two runs",
+    )
+
+
+def compare(
+    *sides: Named,
+    names: Sequence[str] | None = None,
+    threshold_pct: float = THRESHOLD_PCT,
+    across: Sequence[str] = (),
+    store: str | PathLike[str] | None = None,
+) -> MeasuredComparison:
+    """Compare measured runs: which side is faster, and how sure that is.
+
+    Args:
+        *sides: Each is a run, the processes of one job, a folder or zip file of runs, another
+            tool's file, a tag, or the beginning of an id. One alone is an interleaved comparison:
+            its id, its tag, or any of its runs. The first is the base.
+        names: Names of the sides, in their order.
+        threshold_pct: Smaller differences do not matter.
+        across: Conditions whose difference is intended: ``("gpu", "driver")``.
+        store: Path or URL where tags, ids and noise floors are looked up.
+
+    Returns:
+        ``result.verdict`` is the verdict on the second side, ``result.pairs`` has every side and
+        metric, ``result.notices`` the caveats. Printed, it is a sentence.
+
+    Raises:
+        UsageError: There is nothing to compare, or a side has no run that succeeded.
+        FormatError, StoreError: A file cannot be used, or a run does not exist.
+    """
+    request = CompareRequest(
+        sides=tuple(map(input_of, sides)),
+        names=None if names is None else tuple(names),
+        parts="measured",
+        terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
+        store=place_of(store),
+    )
+    result = compare_inputs(request, VerdictObserver())
+    assert result.measured is not None
+    return result.measured
+
+
+def compare_plans(
+    *plans: str | PathLike[str] | RunView | PlanView,
+    names: Sequence[str] | None = None,
+    plan_profile: int = 0,
+    store: str | PathLike[str] | None = None,
+) -> Comparison:
+    """Compare plans; compare two of them layer by layer, and explain the difference.
+
+    Args:
+        *plans: What ``enginescope explore`` takes: a plan's JSON, with the files beside it that
+            have its name; an engine, where TensorRT is installed; a folder or an archive of one
+            engine's files; a stored run: its folder, the beginning of its id, a tag, ``latest``.
+            The first is the base.
+        names: Names of the plans, in their order.
+        plan_profile: Index of the optimization profile of plans that have several.
+        store: Path or URL where runs are looked up by name; by default the store of the command
+            line.
+
+    Returns:
+        ``result.overview`` has each plan. Of two, ``result.layers`` has every layer with its
+        counterpart and ``result.layers.explanations`` the reasons for the difference in ms;
+        ``result.to_pandas()`` is a row per pair.
+
+    Raises:
+        UsageError: There are fewer than two plans, or a side has no plan.
+        FormatError: A file cannot be used.
+    """
+    from enginescope.analysis.plans.plan_view import PlanView
+
+    request = CompareRequest(
+        sides=tuple(
+            (_run_of_view(plan),) if isinstance(plan, PlanView) else input_of(plan)
+            for plan in plans
+        ),
+        names=None if names is None else tuple(names),
+        parts="plans",
+        plan_profile=plan_profile,
+        store=place_of(store),
+    )
+    result = compare_inputs(request, VerdictObserver())
+    assert result.plans is not None
+    return result.plans
+
+
+def _run_of_view(view: PlanView) -> Run:
+    from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+
+    return run_of_engine(EngineFacts(name=view.plan.name, plan=view.plan, profile=view.profile))
+
+
+def _check_usable(side: ComparedSide, parts: str) -> None:
+    """Raise `UsageError` if a side without samples has no plan, or samples are all that counts."""
+    why = side.runs[-1].outcome.message
+    if side.source.plan is None:
+        raise UsageError(f"{side.what} has neither samples nor a plan", why=why)
+    if parts == "measured":
+        raise UsageError(
+            f"{side.what} is not measured",
+            why=why or "it has a plan and no samples",
+            hint="es.compare_plans compares plans; es.bench measures",
+        )
+
+
+def _measured(
+    sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: VerdictObserver
+) -> MeasuredComparison:
+    from enginescope.analysis.verdicts.measured_sides import compare_sides
+
+    floors = floors_at(store, observer.warn)
+    return compare_sides(measured_sides(sides, request.names), request.terms, floors)
+
+
+def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison:
+    from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
+
+    runs = [side.source.as_run() for side in sides]
+    names = request.names or plan_names(sides)
+    return compare_runs(runs, names=names, plan_profile=request.plan_profile)
+
+
+def _choices(build_logs: Sequence[Path], observer: VerdictObserver) -> tuple[ChoicePair, ...]:
+    from enginescope.analysis.build_log.build_choices import compare_choices
+    from enginescope.formats.build_log.build_log import build_story_of
+
+    stories = []
+    for label, path in zip("AB", build_logs, strict=True):
+        story, notices = build_story_of(path.read_bytes(), path.name)
+        stories.append(story)
+        for notice in notices:
+            observer.warn(f"{label}: {notice.message} ({notice.code})")
+    return compare_choices(*stories)

@@ -1,0 +1,260 @@
+"""Resolve the sides of a comparison: the processes of each, and its plan if it has one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import UsageError
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.verdicts.side_names import comparison_tag, side_labels, side_names
+from enginescope.services.plans.plan_input import PlanInput, input_of_run
+from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs, resolve_plan
+from enginescope.services.verdicts.run_selection import (
+    check_one_job,
+    resolve_runs,
+    runs_in_folder,
+    tagged_runs,
+)
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredSide
+    from enginescope.services.verdicts.observer import VerdictObserver
+    from enginescope.services.verdicts.run_selection import RunsInput, Warn
+    from enginescope.store.archive import Store
+
+#: A comparison's id, without the prefix of its tag.
+_BARE_ID = re.compile(r"[0-9a-f]{8}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSide:
+    """One side.
+
+    Attributes:
+        what: The name that the caller gave.
+        source: The plan, if there is one, and where it is from.
+        runs: Processes, failed ones too.
+    """
+
+    what: str
+    source: PlanInput
+    runs: tuple[Run, ...]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether a process has samples."""
+        return any(run.headline is not None for run in self.runs)
+
+
+def resolve_sides(
+    inputs: Sequence[RunsInput], store: Store, observer: VerdictObserver
+) -> tuple[ComparedSide, ...]:
+    """Return the sides that `inputs` stand for; the first is the base.
+
+    One input alone is an interleaved comparison: its id, its tag, its runs, or any of them. Each of
+    several is a side: runs of one job, what ``explore`` takes, what trtexec's ``--exportTimes``
+    wrote, a folder or zip file of runs, or a tag, whose runs are the processes of the side.
+
+    Raises:
+        UsageError: One input that is not a comparison, a side without runs or of several jobs, or a
+            folder of several engines.
+        FormatError, StoreError: A file or a run cannot be used.
+    """
+    empty = sum(not given for given in inputs)
+    if empty:
+        raise _empty_sides(len(inputs), empty)
+    warned: set[str] = set()
+
+    def warn(text: str) -> None:
+        if text not in warned:
+            warned.add(text)
+            observer.warn(text)
+
+    if len(inputs) == 1:
+        return _sides_of_comparison(inputs[0], store, warn)
+    return tuple(
+        _side_of_name(given[0], store, warn, observer)
+        if len(given) == 1 and isinstance(given[0], str)
+        else _side_of_runs(given, label, store, warn)
+        for label, given in enumerate(inputs, start=1)
+    )
+
+
+def measured_sides(
+    sides: Sequence[ComparedSide], names: Sequence[str] | None = None
+) -> tuple[MeasuredSide, ...]:
+    """Label and name the processes of sides; `names` replaces names that tell sides apart."""
+    known = names or side_names([side.runs[0].job for side in sides])
+    if names is None and len(set(known)) < len(known) and not _are_interleaved(sides):
+        known = [f"{name} ({_brief(side)})" for name, side in zip(known, sides, strict=True)]
+    return named_sides([side.runs for side in sides], known)
+
+
+def named_sides(
+    runs: Sequence[Sequence[Run]], names: Sequence[str] | None = None
+) -> tuple[MeasuredSide, ...]:
+    """Label sides, and name each after its job unless `names` are given.
+
+    Raises:
+        UsageError: A side has no runs, there are more sides than letters, or the number of names
+            is not that of the sides.
+    """
+    from enginescope.analysis.verdicts.measured_sides import MeasuredSide
+
+    labels = side_labels(len(runs))
+    if not all(runs):
+        raise _empty_sides(len(runs), sum(not side for side in runs))
+    known = list(names) if names is not None else side_names([side[0].job for side in runs])
+    check_names(known, len(runs))
+    return tuple(
+        MeasuredSide(label=label, name=name, runs=tuple(side))
+        for label, name, side in zip(labels, known, runs, strict=True)
+    )
+
+
+def check_names(names: Sequence[str], sides: int) -> None:
+    """Raise `UsageError` unless there is a name for each side."""
+    if len(names) != sides:
+        raise UsageError(f"{len(names)} names for {sides} sides")
+
+
+def plan_names(sides: Sequence[ComparedSide]) -> list[str]:
+    """Return names of plans; those of one model are told apart by path or run id."""
+    names = [side.source.name for side in sides]
+    if len(set(names)) == len(names):
+        return names
+    paths = [None if side.source.kind == "run" else Path(side.what).absolute() for side in sides]
+    parents = [path.parent for path in paths if path is not None]
+    shared = os.path.commonpath(parents) if parents else ""
+    places = [
+        side.source.where[:8] if path is None else str(path.relative_to(shared))
+        for path, side in zip(paths, sides, strict=True)
+    ]
+    return [f"{name} ({place})" for name, place in zip(names, places, strict=True)]
+
+
+def _empty_sides(sides: int, empty: int) -> UsageError:
+    return UsageError(f"{sides} sides, {empty} without runs", hint="give runs for each side")
+
+
+def _are_interleaved(sides: Sequence[ComparedSide]) -> bool:
+    return all(run.turn is not None for side in sides for run in side.runs)
+
+
+def _brief(side: ComparedSide) -> str:
+    return side.source.where[:8] if len(side.runs) == 1 and side.source.kind == "run" else side.what
+
+
+def _sides_of_comparison(given: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:
+    name = given[0] if isinstance(given[0], str) and len(given) == 1 else None
+    runs = resolve_runs(given, store, warn) if name is None else _runs_of(name, store, warn)
+    comparisons = {run.turn.comparison for run in runs if run.turn is not None}
+    sides: list[ComparedSide] = []
+    if len(comparisons) == 1:
+        (comparison,) = comparisons
+        together = tagged_runs(comparison_tag(comparison), store, warn) or runs
+        own = [
+            (run.turn.side, run.turn.round, run)
+            for run in together
+            if run.turn is not None and run.turn.comparison == comparison
+        ]
+        if len(own) < len(together):
+            warn(
+                f"left out: {len(together) - len(own)} runs that are not of comparison {comparison}"
+            )
+        own.sort(key=lambda item: item[:2])
+        for _, group in groupby(own, key=lambda item: item[0]):
+            sides.append(_of_runs(name or comparison, [run for *_, run in group]))
+    if len(sides) < 2:
+        raise UsageError(
+            f"{name or 'one side'} alone is nothing to compare",
+            why="it is no comparison of bench --compare",
+            hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
+        )
+    return tuple(sides)
+
+
+def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    """Return the runs in a folder, those of a comparison's id or of a tag, or a run."""
+    path = Path(name)
+    tag = comparison_tag(name) if _BARE_ID.fullmatch(name) else name
+    runs = tagged_runs(tag, store, warn)
+    if runs:
+        return runs
+    if path.exists():
+        return runs_in_folder(path, warn) if path.is_dir() else ()
+    return (store.load(name),)
+
+
+def _side_of_name(name: str, store: Store, warn: Warn, observer: VerdictObserver) -> ComparedSide:
+    from enginescope.store.suite_folder import suite_named
+
+    path = Path(name)
+    if not path.exists():
+        tagged = tagged_runs(name, store, warn)
+        if len(tagged) > 1:
+            check_one_job(tagged, f"tag {name}")
+            return _of_runs(name, tagged[::-1])
+        if not tagged and suite_named(name, store.suite_home()) is not None:
+            return _side_of_runs((name,), name, store, warn)
+    elif _holds_times(path):
+        return _of_times(name)
+    elif path.is_dir() and not (path / "run.json").is_file() and runs_in_folder(path, warn):
+        return _side_of_runs((name,), name, store, warn)
+    known = resolve_inputs(name, store=store.place, observer=observer)
+    sampled = [one for one in known if one.run is not None and one.run.headline is not None]
+    if len(sampled) > 1 and not any(source.plan for source in known):
+        raise UsageError(
+            f"{name} holds {len(sampled)} runs",
+            hint="name the files one by one, or enginescope import --tag NAME and compare NAME",
+        )
+    source = resolve_plan(name, store=store.place, observer=observer)
+    return ComparedSide(what=name, source=source, runs=(source.as_run(),))
+
+
+def _side_of_runs(given: RunsInput, label: int | str, store: Store, warn: Warn) -> ComparedSide:
+    runs = resolve_runs(given, store, warn)
+    what = f"side {label}" if isinstance(label, int) else label
+    check_one_job(runs, what)
+    return _of_runs(what, runs)
+
+
+def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
+    """Return a side of several processes; its plan is that of the first that has one."""
+    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK] or list(runs)
+    planned = [run for run in good if run.plan is not None]
+    timed = [run for run in planned if run.profile is not None]
+    source = input_of_run((timed or planned or good)[0])
+    return ComparedSide(what=what, source=source, runs=tuple(runs))
+
+
+def _holds_times(path: Path) -> bool:
+    """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
+    from enginescope.formats.importing.recognise import (
+        HEAD_BYTES,
+        ArtifactKind,
+        may_be_known,
+        recognise,
+    )
+
+    if not path.is_file() or path.name == "run.json" or is_archive(path):
+        return False
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not may_be_known(head, path.name):
+        return False
+    kind = recognise(path.read_bytes(), path.name).kind
+    return kind in (ArtifactKind.TIMES, ArtifactKind.TRTEXEC_LOG, ArtifactKind.TREX_METADATA)
+
+
+def _of_times(what: str) -> ComparedSide:
+    from enginescope.formats.importing.importer import import_artifacts
+
+    (run,) = import_artifacts([Path(what)]).runs
+    return ComparedSide(what=what, source=input_of_run(run, kind="file", where=what), runs=(run,))

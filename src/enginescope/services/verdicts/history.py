@@ -1,0 +1,122 @@
+"""Follow a metric over stored runs, and find where its level changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.services.store_access import place_of
+from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.services.verdicts.run_selection import input_of, runs_of_model
+
+if TYPE_CHECKING:
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.records.run.run import Run
+    from enginescope.records.verdict.history import JobHistory
+    from enginescope.store.location import StorePlace
+
+
+class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
+    """Whose metric to follow.
+
+    Attributes:
+        model: Name, part of a name, or path; ``None``: `runs` are the runs.
+        metric: As a gate names metrics.
+        backend: Beginning of the backend's specification.
+        last: Number of runs, the newest.
+        threshold_pct: Smaller changes of level are ignored.
+        sitting_s: Runs that follow each other within this time, with nothing changed between them,
+            are one point.
+    """
+
+    model: str | None = None
+    runs: tuple[Run, ...] = ()
+    metric: str = "latency"
+    backend: str | None = None
+    tag: str | None = None
+    last: int | None = None
+    threshold_pct: float = 2.0
+    sitting_s: float = 3600.0
+    store: StorePlace | None = None
+
+
+def history_of(request: HistoryRequest, observer: VerdictObserver) -> tuple[JobHistory, ...]:
+    """Return the series of each job and machine, the longest first.
+
+    Raises:
+        UsageError: The metric does not exist, no run fits or has it, or a number is out of range.
+    """
+    from enginescope.analysis.verdicts.gate_metrics import check_metric
+    from enginescope.analysis.verdicts.history import known_histories
+    from enginescope.store.archive import Store
+
+    metric = check_metric(request.metric)
+    if not request.sitting_s >= 0:
+        raise UsageError(f"sitting_s {request.sitting_s:g}", why="not a duration in seconds")
+    if request.last is not None and request.last < 1:
+        raise UsageError(f"last {request.last}", why="not a number of runs")
+    runs = request.runs
+    if request.model is not None:
+        runs = runs_of_model(
+            request.model,
+            Store(request.store),
+            observer.warn,
+            backend=request.backend,
+            tag=request.tag,
+            last=request.last,
+        )
+    return known_histories(
+        runs,
+        metric,
+        threshold_pct=request.threshold_pct,
+        sitting_s=request.sitting_s,
+        what=request.model or "these views",
+    )
+
+
+def history(
+    runs: str | PathLike[str] | Sequence[RunView],
+    *,
+    metric: str = "latency",
+    on: str | None = None,
+    tag: str | None = None,
+    last: int | None = None,
+    threshold_pct: float = 2.0,
+    sitting_s: float = 3600.0,
+    store: str | PathLike[str] | None = None,
+) -> tuple[JobHistory, ...]:
+    """Follow a metric over stored runs, and find where its level changed.
+
+    Args:
+        runs: A model's name, a part of it, or its path, for its runs in the store; or the runs
+            themselves.
+        metric: As for `gate`: ``"p99"``, ``"load"``, …
+        on, tag, last: Only stored runs on backends that begin so, with this tag, or the newest of
+            this number.
+        threshold_pct: Smaller changes of level are ignored.
+        sitting_s: Runs that follow each other within this time, with nothing changed between them,
+            are one point.
+
+    Returns:
+        A series for each job and machine, the longest first. A stored run that is damaged is
+        skipped, with a warning.
+
+    Raises:
+        UsageError: The metric does not exist, or no run fits or has it.
+    """
+    items = input_of(runs)
+    request = HistoryRequest(
+        model=str(items[0]) if isinstance(runs, str | PathLike) else None,
+        runs=tuple(run for run in items if not isinstance(run, str)),
+        metric=metric,
+        backend=on,
+        tag=tag,
+        last=last,
+        threshold_pct=threshold_pct,
+        sitting_s=sitting_s,
+        store=place_of(store),
+    )
+    return history_of(request, VerdictObserver())

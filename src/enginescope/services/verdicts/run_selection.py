@@ -1,0 +1,227 @@
+"""Select runs by name: a folder, a file, a suite, a tag, an id, a model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.suggest import did_you_mean
+from enginescope.records.run.run import Run
+from enginescope.services.store_access import selected_rows
+from enginescope.store.row import Filter
+
+if TYPE_CHECKING:
+    from enginescope.analysis.runs.run_view import RunView
+    from enginescope.store.archive import Store
+
+    #: Runs in the Python API: a view, a path, a tag or an id, or several of these together.
+    Named = RunView | str | PathLike[str] | Sequence[RunView | str | PathLike[str]]
+
+_DOCUMENT = "run.json"
+Warn: TypeAlias = Callable[[str], None]
+#: Runs in a request: names and runs, which are taken together.
+RunsInput: TypeAlias = tuple[str | Run, ...]
+#: Earlier runs of a job that are read to estimate how much sessions differ.
+MOST_EARLIER = 200
+
+
+def input_of(what: Named) -> RunsInput:
+    """Convert an argument of the Python API to names and runs."""
+    from enginescope.analysis.runs.run_view import RunView
+
+    items = (what,) if isinstance(what, RunView | str | PathLike) else what
+    return tuple(item.given if isinstance(item, RunView) else fspath(item) for item in items)
+
+
+def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
+    """Return runs, and the runs that names stand for, each run once.
+
+    Args:
+        what: A name is a suite's folder or its name in the store; a folder of runs: a store, a
+            folder of run folders or of their zip files, the folder of one run; a zip file that
+            ``runs export`` wrote; a folder or file of another tool; a tag, for all its runs; the
+            beginning of an id, ``latest``, ``latest~2``. A path goes before a tag or an id.
+        warn: Receives what is skipped, and why.
+
+    Raises:
+        UsageError: A folder is empty.
+        FormatError, StoreError: A file cannot be used, or a run does not exist.
+    """
+    runs: list[Run] = []
+    for item in what:
+        runs += _runs_named(item, store, warn) if isinstance(item, str) else (item,)
+    return tuple({run.id: run for run in runs}.values())
+
+
+def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.store.suite_folder import suite_named
+
+    suite = suite_named(name, store.suite_home())
+    if suite is not None:
+        from enginescope.services.verdicts.suite_runs import runs_of_suite
+
+        return runs_of_suite(suite, store, warn)
+    path = Path(name)
+    if path.is_dir():
+        return runs_in_folder(path, warn) or _imported(path, warn)
+    if path.is_file():
+        return _of_file(path, warn)
+    return tagged_runs(name, store, warn) or (store.load(name),)
+
+
+def tagged_runs(tag: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    """Return the stored runs with a tag, the newest first; none if `tag` cannot be a tag."""
+    from enginescope.store.run_name import is_tag
+
+    rows = selected_rows(store, Filter(tag=tag), warn) if is_tag(tag) else ()
+    return tuple(store.load(row.id) for row in rows)
+
+
+def readable_runs(ids: Iterable[str], store: Store, warn: Warn) -> tuple[Run, ...]:
+    """Return stored runs; skip a run that cannot be read, and report how to remove it."""
+    runs = []
+    for run_id in ids:
+        try:
+            runs.append(store.load_id(run_id))
+        except (FormatError, StoreError) as error:
+            next_step = f"; {error.hint}" if error.hint else ""
+            warn(f"left out: run {run_id}: {error}{next_step}")
+    return tuple(runs)
+
+
+def check_one_job(runs: Sequence[Run], what: str) -> None:
+    """Raise `UsageError` unless the runs of a side are processes of one job."""
+    jobs = {_job_key(run) for run in runs}
+    if len(jobs) > 1:
+        raise UsageError(
+            f"{what} is of {len(jobs)} jobs",
+            why=", ".join(sorted({" · ".join(key[:2]) for key in jobs})),
+            hint="a side's runs are of one job; give runs by their ids",
+        )
+
+
+def _job_key(run: Run) -> tuple[str, ...]:
+    """Return what processes of one job share; imported files rarely name their model."""
+    subject = run.job.subject
+    shapes = str([(one.name, one.shape) for one in run.inputs])
+    if subject.kind == "unknown":
+        return "imported", str(run.job.backend), shapes
+    return subject.name, str(run.job.backend), subject.sha256 or "", shapes
+
+
+def runs_of_model(
+    model: str,
+    store: Store,
+    warn: Warn,
+    *,
+    backend: str | None = None,
+    tag: str | None = None,
+    last: int | None = None,
+) -> tuple[Run, ...]:
+    """Return the stored runs of a model, the oldest first.
+
+    Args:
+        model: Name, part of a name, or path. An exact name goes before a part.
+        warn: Receives which runs are skipped, and why.
+        backend: Beginning of the backend's specification.
+        last: Number of runs, the newest.
+
+    Raises:
+        UsageError: No run fits.
+    """
+    name = Path(model).name
+    rows = selected_rows(store, Filter(model=name, backend=backend, tag=tag), warn)
+    names = {row.model for row in rows if f"/{model}".endswith(f"/{row.model}")}
+    exact = [row for row in rows if row.model == max(names, key=len, default=None)]
+    chosen = (exact or list(rows))[:last]
+    if chosen:
+        return readable_runs([row.id for row in reversed(chosen)], store, warn)
+    known = {row.model for row in store.rows()}
+    raise UsageError(
+        f"no runs of {model}",
+        why=f"in {store.place}, with what was asked for",
+        hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
+    )
+
+
+def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
+    """Return the stored runs that are newer than a baseline; raise `UsageError` if none is."""
+    newest = max(run.created for run in baseline)
+    rows = [row for row in store.rows() if row.created > newest]
+    if not rows:
+        raise UsageError(
+            "no current runs",
+            why=f"the store {store.place} has none that is newer than the baseline's",
+            hint="enginescope bench MODEL…, or name the runs after the options",
+        )
+    return tuple(store.load(row.id) for row in rows)
+
+
+def earlier_runs(baseline: Sequence[Run], store: Store, warn: Warn) -> tuple[Run, ...]:
+    """Return other successful runs of a baseline's jobs in a store, the newest `MOST_EARLIER`."""
+    ids = {run.id for run in baseline}
+    jobs = {(run.job.subject.name, str(run.job.backend)) for run in baseline}
+    chosen: list[str] = []
+    for model, backend in sorted(jobs):
+        rows = store.rows(model=model, backend=backend, outcome="ok")
+        same = [row.id for row in rows if (row.model, row.backend) == (model, backend)]
+        chosen += [run_id for run_id in same[:MOST_EARLIER] if run_id not in ids]
+    return readable_runs(chosen, store, warn)
+
+
+def interleaved_sides(runs: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
+    """Split the runs of an interleaved comparison into its first side and the others."""
+    if not all(run.turn is not None for run in runs):
+        return None
+    first = tuple(run for run in runs if run.turn and run.turn.side == "A")
+    others = tuple(run for run in runs if run.turn and run.turn.side != "A")
+    return (first, others) if first and others else None
+
+
+def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
+    """Return the stored runs in a folder: a store, one run, or folders and zip files of runs."""
+    from enginescope.store.archive import load_path
+
+    if (folder / _DOCUMENT).is_file():
+        return (load_path(folder),)
+    inside = folder / "runs" if (folder / "runs").is_dir() else folder
+    runs: list[Run] = []
+    for path in sorted(path for path in inside.iterdir() if not path.name.startswith(".")):
+        try:
+            if (path / _DOCUMENT).is_file():
+                runs.append(load_path(path))
+            elif path.suffix == ".zip":
+                runs.append(_of_zip(path))
+        except (FormatError, StoreError) as error:
+            warn(f"left out: {error}")
+    return tuple(runs)
+
+
+def _of_file(path: Path, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.store.archive import load_path
+
+    if path.name == _DOCUMENT:
+        return (load_path(path),)
+    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, warn)
+
+
+def _of_zip(path: Path) -> Run:
+    from enginescope.store.run_folder import read_run
+    from enginescope.store.zip_file import unpack
+
+    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
+        unpack(path, Path(folder))
+        return read_run(Path(folder), source=str(path))
+
+
+def _imported(path: Path, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.formats.importing.importer import import_artifacts
+
+    imported = import_artifacts([path])
+    for skipped, reason in imported.skipped:
+        warn(f"left out: {skipped}: {reason}")
+    return imported.runs

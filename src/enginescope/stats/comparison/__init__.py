@@ -1,0 +1,1 @@
+"""Two or more sides compared: ratios, intervals, stopping."""

@@ -1,0 +1,145 @@
+"""Runs as folders: ``<store>/runs/<id>/``."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import StoreError
+from enginescope.records.notice import Notice
+from enginescope.store.lock import locked
+from enginescope.store.row import Filter, RunRow
+from enginescope.store.run_names import DELETED, PART, run_names
+from enginescope.store.sql.listing import Listing
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.suite_folder import SuiteFolder
+
+
+class FolderStore:
+    """The runs of a store that is a folder; see `StoreBackend`."""
+
+    def __init__(self, store: Path, index_url: str | None = None) -> None:
+        self._store = store
+        self.runs = store / "runs"
+        self._listing = Listing(store, index_url)
+
+    def __str__(self) -> str:
+        """Return the folder, as errors name it."""
+        return str(self._store)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with the index and with runs so far."""
+        return self._listing.notices
+
+    def names(self) -> tuple[str, ...]:
+        """Return the ids of all runs, damaged ones too."""
+        return run_names(self.runs)
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Return the names of saves that were cut off, or are still going on."""
+        return run_names(self.runs, PART)
+
+    def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the rows that fit, the newest first."""
+        return self._listing.rows(wanted)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of that id, damaged or not."""
+        return (self.runs / run_id).is_dir()
+
+    def id_at(self, folder: Path) -> str | None:
+        """Return the id of the run in a folder, if it is one of this store."""
+        return folder.name if folder.parent == self.runs else None
+
+    def read(self, run_id: str) -> Run:
+        """Return a run."""
+        from enginescope.store.sql.scan import read_named
+
+        return read_named(self.runs / run_id)
+
+    def folder(self, run_id: str) -> Path:
+        """Return a run's folder."""
+        return self.runs / run_id
+
+    def check_writable(self) -> None:
+        """Raise `StoreError` unless a run can be kept."""
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.runs):
+                return
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to the store {self}",
+                why=error.strerror or str(error),
+                hint="--store DIR, or set ENGINESCOPE_HOME",
+            ) from error
+
+    def suite_home(self) -> Path:
+        """Return the store's folder."""
+        return self._store
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Do nothing: it is where it belongs."""
+
+    @contextmanager
+    def new_part(self) -> Iterator[Path]:
+        """Make a folder to write a run into; what was not placed is gone in the end."""
+        folder = self.runs / f"{PART}{secrets.token_hex(6)}"
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(f"cannot write to the store {self}", why=str(error)) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def place(self, run: Run, part: Path) -> Path:
+        """Take up the run written in `part`, and return its folder."""
+        folder = self.runs / run.id
+        try:
+            part.rename(folder)
+        except OSError as error:
+            reason = "there is a run of that id" if folder.exists() else str(error)
+            raise StoreError(f"cannot store run {run.id} in {self}", why=reason) from error
+        self._listing.add(run)
+        return folder
+
+    def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
+        """Change a run's tags, and return it."""
+        from enginescope.store.run_folder import changed_tags, rewrite
+        from enginescope.store.sql.scan import read_named
+
+        folder = self.runs / run_id
+        with locked(self._store, "runs"):  # two that read before either writes would lose a tag
+            tags = changed_tags(read_named(folder).tags, add, drop)
+            run = rewrite(folder, tags=tags)
+            self._listing.put(run)
+        return run
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run, damaged or unfinished too."""
+        # renamed first, so that nobody reads half a run
+        doomed = self.runs / f"{DELETED}{secrets.token_hex(4)}"
+        try:
+            (self.runs / run_id).rename(doomed)
+        except OSError as error:
+            raise StoreError(f"cannot delete run {run_id}", why=error.strerror) from error
+        shutil.rmtree(doomed, ignore_errors=True)
+        self._listing.remove(run_id)
+
+    def reindex(self) -> ReindexReport:
+        """Make the index again; damaged runs are named and left out."""
+        for name in run_names(self.runs, DELETED):  # left by a delete that was cut off
+            shutil.rmtree(self.runs / name, ignore_errors=True)
+        with locked(self._store, "runs"):
+            return self._listing.rebuild()

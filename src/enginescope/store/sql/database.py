@@ -1,0 +1,160 @@
+"""A database with the tables of `enginescope.store.sql.schema`: SQLite, or PostgreSQL."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+
+from enginescope.core.errors import MissingDependencyError, StoreError
+from enginescope.store.location import without_password
+from enginescope.store.sql.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.sql.migrations import HEAD, upgrade
+from enginescope.store.sql.schema import RUNS, TAGS
+from enginescope.store.sql.sqlite_file import is_there
+
+BUSY_TIMEOUT_S = 10.0
+#: What SQLite says of a file that is a database, but not as we left it.
+_DAMAGE = ("no such table", "no such column", "has no column", "already exists", "not decode")
+#: Held while the tables are made; any number, the same for everybody.
+_MIGRATION_LOCK = 7_301_947
+
+
+class Database:
+    """Connections to a database, each for one transaction; those to a server are kept open.
+
+    Args:
+        what: How errors name it.
+
+    Raises:
+        StoreError: The URL cannot be understood.
+        MissingDependencyError: Its driver is not installed.
+    """
+
+    def __init__(self, url: str | sa.URL, *, what: str) -> None:
+        self.what = what
+        try:
+            location = sa.make_url(url)
+            self.file = (
+                Path(location.database or "") if location.get_backend_name() == "sqlite" else None
+            )
+            self._engine = sa.create_engine(
+                location,
+                hide_parameters=True,
+                connect_args=self._connect_args(location),
+                **self._pool(),
+            )
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            # the message may hold the URL, and the URL a password
+            raise StoreError(self.what, why="its URL cannot be understood") from (
+                None if isinstance(url, str) else error
+            )
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError(
+                f"Python package {error.name} is not available",
+                why=f"{self.what} needs it",
+                hint="pip install 'enginescope[postgres]'",
+            ) from error
+        weakref.finalize(self, self._engine.dispose)
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Open a connection to read from."""
+        with self._named_errors(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """Open a transaction: all of it is written in the end, or nothing."""
+        with self._named_errors(), self._engine.begin() as connection:
+            if connection.dialect.name == "sqlite":
+                # the lock first: a read that turns into a write can be refused instead of wait
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    def write_ahead(self) -> None:
+        """Let readers of a fresh SQLite file go on while one writes."""
+        with self.read() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+    def version(self) -> str | None:
+        """Return the newest migration that was run, if any.
+
+        Raises:
+            NewerIndexError: A newer enginescope ran it.
+        """
+        if self.file is not None and not is_there(self.file):
+            return None  # asking would create it
+        with self.read() as connection:
+            return self._version_in(connection)
+
+    def migrate(self, connection: sa.Connection) -> bool:
+        """Bring the tables to the newest migration, within a transaction of `write`.
+
+        Returns:
+            Whether there was something to do: another process may have been first.
+        """
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        if self._version_in(connection) == HEAD:
+            return False
+        upgrade(connection)
+        return True
+
+    def _version_in(self, connection: sa.Connection) -> str | None:
+        if not sa.inspect(connection).has_table("alembic_version"):
+            return None
+        version = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        found: str | None = version.scalar()
+        if found is not None and found > HEAD:
+            raise NewerIndexError(
+                self.what,
+                why=f"it is of version {found}, this enginescope knows up to {HEAD}",
+                hint="install a newer enginescope, or make it again: enginescope runs reindex",
+            )
+        return found
+
+    def is_sound(self) -> bool:
+        """Whether a SQLite file can be read through and has the tables."""
+        try:
+            with self.read() as connection:
+                connection.execute(RUNS.select().limit(1)).all()
+                connection.execute(TAGS.select().limit(1)).all()
+                checked = connection.exec_driver_sql("PRAGMA quick_check").scalar()
+            return self.version() == HEAD and checked == "ok"
+        except (DamagedIndexError, NewerIndexError):
+            return False
+
+    def close(self) -> None:
+        """Give connections back."""
+        self._engine.dispose()
+
+    def _pool(self) -> dict[str, Any]:
+        if self.file is not None:
+            return {"poolclass": sa.NullPool}
+        # a connection costs as much as ten questions; one that the server has closed is opened anew
+        return {"poolclass": sa.QueuePool, "pool_pre_ping": True}
+
+    def _connect_args(self, location: sa.URL) -> dict[str, Any]:
+        if self.file is not None:
+            return {"timeout": BUSY_TIMEOUT_S}
+        given = "connect_timeout" in location.query
+        return {} if given else {"connect_timeout": int(BUSY_TIMEOUT_S)}
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except DatabaseError as error:
+            message = without_password(str(error.orig).strip())
+            # SQLite's own "file is not a database" and "malformed" come as the base class
+            is_damage = self.file is not None and (
+                type(error) is DatabaseError or any(part in message for part in _DAMAGE)
+            )
+            kind = DamagedIndexError if is_damage else StoreError
+            raise kind(self.what, why=message) from error

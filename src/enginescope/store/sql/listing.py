@@ -1,0 +1,169 @@
+"""The rows of a store: asked of the index, which is mended where the folders say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from enginescope.core.errors import StoreError
+from enginescope.records.notice import Notice
+from enginescope.store.row import Filter, RunRow, row_of, select
+from enginescope.store.run_names import PART, run_names
+from enginescope.store.sql.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.sql.quick_rows import quick_rows
+from enginescope.store.sql.sqlite_file import FILE
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+    from enginescope.store.sql.index import Index
+    from enginescope.store.sql.scan import Broken, ReindexReport, Scan
+
+T = TypeVar("T")
+
+#: Its presence says that a change did not reach the index.
+_STALE = "index.stale"
+_BROKEN_RUN = "W-BROKEN-RUN"
+
+
+class Listing:
+    """Rows of the runs in ``<store>/runs``.
+
+    Args:
+        index_url: SQLAlchemy's URL of the index; else the SQLite file in the store.
+    """
+
+    def __init__(self, store: Path, index_url: str | None = None) -> None:
+        self._store = store
+        self._runs = store / "runs"
+        self._url = index_url
+        self._notices: dict[str, Notice] = {}
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with the index and with runs so far, each once."""
+        return tuple(self._notices.values())
+
+    def add(self, run: Run) -> None:
+        """Take up a run that was saved; an index that cannot be written waits."""
+        row = self._row(run)
+        self._change(lambda index: index.add([row]))
+
+    def put(self, run: Run) -> None:
+        """Take up a run that was changed, while the lock on ``runs`` is held."""
+        row = self._row(run)
+        self._change(lambda index: index.put([row]))
+
+    def remove(self, run_id: str) -> None:
+        """Forget a run that was deleted."""
+        self._change(lambda index: index.remove([run_id]))
+
+    def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the rows that fit, the newest first.
+
+        Runs that the index lacks are taken up, those that are gone are dropped. If it cannot be
+        used at all, the folders are read instead: slower, and as right.
+        """
+        names = run_names(self._runs)
+        if not names:
+            self._name_broken(())
+            return ()
+        if self._url is None and not (self._store / _STALE).exists():
+            rows = quick_rows(self._store / FILE, names, wanted)
+            if rows is not None:
+                self._name_broken(())
+                return rows
+        try:
+            return self._with_index(lambda index: self._mended(index, names).rows(wanted))
+        except StoreError as error:
+            self._say("W-INDEX", f"The index cannot be used ({error}); the folders were read.")
+            found = self._scan(names)
+            self._name_broken(found.broken)
+            return select(list(found.rows), wanted)
+
+    def rebuild(self) -> ReindexReport:
+        """Make the index again from the folders; damaged runs are named and left out.
+
+        The lock on ``runs`` is held by the caller.
+
+        Raises:
+            StoreError: The index cannot be written.
+        """
+        from enginescope.store.sql.scan import Broken, ReindexReport
+
+        found = self._scan(run_names(self._runs))
+        unfinished = tuple(
+            Broken(name=name, reason="a save that was cut off, or is still going on")
+            for name in run_names(self._runs, PART)
+        )
+        try:
+            self._with_index(lambda index: index.replace(found.rows))
+        except NewerIndexError:  # asked for by name, so ours takes its place
+            self._index.set_aside()
+            self._with_index(lambda index: index.replace(found.rows))
+        (self._store / _STALE).unlink(missing_ok=True)
+        return ReindexReport(indexed=len(found.rows), broken=(*found.broken, *unfinished))
+
+    @cached_property
+    def _index(self) -> Index:
+        from enginescope.store.sql.index import Index
+
+        return Index(self._url) if self._url else Index.in_folder(self._store)
+
+    def _scan(self, names: Iterable[str]) -> Scan:
+        from enginescope.store.sql import scan
+
+        return scan.scan(self._runs, names)
+
+    def _row(self, run: Run) -> RunRow:
+        from enginescope.store.run_folder import size_of
+
+        return row_of(run, size_bytes=size_of(self._runs / run.id))
+
+    def _with_index(self, action: Callable[[Index], T]) -> T:
+        try:
+            self._index.prepare()
+            return action(self._index)
+        except DamagedIndexError as error:
+            self._index.set_aside()
+            self._say("W-INDEX-DAMAGED", f"The index was damaged ({error.why}) and is made again.")
+            self._index.prepare()
+            return action(self._index)
+
+    def _mended(self, index: Index, names: tuple[str, ...]) -> Index:
+        stale = self._store / _STALE
+        if stale.exists():
+            index.replace(())
+            stale.unlink(missing_ok=True)  # before the scan: a later change marks it again
+        known = index.ids()
+        gone = known.difference(names)
+        if gone:
+            index.remove(gone)
+        found = self._scan([name for name in names if name not in known])
+        if found.rows:
+            index.add(found.rows)
+        self._name_broken(found.broken)
+        return index
+
+    def _change(self, action: Callable[[Index], None]) -> None:
+        """Change the index; the folders are written already, so it may lag behind."""
+        try:
+            self._with_index(action)
+        except StoreError as error:
+            self._say("W-INDEX", f"The index could not be written ({error}); it is made again.")
+            with suppress(OSError):  # then only changed tags lag behind, until `rebuild`
+                (self._store / _STALE).touch()
+
+    def _name_broken(self, broken: tuple[Broken, ...]) -> None:
+        """Name the runs that are broken now, and none that was before: a server lists for weeks."""
+        others = {key: one for key, one in self._notices.items() if one.code != _BROKEN_RUN}
+        self._notices = others | {
+            one.name: Notice(code=_BROKEN_RUN, message=f"Run {one.name} was skipped: {one.reason}.")
+            for one in broken
+        }
+
+    def _say(self, code: str, message: str) -> None:
+        """Say what is wrong with the index: of each kind the last, as the paths in it change."""
+        self._notices[code] = Notice(code=code, message=message)

@@ -1,0 +1,166 @@
+"""A run's folder as rows of a table, within the caller's transaction."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+import sqlalchemy as sa
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.records.run.run import Run
+from enginescope.store.artifact_root import ArtifactRoot
+from enginescope.store.row import row_of
+from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, read_run
+from enginescope.store.sql.row_tables import clear_rows, put_rows
+from enginescope.store.sql.scan import Broken, ReindexReport
+from enginescope.store.sql.schema import FILES, SETTINGS
+
+#: Names a folder or a URL for artefacts to the first who writes; then it is in the database.
+ARTIFACTS_VARIABLE = "ENGINESCOPE_ARTIFACTS"
+_ARTIFACTS_SETTING = "artifacts"
+
+
+def document_of(run_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return what selects a run's own file."""
+    return FILES.c.run_id == run_id, FILES.c.path == DOCUMENT
+
+
+def has_run(connection: sa.Connection, run_id: str) -> bool:
+    """Whether there is a run of that id."""
+    found = connection.execute(sa.select(FILES.c.path).where(*document_of(run_id)))
+    return found.first() is not None
+
+
+def gone(run_id: str) -> StoreError:
+    """Return the error of a run that is not there any more."""
+    return StoreError(f"run {run_id}", why="it was deleted while it was read")
+
+
+def run_in(connection: sa.Connection, run_id: str) -> Run:
+    """Return a run.
+
+    Raises:
+        FormatError: It is damaged.
+        StoreError: It is gone, or a newer enginescope wrote it.
+    """
+    with document_and_arrays(connection, run_id) as folder:
+        run = read_run(folder, source=f"run {run_id}")
+    if run.id != run_id:
+        source = f"run {run_id}"
+        raise FormatError(source, where="id", why=f"it is {run.id!r}", expected=repr(run_id))
+    return run
+
+
+@contextmanager
+def document_and_arrays(
+    connection: sa.Connection, run_id: str, *, locked: bool = False
+) -> Iterator[Path]:
+    """Write a run's document and arrays to a folder that is gone in the end.
+
+    Args:
+        locked: Whether the run stays as it is until the transaction ends.
+    """
+    query = sa.select(FILES.c.path, FILES.c.data).where(
+        FILES.c.run_id == run_id, FILES.c.path.not_like(f"{ARTIFACTS}/%")
+    )
+    found = connection.execute(query.with_for_update() if locked else query).all()
+    if not found:
+        raise gone(run_id)
+    with tempfile.TemporaryDirectory(prefix="enginescope-") as name:
+        for path, data in found:
+            write_file(Path(name), path, data or b"")
+        yield Path(name)
+
+
+def write_file(folder: Path, path: str, data: bytes) -> None:
+    """Write a file below a folder.
+
+    Raises:
+        FormatError: Its path leads out of the folder.
+    """
+    parts = PurePosixPath(path).parts
+    if not parts or ".." in parts or path.startswith("/"):
+        raise FormatError(path, why="a path that leads out of the run's folder")
+    target = folder.joinpath(*parts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+
+
+def insert_file(
+    connection: sa.Connection, run_id: str, path: str, data: bytes, root: ArtifactRoot | None
+) -> None:
+    """Insert a run's file; artefacts go to `root`, if there is one."""
+    kept: bytes | None = data
+    if root is not None and path.startswith(f"{ARTIFACTS}/"):
+        root.write(f"{run_id}/{path}", data)
+        kept = None
+    connection.execute(
+        FILES.insert().values(run_id=run_id, path=path, size_bytes=len(data), data=kept)
+    )
+
+
+def artifact_root(connection: sa.Connection) -> ArtifactRoot | None:
+    """Return where artefacts are, if not in the database."""
+    query = sa.select(SETTINGS.c.value).where(SETTINGS.c.name == _ARTIFACTS_SETTING)
+    found = connection.execute(query).scalar()
+    return ArtifactRoot(found) if found else None
+
+
+def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> ArtifactRoot | None:
+    """Return where artefacts go; what is named is agreed on with the first run.
+
+    Args:
+        run_id: The run that is being saved.
+        named: By the store's URL; else the environment may name a place.
+
+    Raises:
+        StoreError: Another place is named than was agreed on.
+    """
+    agreed = artifact_root(connection)
+    named = named or os.environ.get(ARTIFACTS_VARIABLE)
+    if not named:
+        return agreed
+    wanted = ArtifactRoot(named)
+    if agreed is None:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("LOCK TABLE settings IN EXCLUSIVE MODE")
+        agreed = artifact_root(connection)  # another client may have been first
+    others = sa.select(FILES.c.path).where(FILES.c.run_id != run_id).limit(1)
+    if agreed is None and connection.execute(others).first() is None:
+        connection.execute(SETTINGS.insert().values(name=_ARTIFACTS_SETTING, value=wanted.where))
+        return wanted
+    if agreed is None or agreed.where != wanted.where:
+        raise StoreError(
+            f"artefacts in {wanted.where}",
+            why=f"those of this store are in {agreed.where if agreed else 'the database'}",
+            hint=f"leave ?artifacts= out, or {ARTIFACTS_VARIABLE}",
+        )
+    return agreed
+
+
+def size_of_run(connection: sa.Connection, run_id: str) -> int:
+    """Return the bytes of a run's files."""
+    query = sa.select(sa.func.sum(FILES.c.size_bytes)).where(FILES.c.run_id == run_id)
+    return int(connection.execute(query).scalar() or 0)
+
+
+def rows_made_again(connection: sa.Connection) -> ReindexReport:
+    """Make the rows of all runs from their files."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
+        connection.exec_driver_sql("LOCK TABLE files, runs, tags IN SHARE ROW EXCLUSIVE MODE")
+    ids = connection.execute(sa.select(FILES.c.run_id).distinct()).scalars().all()
+    rows, broken = [], []
+    for run_id in sorted(ids):
+        try:
+            run = run_in(connection, run_id)
+        except (FormatError, StoreError) as error:
+            broken.append(Broken(name=run_id, reason=str(error)))
+            continue
+        rows.append(row_of(run, size_bytes=size_of_run(connection, run_id)))
+    clear_rows(connection)
+    put_rows(connection, rows)
+    return ReindexReport(indexed=len(rows), broken=tuple(broken))

@@ -1,0 +1,90 @@
+"""What a store asks of the place where its runs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from enginescope.records.notice import Notice
+from enginescope.store.row import Filter, RunRow
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.suite_folder import SuiteFolder
+
+
+class StoreBackend(Protocol):
+    """Keeps runs by their ids. Its text is how errors name it, without credentials."""
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with runs and listings so far, each once."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Return the ids of all runs, damaged ones too."""
+        ...
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Return the names of saves that were cut off."""
+        ...
+
+    def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the rows that fit, the newest first."""
+        ...
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of that id, damaged or not."""
+        ...
+
+    def id_at(self, folder: Path) -> str | None:
+        """Return the id of the run in a folder, if it is one of this store."""
+        ...
+
+    def read(self, run_id: str) -> Run:
+        """Return a run.
+
+        Raises:
+            FormatError: It is damaged.
+            StoreError: A newer enginescope wrote it, or it is gone.
+        """
+        ...
+
+    def folder(self, run_id: str) -> Path:
+        """Return a folder with all files of a run: its own, or a copy of it."""
+        ...
+
+    def check_writable(self) -> None:
+        """Raise `StoreError` unless a run can be kept."""
+        ...
+
+    def suite_home(self) -> Path:
+        """Return where the folder ``suites`` is, with all there are: its own, or a copy."""
+        ...
+
+    def keep_suite(self, folder: SuiteFolder) -> None:
+        """Take up what a suite below `suite_home` has come to."""
+        ...
+
+    def new_part(self) -> AbstractContextManager[Path]:
+        """Make a folder to write a run into; what was not placed is gone in the end."""
+        ...
+
+    def place(self, run: Run, part: Path) -> Path | None:
+        """Take up the run written in `part`, and return its folder, if it has one."""
+        ...
+
+    def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
+        """Change a run's tags, and return it."""
+        ...
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run."""
+        ...
+
+    def reindex(self) -> ReindexReport:
+        """Make all rows again from the runs; damaged runs are named and left out."""
+        ...

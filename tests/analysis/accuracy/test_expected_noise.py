@@ -1,0 +1,188 @@
+"""Limits from the rounded reference: tighter and looser than the row, never beyond the ceiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.error_limits import CEILING, NOISE_FACTOR
+from enginescope.analysis.accuracy.expected_noise import (
+    ChannelNoise,
+    ExpectedNoise,
+    NoiseSum,
+    by_name,
+)
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
+from enginescope.analysis.errors.error_moments import CHUNK
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from tests.analysis.answers import codes, tensor
+
+GENERATOR = np.random.default_rng(0)
+REFERENCE = [GENERATOR.standard_normal((1, 6, 30, 40)) for _ in range(2)]
+#: Channel 4 is a hundred times noisier than the others.
+SIZES = np.array([1e-4, 1e-4, 1e-4, 1e-4, 1e-2, 1e-4]).reshape(6, 1, 1)
+
+
+def off_by(sizes: Any, seed: int = 1) -> list[Any]:
+    generator = np.random.default_rng(seed)
+    return [values + sizes * generator.standard_normal(values.shape) for values in REFERENCE]
+
+
+def judged(candidate: list[Any], rounded: list[Any] | None, row: str = "fp16") -> SideDiff:
+    comparison = SideComparison("B", lambda _: tolerance_named(row))
+    for sample, values in enumerate(REFERENCE):
+        expected = None if rounded is None else [tensor(rounded[sample])]
+        comparison.add(sample, "s", [tensor(values)], [tensor(candidate[sample])], expected)
+    return comparison.result()
+
+
+def test_the_noise_is_that_of_numpy_on_whole_arrays() -> None:
+    rounded = off_by(SIZES)
+    (output,) = judged(off_by(SIZES, 2), rounded).outputs
+    error = np.concatenate(rounded) - np.concatenate(REFERENCE)
+    noise = output.expected_noise
+    assert noise.rmse == pytest.approx(np.sqrt(np.square(error).mean()), rel=1e-12)
+    assert noise.peak == np.abs(error).max()
+    (by_channel,) = (each for each in noise.channels if each.axis == 1)
+    expected = np.sqrt(np.square(error).mean(axis=(0, 2, 3)))
+    np.testing.assert_allclose(by_channel.rmse, expected)
+    np.testing.assert_array_equal(by_channel.peak, np.abs(error).max(axis=(0, 2, 3)))
+    sizes = np.abs(np.concatenate(REFERENCE)).max(axis=(0, 2, 3))
+    limits = np.maximum(NOISE_FACTOR * expected, tolerance_named("fp16").resolution / 2 * sizes)
+    np.testing.assert_allclose(output.channels.rmse_limit, limits, rtol=0.05)
+
+
+def test_a_channel_far_from_its_own_noise_fails_though_the_row_allows_it() -> None:
+    wrong = off_by(np.where(np.arange(6)[:, None, None] == 2, 4e-3, SIZES), 2)
+    assert judged(wrong, None).passes
+    found = judged(wrong, off_by(SIZES))
+    assert codes(found) == {"channel-error"}
+    (reason,) = found.outputs[0].reasons
+    assert reason.evidence["channels"] == [2]
+    assert "× that of honest FP16" in reason.message
+    assert "on channel 2 of axis 1" in reason.message
+
+
+def test_a_noisy_channel_passes_though_the_row_does_not_allow_it() -> None:
+    noisy = np.where(np.arange(6)[:, None, None] == 4, 0.1, SIZES)
+    assert "channel-error" in codes(judged(off_by(noisy, 2), None))
+    assert judged(off_by(noisy, 2), off_by(noisy)).passes
+
+
+def test_noise_that_destroys_a_channel_excuses_no_destruction() -> None:
+    destroyed = [np.concatenate([values[:, :5], 0 * values[:, 5:]], axis=1) for values in REFERENCE]
+    found = judged(destroyed, destroyed, "int8")
+    assert "channel-error" in codes(found)
+    limit = found.outputs[0].channels.rmse_limit[5]
+    assert limit <= CEILING * 1.01 * np.sqrt(np.square(np.concatenate(REFERENCE)[:, 5]).mean())
+
+
+def test_noise_of_0_leaves_the_resolution() -> None:
+    assert judged(off_by(1e-4), REFERENCE).passes
+    assert not judged(off_by(2e-2), REFERENCE).passes
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda values: np.where(values > 2, np.nan, values),
+        lambda values: values[:, :5],
+        lambda values: values.astype(np.int64),
+    ],
+)
+def test_a_rounded_reference_that_cannot_be_compared_is_no_noise_of_0(spoil) -> None:
+    rounded = [spoil(values) for values in REFERENCE]
+    (output,) = judged(off_by(SIZES, 2), rounded).outputs
+    assert output.expected_noise is None
+    assert output.reasons == judged(off_by(SIZES, 2), None).outputs[0].reasons
+
+
+def test_a_sample_without_rounded_outputs_leaves_the_row() -> None:
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    for sample, values in enumerate(REFERENCE):
+        rounded = None if sample else [tensor(values)]
+        comparison.add(sample, "s", [tensor(values)], [tensor(values)], rounded)
+    assert comparison.result().outputs[0].expected_noise is None
+
+
+def test_one_sample_that_is_not_finite_leaves_no_noise() -> None:
+    rounded = off_by(SIZES)
+    rounded[0][0, 0, 0, 0] = np.nan
+    assert judged(off_by(SIZES, 2), rounded).outputs[0].expected_noise is None
+    rounded = off_by(SIZES)
+    rounded[1] = rounded[1][:, :5]
+    assert judged(off_by(SIZES, 2), rounded).outputs[0].expected_noise is None
+
+
+def test_elements_that_are_not_finite_in_the_reference_have_no_noise() -> None:
+    reference = np.array([[1.0, np.nan], [2.0, np.nan], [-1.0, np.nan], [np.inf, np.nan]])
+    rounded = reference + 0.01 * np.array([[1.0], [-1.0], [3.0], [1.0]])
+    noise = NoiseSum()
+    noise.add(tensor(reference), tensor(rounded))
+    found = noise.result()
+    assert found.rmse == pytest.approx(0.01 * np.sqrt(11 / 3))
+    assert found.peak == pytest.approx(0.03)
+    (columns,) = found.channels
+    assert columns.rmse == (pytest.approx(found.rmse), None)
+    assert columns.peak == (pytest.approx(0.03), None)
+
+
+def test_the_noise_of_every_chunk_counts() -> None:
+    reference = np.zeros(3 * CHUNK)
+    rounded = reference.copy()
+    rounded[:CHUNK], rounded[CHUNK : 2 * CHUNK], rounded[2 * CHUNK :] = 0.1, 0.3, 0.2
+    noise = NoiseSum()
+    noise.add(tensor(reference), tensor(rounded))
+    assert noise.result().rmse == pytest.approx(np.sqrt(0.14 / 3))
+    assert noise.result().peak == pytest.approx(0.3)
+
+
+def test_a_chunk_without_finite_elements_leaves_the_noise_of_the_others() -> None:
+    reference = np.append(np.full(CHUNK, np.nan), np.ones(8))
+    noise = NoiseSum()
+    noise.add(tensor(reference), tensor(reference + 0.25))
+    assert noise.result().rmse == pytest.approx(0.25)
+
+
+def test_no_sample_has_no_noise() -> None:
+    assert NoiseSum().result() is None
+
+
+@pytest.mark.parametrize(("axis", "length"), [(1, 3), (2, 2), (2, 3)])
+def test_the_noise_of_another_axis_or_length_is_not_known(axis, length) -> None:
+    channels = ChannelNoise(axis=1, rmse=(0.1, 0.2), peak=(0.3, 0.4))
+    noise = ExpectedNoise(rmse=0.1, peak=0.4, channels=(channels,))
+    assert noise.along(axis, length) is None
+    assert noise.along(1, 2) is channels
+
+
+def test_outputs_are_found_by_name() -> None:
+    first, second = tensor([1.0], "first"), tensor([2.0], "second")
+    assert by_name([first, second]) == {"first": first, "second": second}
+    assert by_name(None) == {}
+
+
+def test_half_precision_has_its_noise_in_double() -> None:
+    reference = np.full(5000, 300, np.float16)
+    noise = NoiseSum()
+    noise.add(tensor(reference), tensor(reference + np.float16(0.25)))
+    assert noise.result().rmse == pytest.approx(0.25)
+    assert noise.result().peak == pytest.approx(0.25)
+
+
+def test_a_channel_of_one_finite_element_has_its_peak() -> None:
+    reference = np.array([[1.0, np.nan], [2.0, 5.0]])
+    noise = NoiseSum()
+    noise.add(tensor(reference), tensor(reference + np.array([0.5, 0.25])))
+    assert noise.result().channels[0].peak == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("reference", [np.arange(8), np.arange(8) > 3])
+def test_integers_have_no_noise(reference) -> None:
+    noise = NoiseSum()
+    noise.add(tensor(np.ones(8)), tensor(np.ones(8)))
+    noise.add(tensor(reference), tensor(np.ones(8)))
+    assert noise.result() is None

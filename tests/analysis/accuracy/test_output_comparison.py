@@ -1,0 +1,256 @@
+"""What honest conversions and broken ones come to, for every tolerance that is shipped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import (
+    TOLERANCES,
+    ToleranceOption,
+    ToleranceRequest,
+    parse_tolerance,
+    tolerance_for,
+    tolerance_named,
+    widest,
+)
+from enginescope.core.errors import UsageError
+from tests.analysis.answers import codes, side, tensor
+
+SHIPPED = tuple(TOLERANCES)
+#: What rounding in each precision costs a deep network: RMSE ÷ spread, as measured or above it.
+HONEST = {"fp32": 3e-6, "tf32": 4e-3, "fp16": 4e-3, "bf16": 0.03, "int8": 0.11, "fp8": 0.1}
+
+
+def scores(samples: int = 4, shape=(1, 1000), offset: float = 0.0, seed: int = 0):
+    """Outputs that resemble each other, as those of one model do."""
+    generator = np.random.default_rng(seed)
+    common = generator.standard_normal(shape)
+    own = [0.5 * generator.standard_normal(shape) for _ in range(samples)]
+    return [(2.6 * (common + one) + offset).astype(np.float32) for one in own]
+
+
+def noise_like(arrays, seed: int = 9):
+    generator = np.random.default_rng(seed)
+    return [generator.uniform(a.min(), a.max(), a.shape).astype(a.dtype) for a in arrays]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+def test_noise_fails(name, samples, offset) -> None:
+    reference = scores(samples, offset=offset)
+    assert not side(reference, noise_like(reference), name).passes
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_noise_as_the_reference_fails(name) -> None:
+    reference = scores(1)
+    assert not side(noise_like(reference), reference, name).passes
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize("factor", [1.01, 1 / 1.01, -1.0])
+def test_a_scale_of_one_percent_fails(name, samples, factor) -> None:
+    reference = scores(samples)
+    found = side(reference, [(factor * a).astype(np.float32) for a in reference], name)
+    assert not found.passes
+    if factor > 0:
+        assert codes(found) & {"slope", "systematic-scale"}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_scale_of_one_percent_fails_where_the_output_is_constant(name) -> None:
+    reference = np.full((1, 64), 0.7, np.float32)
+    assert not side([reference], [(1.01 * reference).astype(np.float32)], name).passes
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_swapped_samples_fail(name) -> None:
+    """Though the outputs differ by less than what INT8 may."""
+    generator = np.random.default_rng(3)
+    common = generator.standard_normal((1, 1000))
+    reference = [
+        (common + 0.03 * generator.standard_normal((1, 1000))).astype(np.float32) for _ in range(6)
+    ]
+    for order in ((1, 0, 3, 2, 5, 4), (1, 2, 3, 4, 5, 0), (5, 0, 1, 2, 3, 4), (0, 1, 3, 2, 4, 5)):
+        found = side(reference, [reference[at] for at in order], name)
+        assert "other-samples" in codes(found), order
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_swapped_halves_and_items_of_a_batch_fail(name) -> None:
+    reference = scores(1)
+    assert not side(reference, [np.roll(reference[0], 500)], name).passes
+    batch = scores(1, shape=(4, 50))
+    assert not side(batch, [batch[0][[1, 0, 3, 2]]], name).passes
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_swapped_outputs_fail(name) -> None:
+    a, b = scores(1, seed=1)[0], scores(1, seed=2)[0]
+    comparison = SideComparison("B", lambda _: tolerance_named(name))
+    pair = [tensor(a, "first"), tensor(b, "second")]
+    comparison.add(0, "s", pair, [tensor(b, "first"), tensor(a, "second")])
+    found = comparison.result()
+    assert not any(one.passes for one in found.outputs)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_transposed_output_fails(name) -> None:
+    square = scores(1, shape=(1, 1, 32, 32))
+    assert not side(square, [square[0].swapaxes(2, 3)], name).passes
+    smooth = np.add.outer(np.linspace(0, 1, 64), 3 * np.linspace(0, 1, 64) ** 2)[None]
+    assert not side([smooth], [smooth.swapaxes(1, 2)], name).passes
+    flat = scores(1)
+    assert codes(side(flat, [flat[0].T], name)) == {"shape"}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_same_answers_pass(name) -> None:
+    reference = scores(4)
+    found = side(reference, [a.copy() for a in reference], name)
+    assert found.passes
+    assert found.outputs[0].figures.max_abs_error == 0
+    assert found.outputs[0].ranks.top1_pct == 100
+
+
+@pytest.mark.parametrize(("name", "size"), HONEST.items())
+def test_rounding_of_its_own_precision_passes_and_of_a_coarser_one_does_not(name, size) -> None:
+    reference, generator = scores(4), np.random.default_rng(5)
+
+    def rounded(part):
+        return [
+            (a + part * a.std() * generator.standard_normal(a.shape)).astype(np.float32)
+            for a in reference
+        ]
+
+    assert side(reference, rounded(size), name).passes
+    assert not side(reference, rounded(max(20 * size, 2e-3)), name).passes
+
+
+def test_int8_is_no_fp16() -> None:
+    reference, generator = scores(4), np.random.default_rng(6)
+    eight_bits = [
+        (a + 0.1 * a.std() * generator.standard_normal(a.shape)).astype(np.float32)
+        for a in reference
+    ]
+    assert side(reference, eight_bits, "int8").passes
+    assert "error" in codes(side(reference, eight_bits, "fp16"))
+
+
+def test_names_counts_and_types_are_verdicts() -> None:
+    comparison = SideComparison("B", lambda _: tolerance_named("fp32"))
+    a = np.ones((2, 2), np.float32)
+    comparison.add(
+        0,
+        "s",
+        [tensor(a, "kept"), tensor(a, "lost"), tensor(a, "typed")],
+        [tensor(a, "kept"), tensor(a.astype(np.int64), "typed"), tensor(a, "new")],
+    )
+    found = {
+        one.name: [reason.code for reason in one.reasons] for one in comparison.result().outputs
+    }
+    assert found == {"kept": [], "lost": ["missing"], "typed": ["type"], "new": ["extra"]}
+
+
+def test_another_width_of_the_same_kind_is_compared_and_said() -> None:
+    reference = scores(1)
+    found = side(reference, [reference[0].astype(np.float16)], "fp16")
+    assert found.passes
+    assert found.outputs[0].notices[0].code == "W-OUTPUT-TYPE"
+    assert found.outputs[0].ulps == ()
+
+
+def test_integers_must_be_equal_unless_said_otherwise() -> None:
+    a = np.arange(100)
+    b = a.copy()
+    b[7] += 1
+    assert codes(side([a], [b], "int8")) == {"unequal"}
+    one = (ToleranceOption(output="y", value=1.0),)
+    by_share = tolerance_for("y", tolerance_named("int8"), ToleranceRequest(mismatch_pct=one))
+    assert side([a], [b], by_share).passes
+    by_size = tolerance_for("y", tolerance_named("int8"), ToleranceRequest(atol=one))
+    assert side([a], [b], by_size).passes
+    assert codes(side([a > 50], [b > 6], "int8")) == {"unequal"}
+
+
+def test_a_given_tolerance_takes_the_place_of_the_defaults_and_is_tried_on_noise() -> None:
+    reference = scores(1)
+    twenty = (ToleranceOption(output=None, value=20.0),)
+    loose = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=twenty))
+    found = side(reference, noise_like(reference), loose)
+    assert found.passes
+    assert "W-TOLERANCE-LOOSE" in {one.code for one in found.outputs[0].notices}
+    tight = (ToleranceOption(output=None, value=1e-3),)
+    sound = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=tight))
+    assert side(reference, reference, sound).outputs[0].notices == ()
+
+
+def test_nan_fails_whatever_the_tolerance() -> None:
+    reference = scores(1)
+    broken = reference[0].copy()
+    broken[0, 17] = np.nan
+    twenty = (ToleranceOption(output=None, value=1e9),)
+    loose = tolerance_for(
+        "y", tolerance_named("fp4"), ToleranceRequest(atol=twenty, mismatch_pct=twenty)
+    )
+    found = side(reference, [broken], loose)
+    assert codes(found) == {"not-finite"}
+    assert "[0, 17] of sample 0" in found.outputs[0].reasons[0].message
+
+
+def test_the_worst_sample_and_channel_are_found() -> None:
+    reference = scores(5, shape=(1, 8, 6, 6))
+    candidate = [a.copy() for a in reference]
+    candidate[3][0, 5] += 0.5
+    found = side(reference, candidate, "int8")
+    assert found.worst.sample == 3
+    channels = found.outputs[0].channels
+    assert channels.axis == 1
+    assert int(np.argmax(channels.rmse)) == 5
+    assert channels.max_abs_error[5] == pytest.approx(0.5, rel=1e-5)
+    assert found.outputs[0].figures.max_abs_sample == 3
+
+
+def test_scalars_are_compared_and_empty_outputs_show_nothing() -> None:
+    assert side([np.float32(2)], [np.float32(2)], "fp32").passes
+    assert not side([np.float32(2)], [np.float32(2.03)], "fp16").passes
+    empty = np.zeros((0, 4), np.float32)
+    assert codes(side([empty], [empty], "fp32")) == {"nothing-compared"}
+    assert side([empty, np.ones((3, 4))], [empty, np.ones((3, 4))], "fp32").passes
+    assert codes(side([empty], [np.zeros((1, 4), np.float32)], "fp32")) == {"shape"}
+
+
+def test_a_tie_in_the_reference_is_no_change_of_the_best_class() -> None:
+    a = np.array([[1, 3, 3, 0, 0, 0]], np.float32)
+    b = np.array([[1, 3, 3.0001, 0, 0, 0]], np.float32)
+    ranks = side([a], [b], "fp16").outputs[0].ranks
+    assert (ranks.rows, ranks.top1, ranks.top5) == (1, 1, 1)
+    worse = np.array([[9, 0, 1, 0, 0, 0]], np.float32)
+    assert side([a], [worse], "fp16").outputs[0].ranks.top1 == 0
+
+
+def test_tolerances_are_read_with_names_that_hold_colons() -> None:
+    assert parse_tolerance("1e-3") == ToleranceOption(output=None, value=1e-3)
+    assert parse_tolerance("a:0:2") == ToleranceOption(output="a:0", value=2.0)
+    for text in ("x", "-1", "nan", "inf", ":1", "scores:"):
+        with pytest.raises(UsageError):
+            parse_tolerance(text)
+
+
+def test_an_output_of_its_own_name_comes_before_all() -> None:
+    asked = ToleranceRequest(
+        rtol=(ToleranceOption(output="y", value=0.5), ToleranceOption(output=None, value=0.1))
+    )
+    base = tolerance_named("fp32")
+    assert tolerance_for("y", base, asked).rtol == 0.5
+    assert tolerance_for("x", base, asked).rtol == 0.1
+
+
+def test_the_widest_precision_decides() -> None:
+    assert widest(["fp32", "int8", "fp16"]) == "int8"
+    with pytest.raises(UsageError, match="fp17"):
+        tolerance_named("fp17")

@@ -1,0 +1,374 @@
+"""What the comparison of an output reports beside its limits: figures, samples, warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
+from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.errors.output_tolerance import (
+    ToleranceOption,
+    ToleranceRequest,
+    tolerance_for,
+    tolerance_named,
+)
+from enginescope.records.notice import Notice
+from enginescope.records.tensor import DataType
+from tests.analysis.answers import codes, cross_wave, side, tensor, wave
+
+
+def compared(
+    *samples: tuple[list[Any], list[Any]], row: str = "fp16", allow_nothing: bool = False
+) -> SideDiff:
+    """Return the comparison of samples, each a reference's and a candidate's outputs."""
+    comparison = SideComparison(
+        "engine B", lambda _: tolerance_named(row), allow_nothing=allow_nothing
+    )
+    for number, (reference, candidate) in enumerate(samples):
+        comparison.add(number, f"picture {number}", reference, candidate)
+    return comparison.result()
+
+
+def notices(output: OutputDiff) -> dict[str, Notice]:
+    return {notice.code: notice for notice in output.notices}
+
+
+def test_the_output_has_its_types_shapes_and_counts() -> None:
+    reference = [wave(4, 10), wave(3, 10), wave(4, 10)]
+    candidate = [values.copy() for values in reference]
+    candidate[1][0, :5] += 1
+    found = side(reference, candidate, "fp16")
+    (output,) = found.outputs
+    assert found.label == "B"
+    assert (output.reference_dtype, output.dtype) == (DataType.FP64, DataType.FP64)
+    assert output.shapes == ((4, 10), (3, 10))
+    assert output.samples == 3
+    assert output.tolerance == tolerance_named("fp16")
+    assert (output.zero_errors, sum(output.errors)) == (105, 5)
+    assert sum(output.ulps) == 110
+    assert output.figures.elements == 110
+    assert all(type(count) is int for count in (*output.errors, *output.ulps))
+
+
+def test_types_without_units_in_the_last_place_have_no_such_distances() -> None:
+    assert side([np.arange(9)], [np.arange(9)], "fp16").outputs[0].ulps == ()
+    assert side([wave(8)], [wave(8).astype(np.float32)], "fp16").outputs[0].ulps == ()
+
+
+def test_at_most_16_shapes_are_listed() -> None:
+    arrays = [wave(count) for count in range(2, 30)]
+    assert side(arrays, arrays, "fp16").outputs[0].shapes == tuple((n,) for n in range(2, 18))
+
+
+def test_each_sample_has_its_own_figures_and_reason() -> None:
+    found = compared(
+        ([tensor(wave(2, 50))], [tensor(wave(2, 50))]),
+        ([tensor(wave(3, 50))], [tensor(wave(3, 50) + 0.5)]),
+        ([tensor(wave(50))], []),
+        ([], [tensor(wave(2, 9))]),
+        ([tensor(wave(50))], [tensor(wave(49))]),
+    )
+    rows = [(one.sample, one.name, one.output, one.shape, one.reason) for one in found.samples]
+    assert rows == [
+        (0, "picture 0", "y", (2, 50), None),
+        (1, "picture 1", "y", (3, 50), "error"),
+        (2, "picture 2", "y", (50,), "missing"),
+        (3, "picture 3", "y", (2, 9), "extra"),
+        (4, "picture 4", "y", (50,), "shape"),
+    ]
+    assert [one.figures and one.figures.elements for one in found.samples] == [
+        100, 150, None, None, None,
+    ]  # fmt: skip
+    assert found.samples[1].figures.rmse == pytest.approx(0.5)
+    (output,) = found.outputs
+    assert output.samples == 2
+    assert {"missing", "extra", "shape", "error"} <= codes(found)
+
+
+def test_integers_of_a_sample_are_judged_as_integers() -> None:
+    found = compared(([tensor(np.arange(5))], [tensor(np.arange(5) + 1)]))
+    assert found.samples[0].reason == "unequal"
+    near = compared(([tensor(wave(50))], [tensor(wave(50) * 1.001)]))
+    assert near.samples[0].reason is None
+
+
+def test_an_output_of_one_side_alone_has_no_figures() -> None:
+    found = compared(
+        ([tensor(wave(4), "lost")], [tensor(wave(4).astype(np.float32), "new")]),
+        ([tensor(wave(4), "lost")], [tensor(wave(4).astype(np.float32), "new")]),
+    )
+    lost, new = found.outputs
+    for output, reason in (
+        (lost, ("missing", "this side has no output lost")),
+        (new, ("extra", "the reference has no output new")),
+    ):
+        code, message = reason
+        assert output.reasons == (OutputReason(code=code, message=message, evidence={"sample": 0}),)
+        assert (output.samples, output.figures, output.errors, output.ulps) == (0, None, (), ())
+        assert (output.channels, output.astray, output.told_apart) == (None, None, None)
+        assert output.notices == ()
+    assert (lost.reference_dtype, lost.dtype) == (DataType.FP64, None)
+    assert (new.reference_dtype, new.dtype) == (None, DataType.FP32)
+
+
+def test_a_type_stays_known_when_a_later_sample_lacks_the_output() -> None:
+    pair = ([tensor(wave(4))], [tensor(wave(4).astype(np.float32))])
+    lacks_candidate = compared(pair, ([tensor(wave(4))], [])).outputs[0]
+    lacks_reference = compared(pair, ([], pair[1])).outputs[0]
+    for output in (lacks_candidate, lacks_reference):
+        assert (output.reference_dtype, output.dtype) == (DataType.FP64, DataType.FP32)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "text"),
+    [
+        (np.zeros((2, 3)), np.zeros((3, 2)), "3×2, 2×3 in the reference (sample 0)"),
+        (np.zeros(1), np.float64(0), "a scalar, 1 in the reference (sample 0)"),
+    ],
+)
+def test_another_shape_is_named_beside_the_references(reference, candidate, text) -> None:
+    (reason,) = side([reference] * 2, [candidate] * 2, "fp16").outputs[0].reasons
+    assert reason == OutputReason(
+        code="shape",
+        message=text,
+        evidence={
+            "sample": 0,
+            "shape": list(candidate.shape),
+            "reference": list(reference.shape),
+        },
+    )
+
+
+def test_another_kind_of_type_is_named_beside_the_references() -> None:
+    values = np.ones(4, np.float32)
+    assert side([values], [values.astype(np.int64)], "fp16").outputs[0].reasons == (
+        OutputReason(
+            code="type",
+            message="INT64, FP32 in the reference",
+            evidence={"dtype": "INT64", "reference": "FP32"},
+        ),
+    )
+
+
+def test_another_width_is_a_warning() -> None:
+    (output,) = side([wave(8)], [wave(8).astype(np.float16)], "fp16").outputs
+    assert output.notices == (
+        Notice(
+            code="W-OUTPUT-TYPE",
+            message="y is FP16, FP64 in the reference; compared by value",
+            evidence={"dtype": "FP16", "reference": "FP64"},
+        ),
+    )
+
+
+def test_changed_best_classes_are_a_warning() -> None:
+    reference = np.tile([0.0, 1, 2, 3, 4, 5], (2000, 1))
+    candidate = reference.copy()
+    candidate[:1200, 0] = 5.01
+    (output,) = side([reference], [candidate], "fp16").outputs
+    assert notices(output)["W-BEST-CLASS"] == Notice(
+        code="W-BEST-CLASS",
+        message="y: the best class is another in 1,200 of 2,000 items",
+        evidence={"top1": 800, "top5": 2000, "items": 2000},
+    )
+    assert "W-BEST-CLASS" not in notices(side([reference], [reference], "fp16").outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("count", "row", "text"),
+    [
+        (1, "int8", "y has 1 element over all samples"),
+        (3, "int8", "y has 3 elements over all samples"),
+        (4, "int8", None),
+        (3, "fp32", None),
+    ],
+)
+def test_few_elements_are_a_warning_where_the_limits_are_wide(count, row, text) -> None:
+    """FP32 allows no more than the factor that is taken for a wrong scale."""
+    values = np.arange(1.0, count + 1)
+    notice = notices(side([values], [values], row).outputs[0]).get("W-FEW-ELEMENTS")
+    wanted = text and Notice(
+        code="W-FEW-ELEMENTS",
+        message=f"{text}: a wrong scale cannot be told from rounding; more samples can",
+        evidence={"elements": count},
+    )
+    assert notice == wanted
+
+
+def test_no_element_is_not_called_few() -> None:
+    (output,) = side([np.zeros((0, 4))], [np.zeros((0, 4))], "int8").outputs
+    assert set(notices(output)) == {"W-NOTHING-COMPARED"}
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, False), (2, True), (50, True)])
+def test_a_constant_output_is_a_warning(count, expected) -> None:
+    values = np.full(count, 0.7)
+    notice = notices(side([values], [values], "fp32").outputs[0]).get("W-CONSTANT-OUTPUT")
+    wanted = Notice(
+        code="W-CONSTANT-OUTPUT",
+        message="y has one value in every element of every sample of the reference: inputs do "
+        "not reach it, and agreement shows little",
+        evidence={"elements": count},
+    )
+    assert notice == (wanted if expected else None)
+
+
+def test_constant_integers_are_no_warning() -> None:
+    values = np.full(50, 3)
+    assert side([values], [values], "fp32").outputs[0].notices == ()
+
+
+def test_the_references_type_decides_whether_a_constant_is_a_warning() -> None:
+    wide, narrow = np.full(50, 0.5), np.full(50, 0.5, np.float32)
+    reference, candidate = tensor(wide), tensor(narrow, dtype=DataType.FP8)
+    (output,) = compared(([reference], [candidate])).outputs
+    assert "W-CONSTANT-OUTPUT" in notices(output)
+    (output,) = compared(([candidate], [reference])).outputs
+    assert "W-CONSTANT-OUTPUT" not in notices(output)
+
+
+@pytest.mark.parametrize(
+    ("count", "atol", "warns"),
+    [(1000, 2.0, True), (1000, 1.9, False), (8, 2.0, True), (7, 2.0, False)],
+)
+def test_a_tolerance_that_passes_another_order_is_a_warning(count, atol, warns) -> None:
+    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=atol),))
+    values = np.append(wave(count - 1), 0.5)
+    values[: count // 2] = 1.0
+    values[count // 2 :] = -1.0
+    loose = tolerance_for("y", tolerance_named("fp16"), asked)
+    notice = notices(side([values], [values], loose).outputs[0]).get("W-TOLERANCE-LOOSE")
+    wanted = Notice(
+        code="W-TOLERANCE-LOOSE",
+        message="the tolerance given for y would also pass the reference with its elements in "
+        "another order: it shows nothing",
+        evidence={"control_mismatched": 0},
+    )
+    assert notice == (wanted if warns else None)
+
+
+def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
+    values = np.zeros(1000)
+    values[:30] = 5.0  # 60 elements differ from those half the tensor away
+    for share, warns in ((6.0, True), (5.9, False)):
+        asked = ToleranceRequest(
+            atol=(ToleranceOption(output=None, value=1.0),),
+            mismatch_pct=(ToleranceOption(output=None, value=share),),
+        )
+        loose = tolerance_for("y", tolerance_named("fp16"), asked)
+        found = notices(side([values], [values], loose).outputs[0])
+        assert ("W-TOLERANCE-LOOSE" in found) is warns
+
+
+def test_a_constant_output_shows_nothing_of_a_users_tolerance() -> None:
+    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=1.0),))
+    tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
+    values = np.full(50, 0.7)
+    found = notices(side([values], [values], tolerance).outputs[0])
+    assert set(found) == {"W-CONSTANT-OUTPUT"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "text"),
+    [
+        (np.zeros((0, 4)), np.zeros((0, 4)), "y is empty in every sample"),
+        (
+            np.full(8, np.nan),
+            np.full(8, np.nan),
+            "y is NaN or infinite in every element, on both sides",
+        ),
+        (
+            np.linspace(1e-9, 4e-9, 100),
+            np.full(100, 2.5e-9),
+            "every value of y is below what FP16 resolves (1e-09 … 4e-09)",
+        ),
+    ],
+)
+def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, text) -> None:
+    (output,) = side([reference], [candidate], "fp16").outputs
+    assert output.reasons == (OutputReason(code="nothing-compared", message=text),)
+    assert notices(output)["W-NOTHING-COMPARED"] == Notice(
+        code="W-NOTHING-COMPARED",
+        message=f"{text}: nothing was compared",
+        evidence={"elements": reference.size},
+    )
+    pair = ([tensor(reference)], [tensor(candidate)])
+    allowed = compared(pair, allow_nothing=True)
+    assert allowed.passes
+    assert "W-NOTHING-COMPARED" in notices(allowed.outputs[0])
+
+
+def test_some_finite_elements_are_a_comparison() -> None:
+    values = np.array([np.nan, 1.0, 2.0, 3.0, 4.0])
+    assert "W-NOTHING-COMPARED" not in notices(side([values], [values], "fp16").outputs[0])
+
+
+def test_small_values_below_0_are_no_probabilities() -> None:
+    """Their range is their own, so that FP16 resolves them."""
+    values = -1e-6 + 1e-9 * wave(400)
+    (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
+    assert output.passes
+    assert output.notices == ()
+
+
+def test_small_values_within_the_expected_noise_are_a_comparison() -> None:
+    values = 1e-4 * (2 + wave(400))
+    error = 5e-6 * cross_wave(400)
+    (alone,) = side([values], [values + error], "fp16").outputs
+    assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [tensor(values - error)])
+    (output,) = comparison.result().outputs
+    assert output.passes
+    assert output.notices == ()
+
+
+def test_a_users_tolerance_has_no_limits_by_channel() -> None:
+    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=0.5),))
+    tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
+    values = np.repeat(wave(200)[:, None], 3, axis=1)
+    channels = side([values], [values + 0.25], tolerance).outputs[0].channels
+    assert channels.rmse == pytest.approx((0.25,) * 3)
+    assert channels.rmse_limit == ()
+    assert side([values], [values], "int8").outputs[0].channels.rmse_limit == (
+        pytest.approx((0.45,) * 3)
+    )
+
+
+def test_samples_are_counted_where_another_could_be_told_apart() -> None:
+    same = [wave(50)] * 3
+    (output,) = side(same, same, "fp16").outputs
+    assert (output.astray, output.told_apart) == (None, None)
+    other = [wave(50), cross_wave(50)]
+    (output,) = side(other, other, "fp16").outputs
+    assert (output.astray, output.told_apart) == (0, 2)
+
+
+def test_each_output_has_the_tolerance_of_its_name() -> None:
+    rows = {"boxes": tolerance_named("int8"), "scores": tolerance_named("fp16")}
+    comparison = SideComparison("B", rows.__getitem__)
+    outputs = [tensor(wave(9), name) for name in rows]
+    comparison.add(0, "s", outputs, outputs[::-1])
+    found = comparison.result().outputs
+    assert [(one.name, one.tolerance.name) for one in found] == [
+        ("boxes", "int8"),
+        ("scores", "fp16"),
+    ]
+
+
+def test_without_a_share_no_mismatch_of_another_order_is_passed() -> None:
+    values = np.zeros(1000)
+    values[0] = 5.0
+    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=1.0),))
+    strict = tolerance_for("y", tolerance_named("fp16"), asked)
+    assert side([values], [values], strict).outputs[0].notices == ()
+
+
+def test_a_single_sample_has_figures() -> None:
+    (output,) = side([wave(8)], [wave(8) + 0.5], "fp16").outputs
+    assert output.figures.rmse == pytest.approx(0.5)
+    assert (sum(output.errors), sum(output.ulps)) == (8, 8)

@@ -1,0 +1,188 @@
+"""Factors, best classes and mixed-up samples: reasons that no single element shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
+
+
+def test_a_changed_best_class_has_its_margin() -> None:
+    """The best of six classes leads by 4; the spread above the median is √(2 · 136 ÷ 6)."""
+    item = np.array([10.0, 0, 0, 0, 0, 6])
+    reference = np.repeat(item[None], 20, axis=0)
+    wrong = reference.copy()
+    wrong[3] = item[::-1]
+    wrong[3, :2], wrong[3, 5] = [6, 0], 10
+    best = reason(side([reference], [wrong], "fp16"), "best-class")
+    margin = 4 / np.sqrt(2 * 136 / 6)
+    assert best.evidence == pytest.approx(
+        {"items": 20, "changed": 1, "margin": margin, "limit": 0.03}
+    )
+    assert best.message == (
+        "the best class is another in 1 of 20 items, though it leads by up to "
+        f"{margin:.3g} × the spread of the item's scores; 0.03 may be noise"
+    )
+
+
+@pytest.mark.parametrize(("noise", "changed"), [(0.001, True), (0.05, False)])
+def test_a_best_class_may_change_within_the_expected_noise(noise, changed) -> None:
+    """8 × the noise is allowed as RMSE, and 3 × that as the lead of a best class."""
+    scores = np.zeros((200, 10))
+    scores[:, 0], scores[:, 1] = 10, 9
+    scores[:, 2:] = np.arange(8) - 3.5
+    wrong = scores.copy()
+    wrong[3, :2] = [9, 10]
+    rounded = scores + noise * scores.std() * cross_wave(2000).reshape(200, 10)
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [tensor(rounded)])
+    assert ("best-class" in codes(comparison.result())) is changed
+
+
+def test_a_factor_of_all_elements_is_systematic() -> None:
+    found = side([wave(1000)], [1.006 * wave(1000)], "fp16")
+    (factor,) = found.outputs[0].reasons
+    assert factor.code == "systematic-scale"
+    assert factor.evidence == pytest.approx(
+        {"slope": 1.006, "systematic_share": 1.0, "limit": 0.003}
+    )
+    assert factor.message == (
+        "values are 1.0060 × the reference's, and that is 100 % of the error: "
+        "rounding would scatter"
+    )
+
+
+@pytest.mark.parametrize(("rounded", "fails"), [(1.004, False), (1.0, True)])
+def test_a_factor_that_rounding_shows_too_is_expected(rounded: float, fails: bool) -> None:
+    values = wave(1000)
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    comparison.add(0, "s", [tensor(values)], [tensor(1.006 * values)], [tensor(rounded * values)])
+    assert ("systematic-scale" in codes(comparison.result())) is fails
+
+
+def test_the_factors_share_of_the_error_is_named() -> None:
+    error = 0.006 * (np.sqrt(0.8) * wave(1000) + np.sqrt(0.2) * cross_wave(1000))
+    found = reason(side([wave(1000)], [wave(1000) + error], "fp16"), "systematic-scale")
+    assert "and that is 80 % of the error" in found.message
+    assert found.evidence["systematic_share"] == pytest.approx(0.8)
+
+
+def test_a_row_of_equality_allows_no_factor() -> None:
+    assert "systematic-scale" in codes(side([wave(1000)], [1.006 * wave(1000)], "exact"))
+
+
+def test_large_relative_errors_of_small_values_do_not_hide_a_factor() -> None:
+    """No element carries the slope, so that the scatter of relative errors excuses nothing."""
+    values = np.linspace(-1, 1, 1000)
+    candidate = 1.006 * values + 0.002 * cross_wave(1000)
+    assert codes(side([values], [candidate], "fp16")) == {"systematic-scale"}
+
+
+@pytest.mark.parametrize(
+    ("count", "share", "fails"),
+    [
+        (1000, 0.8, True),
+        (1000, 0.7, False),
+        (64, 0.8, True),
+        (60, 0.8, False),
+        (60, 0.95, True),
+        (8, 0.95, True),
+        (4, 0.95, False),
+        (4, 0.9995, True),
+    ],
+)
+def test_a_factor_explains_more_of_few_elements_by_chance(count, share, fails) -> None:
+    """The factor's share of the squared error that counts: 75 %, 90 % below 64, 99.9 % below 8."""
+    error = 0.006 * (np.sqrt(share) * wave(count) + np.sqrt(1 - share) * cross_wave(count))
+    found = side([wave(count)], [wave(count) + error], "fp16")
+    assert codes(found) == ({"systematic-scale"} if fails else set())
+
+
+def test_three_elements_show_no_factor() -> None:
+    values = np.array([1.0, -1.0, 0.5])
+    assert side([values], [1.006 * values], "fp16").passes
+
+
+@pytest.mark.parametrize(("factor", "fails"), [(1.0029, False), (1.0031, True), (0.9969, True)])
+def test_a_factor_up_to_the_limit_is_allowed(factor, fails) -> None:
+    assert side([wave(1000)], [factor * wave(1000)], "fp16").passes is not fails
+
+
+@pytest.mark.parametrize(("part", "fails"), [(1.0, True), (0.4, True), (0.2, False)])
+def test_one_large_element_is_no_factor_unless_the_others_share_it(part, fails) -> None:
+    """The largest element carries the slope; the others are off by a part of its factor."""
+    values = np.append(np.random.default_rng(0).uniform(0.5, 1, 999), 400.0)
+    off = 0.02 * np.append(np.full(999, part), 1.0)
+    found = side([values], [values * (1 + off)], "int8")
+    assert ("systematic-scale" in codes(found)) is fails
+
+
+def test_one_large_element_beside_scattered_errors_is_no_factor() -> None:
+    generator = np.random.default_rng(0)
+    values = np.append(generator.uniform(0.5, 1, 999), 400.0)
+    off = 0.02 * np.append(generator.standard_normal(999), 1.0)
+    assert "systematic-scale" not in codes(side([values], [values * (1 + off)], "int8"))
+
+
+def independent(samples: int, shape: tuple[int, ...] = (1, 400)) -> list[Any]:
+    generator = np.random.default_rng(samples)
+    return [generator.standard_normal(shape) for _ in range(samples)]
+
+
+@pytest.mark.parametrize(("samples", "fails"), [(19, True), (20, True), (21, False)])
+def test_a_tenth_of_the_samples_in_anothers_place_fails(samples, fails) -> None:
+    reference = independent(samples)
+    found = side(reference, [reference[1], reference[0], *reference[2:]], "int8")
+    assert (found.outputs[0].astray, found.outputs[0].told_apart) == (2, samples)
+    assert ("other-samples" in codes(found)) is fails
+    if fails:
+        mixed = reason(found, "other-samples")
+        assert mixed.message == (
+            f"2 of {samples} samples are nearer to another sample's reference than to their own"
+        )
+        assert mixed.evidence == {"astray": 2, "samples": samples}
+
+
+def test_one_sample_in_anothers_place_is_no_mix_up() -> None:
+    reference = independent(4)
+    found = side(reference, [reference[1], *reference[1:]], "int8")
+    assert found.outputs[0].astray == 1
+    assert "other-samples" not in codes(found)
+
+
+@pytest.mark.parametrize(("samples", "fails"), [(9, True), (10, True), (11, False)])
+def test_a_tenth_of_the_samples_with_swapped_axes_fails(samples, fails) -> None:
+    reference = independent(samples, (1, 1, 16, 16))
+    found = side(reference, [reference[0].swapaxes(2, 3), *reference[1:]], "int8")
+    assert ("arrangement" in codes(found)) is fails
+    if fails:
+        swapped = reason(found, "arrangement")
+        text = f"1 of {samples} samples are nearer to the reference with its last two axes swapped"
+        assert swapped.message == text
+        name = "its last two axes swapped"
+        assert swapped.evidence == {"astray": 1, "samples": samples, "arrangement": name}
+
+
+def test_outputs_a_little_nearer_to_another_sample_are_mixed_up() -> None:
+    reference = independent(4)
+    other = [*reference[1:], reference[0]]
+    mixed = [0.4 * own + 0.6 * another for own, another in zip(reference, other, strict=True)]
+    assert reason(side(reference, mixed, "int8"), "other-samples").evidence["astray"] == 4
+
+
+def test_little_noise_does_not_narrow_what_a_best_class_may_lead_by() -> None:
+    """3 × the row's part of the spread is noise even where less is expected."""
+    scores = np.tile([10.0, 0, 0, 0, 0, 6], (20, 1))
+    wrong = scores.copy()
+    wrong[3, [0, 5]] = [6, 10]
+    rounded = scores + 1e-5 * cross_wave(120).reshape(20, 6)
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [tensor(rounded)])
+    best = reason(comparison.result(), "best-class")
+    assert best.evidence["limit"] == pytest.approx(0.03)
+    assert reason(side([scores], [wrong], "exact"), "best-class").evidence["limit"] == 0

@@ -1,0 +1,143 @@
+"""Tensors inside a model: pairs, errors, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.bisection.bisection import CARRIED
+from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
+from enginescope.analysis.bisection.tensor_pairs import paired_tensors
+from enginescope.analysis.errors.output_tolerance import TOLERANCES
+from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.records.tensor import DataType
+
+R = np.random.default_rng(0).standard_normal((3, 70, 1000)).astype(np.float32)
+
+
+def compared(a: Any, b: Any, row: str = "fp16") -> TensorError:
+    sums = TensorErrors("t", TOLERANCES[row])
+    sums.add(tensor_of("t", np.asarray(a)), tensor_of("t", np.asarray(b)))
+    return sums.result()
+
+
+def test_the_figures_are_those_of_numpy_on_whole_arrays() -> None:
+    b = R + 0.02 * np.sin(np.arange(R.size, dtype=np.float32)).reshape(R.shape)
+    found = compared(R, b)
+    wide, error = R.astype(np.float64), b.astype(np.float64) - R
+    assert found.error == pytest.approx(np.sqrt((error**2).mean()) / wide.std(), rel=1e-12)
+    assert found.max_abs_error == np.abs(error).max()
+    assert found.reference_peak == np.abs(wide).max()
+    assert (found.over, found.share > 1) == ("error", True)
+
+
+def test_several_samples_are_one() -> None:
+    b = R + np.float32(0.001)
+    sums = TensorErrors("t", TOLERANCES["fp16"])
+    for one in range(3):
+        sums.add(tensor_of("t", R[one]), tensor_of("t", b[one]))
+    assert sums.result().error == pytest.approx(compared(R, b).error, rel=1e-12)
+    assert sums.result().elements == R.size
+
+
+def test_rounding_is_within_and_near_the_limit_an_error_is_handed_on() -> None:
+    rounded = compared(R, R.astype(np.float16).astype(np.float32))
+    assert (rounded.over, rounded.share < CARRIED) == (None, True)
+    near = compared(R, R + np.float32(0.005))
+    assert (near.over, CARRIED < near.share < 1) == (None, True)
+
+
+def test_a_single_wrong_element_is_over_and_a_large_one_that_rounds_is_not() -> None:
+    b = R.copy()
+    b[1, 2, 3] += 0.5
+    assert compared(R, b).over == "peak"
+    a, b = R.copy(), R.copy()
+    a[0, 0, 0], b[0, 0, 0] = 4096.0, 4098.0  # FP16's next number
+    assert compared(a, b).over is None
+
+
+def test_what_is_not_finite_on_one_side_alone() -> None:
+    b = R.copy()
+    b[0, 0, :3] = np.inf
+    b[0, 1, 0] = np.nan
+    found = compared(R, b)
+    assert (found.over, found.infinite, found.nan, found.odd) == ("not-finite", 3, 1, 4)
+    assert found.error is not None
+    both = compared(b, b)
+    assert (both.over, both.odd) == (None, 0)
+    assert compared(b, R).finite_only_here == 4
+    assert compared(np.full((4,), 1e5, np.float32), np.full((4,), np.inf)).reference_peak == 1e5
+
+
+def test_a_reference_of_zeros_gives_no_scale_and_no_verdict() -> None:
+    found = compared(np.zeros((9,), np.float32), np.full((9,), 1e-9, np.float32))
+    assert (found.error, found.over) == (None, None)
+
+
+def test_shapes_and_types_that_cannot_be_compared() -> None:
+    assert compared(R, R[:2]).over == "shape"
+    sums = TensorErrors("t", TOLERANCES["fp16"])
+    sums.add(tensor_of("t", np.arange(3)), tensor_of("t", np.arange(3)))
+    assert not sums.is_compared
+
+
+def flow(*made: tuple[str, str, tuple[str, ...], str], dtype=DataType.FP32) -> OnnxFlow:
+    nodes = tuple(
+        FlowNode(
+            name=name, own_name=name, operator=operator, inputs=inputs, outputs=(out,), varies=True
+        )
+        for name, operator, inputs, out in made
+    )
+    tensors = {one.outputs[0]: FlowTensor(dtype=dtype) for one in nodes}
+    return OnnxFlow(nodes=nodes, inputs=("x",), outputs=(made[-1][3],), tensors=tensors)
+
+
+PLAIN = flow(("n0", "Conv", ("x",), "a"), ("n1", "Relu", ("a",), "b"), ("n2", "Conv", ("b",), "y"))
+
+
+def test_names_come_first_and_conversions_between_are_passed_over() -> None:
+    half = flow(
+        ("in", "Cast", ("x",), "x16"),
+        ("n0", "Conv", ("x16",), "a"),
+        ("n1", "Relu", ("a",), "b"),
+        ("n2", "Conv", ("b",), "y16"),
+        ("out", "Cast", ("y16",), "y"),
+    )
+    found = paired_tensors(PLAIN, half)
+    assert [(one.reference, one.how) for one in found.pairs] == [
+        ("a", "name"),
+        ("b", "name"),
+        ("y", "node"),
+        ("y", "name"),
+    ]
+    last = found.pairs[-1]
+    assert (last.operator, last.reference_node, last.parents) == ("Cast", "n2", ("y16",))
+    assert (last.is_output, found.candidate_alone, found.reference_alone) == (True, 1, 0)
+
+
+def test_without_names_the_nth_of_an_operator_is_the_same_if_there_are_as_many() -> None:
+    other = flow(
+        ("1", "Conv", ("x",), "10"), ("2", "Relu", ("10",), "11"), ("3", "Conv", ("11",), "y")
+    )
+    found = paired_tensors(PLAIN, other)
+    assert [(one.candidate, one.reference, one.how) for one in found.pairs] == [
+        ("10", "a", "order"),
+        ("11", "b", "order"),
+        ("y", "y", "name"),
+    ]
+    more = flow(
+        ("1", "Conv", ("x",), "10"),
+        ("2", "Relu", ("10",), "11"),
+        ("2b", "Relu", ("11",), "12"),
+        ("3", "Conv", ("12",), "y"),
+    )
+    names = [one.candidate for one in paired_tensors(PLAIN, more).pairs]
+    assert names == ["10", "y"]
+
+
+def test_one_name_for_things_of_different_kinds_is_no_pair() -> None:
+    other = flow(("0", "Tanh", ("x",), "a"), ("1", "Conv", ("a",), "y"))
+    assert [one.reference for one in paired_tensors(PLAIN, other).pairs] == ["y"]

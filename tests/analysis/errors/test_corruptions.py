@@ -1,0 +1,328 @@
+"""Answers that are wrong fail every tolerance that is shipped, whatever the outputs look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
+from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.tensor import DataType
+from tests.analysis.answers import codes, side, tensor
+
+ROWS = st.sampled_from(list(TOLERANCES))
+SEEDS = st.integers(0, 2**32 - 1)
+DTYPES = ["float16", "bfloat16", "float32", "float64"]
+
+
+def gaussian(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    return generator.standard_normal(shape)
+
+
+def offset(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    return 40 + 7 * generator.standard_normal(shape)
+
+
+def heavy_tailed(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    return 3 * generator.standard_t(3, shape)
+
+
+def rectified(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    return np.maximum(generator.standard_normal(shape), 0)
+
+
+def probabilities(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    scores = np.exp(3 * generator.standard_normal(shape))
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+def smooth(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A map with more from left to right than from top to bottom."""
+    rows, columns = np.linspace(0, 1, shape[-2])[:, None], np.linspace(0, 1, shape[-1])
+    a, b, c = generator.uniform(0.5, 2, 3)
+    return np.broadcast_to(a * rows + 3 * b * columns**2 + c * rows * columns + 1, shape).copy()
+
+
+FAMILIES = st.sampled_from([gaussian, offset, heavy_tailed, rectified, probabilities, smooth])
+Family = Callable[[np.random.Generator, tuple[int, ...]], Any]
+
+
+def held(values: Any, dtype: str) -> TensorValues:
+    """Values rounded to a type, BF16 as its bits."""
+    if dtype != "bfloat16":
+        return tensor(values.astype(dtype))
+    bits = values.astype(np.float32).view(np.uint32)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return TensorValues(name="y", dtype=DataType.BF16, shape=values.shape, data=rounded)
+
+
+def judged(reference: list[Any], candidate: list[Any], row: str, dtype: str) -> Any:
+    comparison = SideComparison("B", lambda _: tolerance_named(row))
+    for number, (a, b) in enumerate(zip(reference, candidate, strict=True)):
+        comparison.add(number, f"sample {number}", [held(a, dtype)], [held(b, dtype)])
+    return comparison.result()
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS)
+def test_noise_fails(row: str, dtype: str, family: Family, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    reference = family(generator, (2, 1, 24, 24))
+    uniform = generator.uniform(reference.min(), reference.max(), reference.shape)
+    same_moments = generator.normal(reference.mean(), reference.std(), reference.shape)
+    another_order = generator.permutation(reference.ravel()).reshape(reference.shape)
+    for noise in (uniform, same_moments, another_order):
+        assert not judged([reference], [noise], row, dtype).passes
+        assert not judged([noise], [reference], row, dtype).passes
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.sampled_from([1.01, 1 / 1.01]))
+def test_a_scale_of_one_percent_fails(
+    row: str, dtype: str, family: Family, seed: int, factor: float
+) -> None:
+    reference = family(np.random.default_rng(seed), (1, 2, 24, 24))
+    assert not judged([reference], [factor * reference], row, dtype).passes
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS)
+def test_a_transposed_output_fails(row: str, dtype: str, family: Family, seed: int) -> None:
+    reference = family(np.random.default_rng(seed), (1, 1, 24, 24))
+    assert not judged([reference], [reference.swapaxes(2, 3)], row, dtype).passes
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.floats(0.05, 1))
+def test_samples_and_items_of_a_batch_in_another_order_fail(
+    row: str, dtype: str, family: Family, seed: int, own: float
+) -> None:
+    """Though what they have in common is up to twenty times what each has of its own."""
+    generator = np.random.default_rng(seed)
+    common = family(generator, (1, 1, 24, 24))
+    several = [common + own * common.std() * gaussian(generator, common.shape) for _ in range(4)]
+    swapped = [several[at] for at in (1, 0, 3, 2)]
+    assert not judged(several, swapped, row, dtype).passes
+    batch, other = np.concatenate(several), np.concatenate(swapped)
+    assert not judged([batch], [other], row, dtype).passes
+
+
+@settings(max_examples=50, deadline=None)
+@given(ROWS, st.sampled_from(DTYPES), SEEDS)
+def test_outputs_under_each_others_names_fail(row: str, dtype: str, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = (held(gaussian(generator, (1, 64)), dtype) for _ in range(2))
+    comparison = SideComparison("B", lambda _: tolerance_named(row))
+    first, second = (
+        [type(x)(name="a", dtype=x.dtype, shape=x.shape, data=x.data),
+         type(y)(name="b", dtype=y.dtype, shape=y.shape, data=y.data)]
+        for x, y in ((a, b), (b, a))
+    )  # fmt: skip
+    comparison.add(0, "s", first, second)
+    assert not any(one.passes for one in comparison.result().outputs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, st.sampled_from(["int8", "int32", "int64", "uint8", "bool"]), SEEDS)
+def test_whole_numbers_and_truth_values_fail_too(row: str, dtype: str, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    high = 2 if dtype == "bool" else 100
+    reference = generator.integers(0, high, (8, 8)).astype(dtype)
+    noise = generator.integers(0, high, (8, 8)).astype(dtype)
+    for wrong in (noise, reference.T, reference[::-1]):
+        if not np.array_equal(wrong, reference):
+            assert not judged_whole(reference, wrong, row).passes
+
+
+def judged_whole(reference: Any, wrong: Any, row: str) -> Any:
+    kinds = {"int8": DataType.INT8}
+
+    def one(values: Any) -> TensorValues:
+        return tensor(np.ascontiguousarray(values), dtype=kinds.get(values.dtype.name))
+
+    comparison = SideComparison("B", lambda _: tolerance_named(row))
+    comparison.add(0, "s", [one(reference)], [one(wrong)])
+    return comparison.result()
+
+
+@pytest.mark.parametrize("row", list(TOLERANCES))
+@pytest.mark.parametrize("count", [4, 5, 7])
+def test_few_elements_show_a_scale_too(row, count) -> None:
+    reference = np.random.default_rng(count).standard_normal(count).astype(np.float32)
+    found = side([reference], [np.float32(1.01) * reference], row)
+    assert not found.passes
+
+
+@pytest.mark.parametrize("row", ["int8", "bf16"])
+def test_fewer_do_not_and_that_is_said(row) -> None:
+    reference = np.array([0.5, -0.7], np.float32)
+    (one,) = side([reference], [np.float32(1.01) * reference], row).outputs
+    assert one.passes
+    assert [notice.code for notice in one.notices] == ["W-FEW-ELEMENTS"]
+
+
+@pytest.mark.parametrize("row", list(TOLERANCES))
+def test_agreement_on_a_constant_is_said_to_show_little(row) -> None:
+    constant = np.full((2, 100), 0.001, np.float32)
+    (one,) = side([constant, constant], [constant, constant], row).outputs
+    assert one.passes
+    assert [notice.code for notice in one.notices] == ["W-CONSTANT-OUTPUT"]
+    varied = np.linspace(0, 1, 200, dtype=np.float32).reshape(2, 100)
+    (other,) = side([constant, varied], [constant, varied], row).outputs
+    assert other.notices == ()
+
+
+def softmax(scores: Any) -> Any:
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("classes", [10, 100, 1000])
+def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off_by_it(
+    classes, dtype
+) -> None:
+    """A line passes through softmax's best class, whatever becomes of it."""
+    failed = 0
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        scores = generator.standard_normal((1, classes))
+        scores[0, 3] += 5 + np.log(classes) / 2
+        rounded = scores + 0.05 * generator.standard_normal(scores.shape)
+        honest = judged([softmax(scores)], [softmax(rounded)], "int8", dtype)
+        failed += "systematic-scale" in codes(honest)
+        wrong = judged([softmax(scores)], [1.01 * softmax(scores)], "int8", dtype)
+        assert codes(wrong) == {"systematic-scale"}
+    assert failed <= 1
+
+
+def classified(generator: np.random.Generator, classes: int) -> Any:
+    scores = generator.standard_normal((1, classes))
+    scores[0, generator.integers(classes)] += 5 + np.log(classes) / 2
+    return scores
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize("error", [0.05, 0.08, 0.1])
+def test_probabilities_of_many_classes_pass_after_int8(error, samples) -> None:
+    """The best class is 30 times the spread: it rounds by a part of itself."""
+    failed = 0
+    for seed in range(100):
+        generator = np.random.default_rng(seed)
+        scores = [classified(generator, 1000) for _ in range(samples)]
+        rounded = [one + error * generator.standard_normal(one.shape) for one in scores]
+        found = judged(list(map(softmax, scores)), list(map(softmax, rounded)), "int8", "float32")
+        assert "peak" not in codes(found)
+        failed += not found.passes
+    assert failed <= 3
+
+
+def halved(best: Any, generator: np.random.Generator) -> Any:
+    return np.where(best == best.max(), best / 2, best)
+
+
+def cleared(best: Any, generator: np.random.Generator) -> Any:
+    return np.where(best == best.max(), 0, best)
+
+
+def moved_by_one(best: Any, generator: np.random.Generator) -> Any:
+    return np.roll(best, 1)
+
+
+def reordered(best: Any, generator: np.random.Generator) -> Any:
+    return generator.permutation(best[0])[None]
+
+
+def of_other_scores(best: Any, generator: np.random.Generator) -> Any:
+    return softmax(classified(generator, best.size))
+
+
+def uniform(best: Any, generator: np.random.Generator) -> Any:
+    return np.full_like(best, 1 / best.size)
+
+
+def scaled(best: Any, generator: np.random.Generator) -> Any:
+    return 1.01 * best
+
+
+def with_one_far_too_large(best: Any, generator: np.random.Generator) -> Any:
+    wrong = best.copy()
+    wrong[0, int(best.argmin())] += best.max() / 10
+    return wrong
+
+
+CORRUPTIONS = [
+    halved, cleared, moved_by_one, reordered, of_other_scores, uniform, scaled,
+    with_one_far_too_large,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_wrong_probabilities_of_many_classes_fail(corruption) -> None:
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        best = softmax(classified(generator, 1000))
+        assert not judged([best], [corruption(best, generator)], "int8", "float32").passes
+
+
+def test_an_offset_allows_no_element_more() -> None:
+    """What an element may be off by grows with its distance from the mean, not with its size."""
+    generator = np.random.default_rng(4)
+    reference = 1000 + generator.standard_normal((1, 2000))
+    wrong = reference.copy()
+    wrong[0, int(np.abs(reference - 1000).argmin())] += 3
+    assert codes(side([reference], [wrong], "int8")) == {"peak"}
+
+
+def test_rounding_of_few_elements_is_no_scale() -> None:
+    """Errors that scatter seldom lie on a line, however few there are."""
+    failed = 0
+    for seed in range(400):
+        generator = np.random.default_rng(seed)
+        reference = generator.standard_normal(4)
+        error = 0.02 * generator.standard_normal(4)
+        found = side([reference], [reference + error], "int8")
+        failed += "systematic-scale" in codes(found)
+    assert failed < 8
+
+
+@pytest.mark.parametrize(("own", "is_apart"), [(0.01, False), (0.05, True)])
+def test_samples_that_hardly_differ_are_not_told_apart_by_rounding(own, is_apart) -> None:
+    """Pictures of a film: references nearer to each other than INT8's error."""
+    generator = np.random.default_rng(1)
+    common = generator.standard_normal((1, 1000))
+    frames = [common + own * generator.standard_normal((1, 1000)) for _ in range(40)]
+    rounded = [one + 0.1 * generator.standard_normal(one.shape) for one in frames]
+    assert side(frames, rounded, "int8").passes
+    late = [*rounded[1:], rounded[0]]
+    assert ("other-samples" in codes(side(frames, late, "int8"))) is is_apart
+
+
+def test_pictures_with_reversed_channels_fail() -> None:
+    """Channels of photographs resemble each other more than INT8's limits ask for."""
+    generator = np.random.default_rng(2)
+    grey = smooth(generator, (1, 1, 64, 48))
+    tint = np.array([0.05, 0, -0.05]).reshape(1, 3, 1, 1)
+    picture = grey + tint
+    found = side([picture], [picture[:, ::-1]], "int8")
+    assert codes(found) == {"arrangement"}
+    last = np.moveaxis(picture, 1, 3)
+    assert codes(side([last], [last[..., ::-1]], "int8")) == {"arrangement"}
+    rounded = picture + 0.05 * picture.std() * generator.standard_normal(picture.shape)
+    assert side([picture], [rounded], "int8").passes
+
+
+def test_a_map_that_looks_alike_from_both_corners_may_not_be_turned() -> None:
+    generator = np.random.default_rng(3)
+    rows = np.linspace(0, 1, 600)
+    almost = (rows[:, None] + 1.05 * rows)[None, None]
+    assert codes(side([almost], [almost.swapaxes(2, 3)], "int8")) == {"arrangement"}
+    symmetric = (rows[:, None] + rows)[None, None]
+    rounded = symmetric + 0.05 * generator.standard_normal(symmetric.shape)
+    assert side([symmetric], [rounded], "int8").passes

@@ -1,0 +1,308 @@
+"""Each reason for which an output fails: its limit, its message and its evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_verdict import (
+    Compared,
+    OutputReason,
+    is_negligible,
+    reasons_of,
+)
+from enginescope.analysis.errors.element_comparison import compare_elements
+from enginescope.analysis.errors.output_tolerance import (
+    Tolerance,
+    ToleranceOption,
+    ToleranceRequest,
+    tolerance_for,
+    tolerance_named,
+)
+from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
+
+
+def limits(row: str = "fp32", **values: float) -> Tolerance:
+    """Return a row with a user's limits."""
+    request = {name: (ToleranceOption(output=None, value=v),) for name, v in values.items()}
+    return tolerance_for("y", tolerance_named(row), ToleranceRequest(**request))
+
+
+def test_values_that_are_not_finite_are_counted_by_kind() -> None:
+    reference = [np.ones((2, 600)) * wave(600) for _ in range(2)]
+    candidate = [values.copy() for values in reference]
+    candidate[1][0, 3] = np.inf
+    candidate[1][1, 5:7] = np.nan
+    reference[1][1, 9] = np.nan
+    assert reason(side(reference, candidate, "fp16"), "not-finite") == OutputReason(
+        code="not-finite",
+        message="2 NaN, 1 infinite, 1 finite only here of 2,400 elements, "
+        "the first at [0, 3] of sample 1",
+        evidence={
+            "nan": 2,
+            "infinite": 1,
+            "finite_only_here": 1,
+            "first_sample": 1,
+            "first_index": [0, 3],
+        },
+    )
+    candidate = [reference[0].copy()]
+    candidate[0][1, 0] = np.nan
+    text = "1 NaN of 1,200 elements, the first at [1, 0] of sample 0"
+    assert reason(side(reference[:1], candidate, "fp16"), "not-finite").message == text
+
+
+def test_an_error_is_a_part_of_the_spread() -> None:
+    """FP16 allows an RMSE of 1 % of the spread, and 25 % and its resolution for one element."""
+    found = side([wave(100)], [wave(100) + 0.5], "fp16")
+    error, peak = reason(found, "error"), reason(found, "peak")
+    assert error.message == "RMSE is 0.5 of the reference's scale, at most 0.01 wanted"
+    assert error.evidence == pytest.approx({"value": 0.5, "limit": 0.01, "scale": 1.0})
+    text = "largest error is 0.5 of the reference's scale, at most 0.252 wanted, at [0] of sample 0"
+    assert peak.message == text
+    assert peak.evidence["limit"] == pytest.approx(0.252)
+
+
+def test_a_peak_names_its_sample_and_index() -> None:
+    reference = [wave(4000).reshape(2, 2000) for _ in range(3)]
+    candidate = [values.copy() for values in reference]
+    candidate[2][1, 17] += 0.3
+    (peak,) = (
+        each
+        for each in side(reference, candidate, "fp16").outputs[0].reasons
+        if each.code == "peak"
+    )
+    assert set(peak.evidence) == {"value", "limit", "scale", "sample", "index"}
+    assert peak.evidence["value"] == pytest.approx(0.3)
+    assert peak.evidence["scale"] == pytest.approx(1.0)
+    assert (peak.evidence["sample"], peak.evidence["index"]) == (2, [1, 17])
+    candidate[2][1, 17] -= 0.1
+    assert "peak" not in codes(side(reference, candidate, "fp16"))
+
+
+def test_an_error_beyond_the_noise_is_a_multiple_of_the_noise() -> None:
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    rounded = wave(10_000) + 0.002 * cross_wave(10_000)
+    rounded[0] += 0.098 * np.sign(rounded[0] - wave(10_000)[0])
+    far = wave(10_000) + 0.9
+    comparison.add(0, "s", [tensor(wave(10_000))], [tensor(far)], [tensor(rounded)])
+    found = comparison.result()
+    noise = found.outputs[0].expected_noise
+    assert noise.peak == pytest.approx(0.1)
+    usual = np.sqrt(0.002**2 + (0.1**2 - 0.002**2) / 10_000)
+    assert noise.rmse == pytest.approx(usual)
+    assert reason(found, "error").message == "RMSE is 403 × that of honest FP16: 0.9"
+    assert reason(found, "error").evidence["limit"] == pytest.approx(8 * 1.03 * usual)
+    text = "largest error is 9.0 × that of honest FP16: 0.9, at [0] of sample 0"
+    assert reason(found, "peak").message == text
+
+
+def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
+    values = np.repeat(wave(200)[:, None], 3, axis=1)
+    wrong = values + np.array([0.0, 0.5, 0.8])
+    found = side([values, values], [values + np.array([0.0, 0.5, 0.1]), wrong], "fp16")
+    error, peak = reason(found, "channel-error"), reason(found, "channel-peak")
+    rmse = float(np.sqrt((0.1**2 + 0.8**2) / 2))
+    where = "on channels 1–2 of axis 1 (worst of 2: 2)"
+    assert (
+        error.message == f"RMSE is {rmse:.3g} of the reference's scale, at most 0.05 wanted {where}"
+    )
+    assert error.evidence == {
+        "axis": 1,
+        "channels": [1, 2],
+        "count": 2,
+        "worst": 2,
+        "sample": 1,
+        "value": pytest.approx(rmse),
+        "limit": pytest.approx(0.05),
+        "scale": pytest.approx(1.0),
+    }
+    # 25 % of the scale, 15 % more for 400 elements, and the resolution
+    assert peak.evidence["limit"] == pytest.approx(0.25 * 1.15 + 0.002)
+    assert peak.evidence["value"] == pytest.approx(0.8)
+    text = f"largest error is 0.8 of the reference's scale, at most 0.289 wanted {where}"
+    assert peak.message == text
+
+
+def test_a_single_channel_is_not_called_the_worst_of_several() -> None:
+    values = np.repeat(wave(200)[:, None], 3, axis=1)
+    found = side([values], [values + np.array([0.0, 0.0, 0.8])], "fp16")
+    assert reason(found, "channel-error").message.endswith("wanted on channel 2 of axis 1")
+
+
+def test_the_evidence_lists_64_channels_at_most() -> None:
+    values = np.repeat(wave(400)[:, None], 70, axis=1)
+    evidence = reason(side([values], [values + 0.5], "fp16"), "channel-error").evidence
+    assert evidence["channels"] == list(range(64))
+    assert evidence["count"] == 70
+
+
+def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
+    values = np.repeat(wave(400)[:, None], 3, axis=1)
+    sizes = np.array([0.001, 0.002, 0.004])
+    rounded = values + sizes * cross_wave(400)[:, None]
+    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
+    wrong = values + np.array([0.0, 0.0, 0.4])
+    comparison.add(0, "s", [tensor(values)], [tensor(wrong)], [tensor(rounded)])
+    found = comparison.result()
+    text = "RMSE is 100 × that of honest FP16: 0.4 on channel 2 of axis 1"
+    assert reason(found, "channel-error").message == text
+    text = "largest error is 100 × that of honest FP16: 0.4 on channel 2 of axis 1"
+    assert reason(found, "channel-peak").message == text
+
+
+def test_an_output_of_few_values_was_rounded_to_8_bits() -> None:
+    reference = np.linspace(-1, 1, 2000)
+    many = np.unique(reference.astype(np.float16)).size
+    found = side([reference], [np.round(reference, 2)], "fp16")
+    assert found.outputs[0].reasons == (
+        OutputReason(
+            code="few-values",
+            message=f"the output has 201 different values and the reference has at least {many:,} "
+            "in FP16: it was rounded to 8 bits",
+            evidence={"values": 201, "reference": many},
+        ),
+    )
+    hidden = 5e-4 * (reference + 1)
+    assert "few-values" not in codes(side([hidden], [np.round(hidden, 5)], "fp16"))
+
+
+def test_mismatches_beyond_a_users_share_fail() -> None:
+    reference = np.full(1000, 2.0)
+    wrong = reference.copy()
+    wrong[:30] += 0.8
+    wrong[30:60] += 0.6  # within 0.5 + 0.1 × 2
+    found = side([reference], [wrong], limits(rtol=0.1, atol=0.5, mismatch_pct=2.0))
+    assert found.outputs[0].reasons == (
+        OutputReason(
+            code="mismatch",
+            message="30 of 1,000 elements (3 %) are off by more than 0.5 + 0.1 × |reference|, "
+            "2 % may be",
+            evidence={"pct": 3.0, "limit_pct": 2.0},
+        ),
+    )
+    assert side([reference], [wrong], limits(rtol=0.1, atol=0.5, mismatch_pct=3.0)).passes
+
+
+def test_a_share_alone_counts_elements_beyond_the_row() -> None:
+    wrong = wave(1000)
+    wrong[:30] += 0.1
+    found = side([wave(1000)], [wrong], limits("fp16", mismatch_pct=2.0))
+    assert reason(found, "mismatch").message == (
+        "30 of 1,000 elements (3 %) are off by more than 0.03 × spread + 0.03 × |reference|, "
+        "2 % may be"
+    )
+
+
+def test_integers_that_differ_are_counted() -> None:
+    values = np.arange(2000)
+    wrong = values.copy()
+    wrong[:20] += 1
+    assert side([values], [wrong], "int8").outputs[0].reasons == (
+        OutputReason(
+            code="unequal",
+            message="20 of 2,000 elements (1 %) are not equal, 0 % may be",
+            evidence={"pct": 1.0, "limit_pct": 0.0},
+        ),
+    )
+    assert side([values], [wrong], limits(mismatch_pct=1.0)).passes
+    assert codes(side([values], [wrong], limits(mismatch_pct=0.9))) == {"unequal"}
+
+
+@pytest.mark.parametrize("values", [np.arange(8) > 3, np.array(list("abcdefgh"))])
+def test_truth_values_and_texts_are_equal_or_not_whatever_the_tolerance(values) -> None:
+    assert codes(side([values], [values[::-1]], limits(atol=5.0))) == {"unequal"}
+    assert side([values], [values], limits(atol=5.0)).passes
+
+
+def test_complex_numbers_are_judged_by_their_parts() -> None:
+    values = (wave(200) + 1j * cross_wave(200)).astype(np.complex64)
+    assert side([values], [values], "fp16").passes
+    assert "error" in codes(side([values], [values + 0.5j], "fp16"))
+    assert codes(side([values], [values + 0.5j], limits(atol=0.1))) == {"mismatch"}
+    assert side([values], [values + 0.5j], limits(atol=0.6)).passes
+
+
+def test_a_users_tolerance_leaves_out_the_rows_limits() -> None:
+    assert side([wave(100)], [0.5 * wave(100)], limits(atol=0.6)).passes
+
+
+def test_nothing_is_judged_where_no_element_is_finite() -> None:
+    none = np.full(8, np.nan)
+    errors = compare_elements(tensor(none), tensor(none), tolerance_named("fp16"))
+    assert reasons_of(Compared(errors), tolerance_named("fp16"), "float") == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "low", "high", "error", "places", "expected"),
+    [
+        ("fp16", -10.0, 1.0, 4e-6, False, True),
+        ("fp16", -10.0, 1.0, 6e-6, False, False),
+        ("fp16", -1.0, 10.0, 4e-6, False, True),
+        ("fp16", -1.0, 10.0, 6e-6, False, False),
+        ("fp16", -0.5, 0.0, 2e-7, False, True),
+        ("fp16", -0.5, 0.0, 4e-7, False, False),
+        ("fp16", 0.0, 0.125, 4e-7, False, True),
+        ("fp16", 0.0, 0.125, 6e-7, False, False),
+        ("fp16", 0.0, 1.0, 1.9e-3, True, True),
+        ("fp16", 0.0, 1.0, 2.1e-3, True, False),
+        ("fp16", 0.0, 1.1, 1.9e-3, True, False),
+        ("fp16", -0.1, 1.0, 1.9e-3, True, False),
+        ("exact", -1.0, 1.0, 1e-12, False, False),
+        ("exact", -1.0, 1.0, 0.0, False, True),
+    ],
+)
+def test_an_error_of_another_summation_order_is_negligible(
+    row, low, high, error, places, expected
+) -> None:
+    """Up to 5e-7 of the range; of probabilities in the wrong places, up to the resolution."""
+    reference = np.array([low, 0.0, high])
+    tolerance = tolerance_named(row)
+    found = compare_elements(
+        tensor(reference), tensor(reference + np.array([0.0, error, 0.0])), tolerance
+    )
+    assert is_negligible(found, tolerance, places=places) is expected
+
+
+def test_no_integer_is_not_called_unequal() -> None:
+    none = np.zeros((0, 4), np.int64)
+    assert codes(side([none], [none], "int8")) == {"nothing-compared"}
+
+
+def test_equal_outputs_pass_a_row_of_equality() -> None:
+    values = np.repeat(wave(200)[:, None], 3, axis=1)
+    assert side([values], [values], "exact").passes
+    assert codes(side([values], [values + 1e-12], "exact")) >= {"error", "peak", "channel-error"}
+
+
+def test_small_values_below_0_are_not_excused_as_probabilities() -> None:
+    values = 1e-4 * wave(400)
+    assert "error" in codes(side([values], [values + 5e-5], "fp16"))
+
+
+def test_one_element_of_a_channel_may_be_too_far_off_alone() -> None:
+    values = np.repeat(wave(4000)[:, None], 3, axis=1)
+    wrong = values.copy()
+    wrong[17, 1] += 0.3
+    found = codes(side([values], [wrong], "fp16"))
+    assert "channel-peak" in found
+    assert "channel-error" not in found
+
+
+def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:
+    values = np.array([1.0, 100.0, 1.0]) * wave(400)[:, None]
+    found = side([values], [values + np.array([0.5, 10.0, 0.0])], "fp16")
+    evidence = reason(found, "channel-error").evidence
+    assert (evidence["channels"], evidence["worst"]) == ([0, 1], 0)
+
+
+def test_a_channel_without_finite_elements_breaks_no_limit() -> None:
+    values = np.repeat(wave(400)[:, None], 3, axis=1)
+    values[:, 1] = np.nan
+    assert side([values], [values], "fp16").passes
+
+
+def test_an_empty_output_has_no_share_of_mismatches() -> None:
+    none = np.zeros((0, 4))
+    assert codes(side([none], [none], limits(atol=1.0))) == {"nothing-compared"}

@@ -1,0 +1,106 @@
+"""Runs into jobs, jobs into pairs."""
+
+from __future__ import annotations
+
+from enginescope.analysis.gate.job_pairs import pair_jobs
+from enginescope.analysis.verdicts.job_identity import jobs_of, labels_of
+from enginescope.records.tensor import DataType, Tensor
+from tests.analysis.gated_runs import crashed, job, process
+
+
+def shaped(batch: int) -> tuple[Tensor, ...]:
+    return (Tensor(name="x", dtype=DataType.FP32, shape=(batch, 3)),)
+
+
+def pairs(a, b, across=()):
+    return pair_jobs(jobs_of(a), jobs_of(b), across)
+
+
+def test_runs_of_one_job_are_its_processes() -> None:
+    (one,) = jobs_of([process(1.0, 2), process(1.0, 1), process(1.0, 0)])
+    assert [run.created for run in one.runs] == sorted(run.created for run in one.runs)
+    assert len(one.measured) == 3
+
+
+def test_what_keeps_jobs_apart() -> None:
+    runs = [
+        process(1.0),
+        process(1.0, of=job("other.onnx")),
+        process(1.0, of=job(spec="trt")),
+        process(1.0, of=job(spec="trt:fp16")),
+        process(1.0, inputs=shaped(8)),
+        process(1.0, of=job(cuda_graph=True)),
+        process(1.0, of=job(kind="throughput")),
+    ]
+    assert len(jobs_of(runs)) == 7
+    assert len(jobs_of([*runs, crashed()])) == 8  # which of them it was of cannot be said
+
+
+def test_a_failed_process_joins_its_job() -> None:
+    whole = job(cuda_graph=False, transfers=True)
+    before = [process(1.0, of=whole)]
+    (one,) = pairs(before, [process(1.0, 1, of=whole), crashed(2)])
+    assert (len(one.b.measured), len(one.b.failed)) == (1, 1)
+    assert one.b.identity.transfers is True
+    (one,) = pairs([*before, crashed(2)], [process(1.0, 3, of=whole)])
+    assert (len(one.a.measured), len(one.a.failed)) == (1, 1)
+
+
+def test_a_job_that_fails_finds_its_counterpart() -> None:
+    (pair,) = pairs([process(1.0, of=job(transfers=True))], [crashed()])
+    assert pair.how == "same"
+    assert pair.b is not None
+
+
+def test_the_exact_counterpart_goes_before_one_that_may_be() -> None:
+    one, eight = process(1.0, inputs=shaped(1)), process(1.0, inputs=shaped(8))
+    found = pairs([one, eight], [crashed(), process(1.0, 1, inputs=shaped(1))])
+    assert [pair.b.runs[0].outcome.kind.value for pair in found] == ["ok", "crashed"]
+
+
+def test_a_model_under_another_name_is_known_by_its_file() -> None:
+    (pair,) = pairs(
+        [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="ab"))]
+    )
+    assert (pair.how, pair.changes) == ("renamed", ("model: v1.onnx against v2.onnx",))
+    gone, new = pairs(
+        [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="cd"))]
+    )
+    assert gone.b is None
+    assert new.a is None
+
+
+def test_the_one_left_over_of_a_model_and_backend_is_altered() -> None:
+    (pair,) = pairs([process(1.0, of=job(spec="trt"))], [process(1.0, of=job(spec="trt:fp16"))])
+    assert (pair.how, pair.changes) == ("altered", ("precision: default against fp16",))
+
+
+def test_two_that_are_left_over_are_not_guessed_at() -> None:
+    found = pairs(
+        [process(1.0, of=job(spec="trt"))],
+        [process(1.0, of=job(spec="trt:fp16")), process(1.0, of=job(spec="trt:int8"))],
+    )
+    assert [(one.a is None, one.b is None) for one in found] == [
+        (False, True),
+        (True, False),
+        (True, False),
+    ]
+
+
+def test_meant_conditions_do_not_keep_jobs_apart() -> None:
+    found = pairs(
+        [process(1.0, of=job(spec="trt"))],
+        [process(1.0, of=job(spec="ort-cpu"))],
+        across=("backend",),
+    )
+    assert [one.how for one in found] == ["same"]
+
+
+def test_labels_say_what_tells_jobs_apart() -> None:
+    latency, graph = job(cuda_graph=False), job(cuda_graph=True)
+    jobs = jobs_of([process(1.0, of=latency), process(1.0, of=graph), process(1.0, of=job("b"))])
+    assert labels_of([one.identity for one in jobs]) == (
+        "net.onnx · ort-cpu · batch 1 · no CUDA graph",
+        "net.onnx · ort-cpu · batch 1 · CUDA graph",
+        "b · ort-cpu · batch 1",
+    )

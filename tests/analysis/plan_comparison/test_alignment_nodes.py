@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.plan_comparison.alignment_matching import Matching
+from enginescope.analysis.plan_comparison.alignment_nodes import (
+    MAX_GROUP,
+    MAX_LAYERS_OF_NODE,
+    match_names,
+    match_nodes,
+    numbers_agree,
+)
+from enginescope.analysis.plan_comparison.alignment_side import Side
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.tensor import Tensor
+
+
+def side(
+    *nodes: tuple[str, ...], names: tuple[str, ...] = (), widths: tuple[int, ...] = ()
+) -> Side:
+    layers = tuple(
+        Layer(
+            index=index,
+            name=names[index] if names else f"/own{index}/{id(nodes)}",
+            type="kgen",
+            onnx_nodes=held,
+            outputs=(Tensor(name=f"t{index}", shape=(1, widths[index] if widths else 4)),),
+        )
+        for index, held in enumerate(nodes)
+    )
+    return Side(Plan(name="p", layers=layers))
+
+
+def groups(a: Side, b: Side, *, numbers: bool = True) -> list[tuple[list[int], list[int], float]]:
+    found = Matching(a, b)
+    match_nodes(found, numbers=numbers)
+    return [(one.a, one.b, one.score) for one in found.groups]
+
+
+def test_split_and_fused() -> None:
+    a = side(("/a", "/b"), ("/c",), ("/d",))
+    b = side(("/a",), ("/b",), ("/c", "/d"))
+    assert groups(a, b) == [([0], [0, 1], 1.0), ([1, 2], [2], 1.0)]
+
+
+def test_one_shared_node_joins_nothing() -> None:
+    a = side(("/a", "/b", "/shared"), ("/c", "/d"))
+    b = side(("/shared", "/c", "/d"))
+    assert groups(a, b) == [([1], [0], pytest.approx(2 / 3))]
+
+
+def test_equal_nodes_of_several_are_taken_apart_in_order() -> None:
+    a = side(("/norm",), ("/norm",), widths=(4, 8))
+    b = side(("/norm",), ("/norm",), widths=(4, 8))
+    assert groups(a, b) == [([0], [0], 1.0), ([1], [1], 1.0)]
+    other = side(("/norm",), ("/norm",), widths=(5, 9))
+    assert groups(a, other) == [([0, 1], [0, 1], 1.0)]
+
+
+def test_a_node_of_many_layers_says_nothing() -> None:
+    many = MAX_LAYERS_OF_NODE + 1
+    a = side(*((f"/{one}", "/mask") for one in range(many)))
+    b = side(("/3",), ("/mask",))
+    assert groups(a, b) == [([3], [0], 1.0)]
+
+
+def test_a_group_of_many_on_both_sides_says_nothing() -> None:
+    count = MAX_GROUP + 1
+    hub = tuple(f"/{one}" for one in range(count))
+    a = side(*((one,) for one in hub), hub)
+    assert groups(a, side(hub)) == [(list(range(count + 1)), [0], 1.0)]
+    b = side(*((one,) for one in hub), hub, hub)
+    assert groups(a, b) == []
+
+
+def test_a_name_that_many_bear_is_left_to_their_order() -> None:
+    again = ("/again", "/again")
+    assert groups(side((), (), names=again), side((), names=("/again",))) == []
+
+
+def test_numbers_count_only_where_they_agree() -> None:
+    a, b = side(("Conv_1", "/b")), side(("Conv_1", "/c", "/d"))
+    assert groups(a, b, numbers=False) == []
+    assert groups(a, side(("Conv_1",)), numbers=False) == []
+    assert groups(a, side(("Conv_1",))) == [([0], [0], 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("names", "widths", "agree"),
+    [
+        (("Conv_0", "Conv_1", "Conv_2"), (4, 5, 6), True),
+        (("Conv_0", "Conv_1", "Conv_2"), (5, 6, 4), False),
+        (("Conv_7", "Conv_1", "Conv_8"), (4, 5, 6), False),
+        (("/a", "/b", "/c"), (4, 5, 6), False),
+    ],
+)
+def test_numbers_agree(names: tuple[str, ...], widths: tuple[int, ...], agree: bool) -> None:
+    nodes = ((), (), ())
+    a = side(*nodes, names=("Conv_0", "Conv_1", "Conv_2"), widths=(4, 5, 6))
+    b = side(*nodes, names=names, widths=widths)
+    assert numbers_agree(a, b) is agree
+
+
+def test_fused_numbers_agree_whatever_the_shape() -> None:
+    a = side((), names=("Conv_0 + Relu_1",), widths=(4,))
+    assert numbers_agree(a, side((), names=("Conv_0 + Relu_1",), widths=(9,)))
+    assert not numbers_agree(a, side((), names=("Conv_0 + Relu_2",), widths=(9,)))
+
+
+@pytest.mark.parametrize(("width", "score"), [(4, 1.0), (5, 0.9)])
+def test_names(width: int, score: float) -> None:
+    found = Matching(
+        side((), (), names=("/x", "/again"), widths=(4, 4)),
+        side((), (), (), names=("/again", "/again", "/x"), widths=(4, 4, width)),
+    )
+    match_names(found, numbers=True)
+    assert [(one.a, one.b, one.score) for one in found.groups] == [([0], [2], score)]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.analysis.plan_comparison.layer_comparison import UnpairedTime, paired_times
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.plan.layer_pair import Alignment, Evidence, LayerPair
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+
+
+def plan(*names: str, inert: str | None = None) -> Plan:
+    layers = tuple(
+        Layer(index=index, name=name, type="NoOp" if name == inert else "kgen")
+        for index, name in enumerate(names)
+    )
+    return Plan(name="p", layers=layers)
+
+
+def profile(container: str | None = None, **times: float | None) -> Profile:
+    rows = tuple(
+        LayerTiming(index=index, name=name, mean_ms=mean, is_container=name == container)
+        for index, (name, mean) in enumerate(times.items())
+    )
+    return Profile(source="trtexec", layers=rows)
+
+
+def alignment() -> Alignment:
+    group = LayerPair(a=(0, 1), b=(0,), evidence=Evidence.ONNX_NODES, score=1.0)
+    pair = LayerPair(a=(2,), b=(1,), evidence=Evidence.NAME, score=1.0)
+    return Alignment(
+        plan_a=plan("conv", "relu", "last", "extra", "noop", inert="noop"),
+        plan_b=plan("conv + relu", "last"),
+        pairs=(group, pair),
+        only_a=(3,),
+    )
+
+
+def test_times_of_groups_are_added_up() -> None:
+    a = profile(conv=2.0, relu=1.0, last=0.5, extra=0.25, noop=0.125, stranger=4.0)
+    b = profile(**{"conv + relu": 2.5, "last": 0.75})
+    found = paired_times(alignment(), a, b)
+    assert [(one.a_ms, one.b_ms, one.difference_ms) for one in found.pairs] == [
+        (3.0, 2.5, -0.5),
+        (0.5, 0.75, 0.25),
+    ]
+    assert found.only_a == (UnpairedTime(index=3, mean_ms=0.25),)
+    assert found.rest_a_ms == 4.125
+    assert found.rest_b_ms is None
+    assert (found.sum_a_ms, found.sum_b_ms) == (a.sum_mean_ms, b.sum_mean_ms)
+
+
+def test_what_is_not_known_stays_unknown() -> None:
+    found = paired_times(alignment(), profile(relu=1.0, last=None), None)
+    assert [(one.a_ms, one.b_ms, one.difference_ms) for one in found.pairs] == [
+        (1.0, None, None),
+        (None, None, None),
+    ]
+    assert found.only_a == (UnpairedTime(index=3),)
+    assert (found.sum_a_ms, found.sum_b_ms) == (1.0, None)
+
+
+def test_containers_are_left_out() -> None:
+    a = profile(container="extra", conv=2.0, extra=5.0)
+    found = paired_times(alignment(), a, None)
+    assert found.only_a == (UnpairedTime(index=3),)
+    assert found.sum_a_ms == a.sum_mean_ms == 2.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("trex-examples/resnet18-a100-fp16.engine", "trex-examples/resnet18-a100-fp32.engine"),
+        ("trex-examples/resnet18-a100-fp16.engine", "trt10-rtx3060/resnet18_fp16"),
+        ("trt10-rtx3060/alexnet_fp16", "trt86-h200/resnet18"),
+    ],
+)
+def test_sums_of_real_plans_agree_with_their_profiles(shared: Path, one: str, other: str) -> None:
+    plans, profiles = [], []
+    for name in (one, other):
+        plans.append(parse_plan((shared / f"{name}.graph.json").read_bytes(), name)[0])
+        profiles.append(parse_profile((shared / f"{name}.profile.json").read_bytes(), name)[0])
+    found = paired_times(align(*plans), *profiles)
+    assert found.sum_a_ms == pytest.approx(profiles[0].sum_mean_ms, rel=1e-12)
+    assert found.sum_b_ms == pytest.approx(profiles[1].sum_mean_ms, rel=1e-12)
+    assert all(pair.a_ms is not None and pair.b_ms is not None for pair in found.pairs)

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.analysis.plan_comparison.difference_causes import Cause
+from enginescope.analysis.plan_comparison.paired_layers import Relation
+from enginescope.core.errors import UsageError
+from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.records.run.job import Mode
+from enginescope.records.run.run import Run
+from enginescope.records.samples import ReportedSummary
+from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
+
+RESNETS = ("fp32", "fp16", "qat-residual")
+
+
+def codes(*runs: Run) -> list[str]:
+    return [one.code for one in compare(runs).notices]
+
+
+def test_two_plans() -> None:
+    found = compare([run_a(), run_b()])
+    assert [one.label for one in found.overview.plans] == ["A", "B"]
+    assert found.layers is not None
+    assert found.pairs is found.layers
+    assert found.overview.difference_ms(1) == found.layers.difference_ms == -1.6875
+    assert found.overview.speedup(1) == pytest.approx(5.875 / 4.1875)
+    by_type = {one.key: (one.layers, one.mean_ms) for one in found.overview.by_type}
+    assert by_type["ConvActPool"] == ((0, 1), (0.0, 0.875))
+    assert by_type["Pooling"] == ((1, 0), (0.25, 0.0))
+    for shares in (found.overview.by_type, found.overview.by_precision):
+        assert sum(one.difference_ms(1) or 0 for one in shares) == pytest.approx(-1.6875)
+    assert found.notices == ()
+
+
+def test_more_plans_are_set_side_by_side() -> None:
+    found = compare([run_a(), run_b(), run_a(timed=False)], names=["x", "y", "z"])
+    assert found.layers is None
+    assert [one.name for one in found.overview.plans] == ["x", "y", "z"]
+    assert found.overview.difference_ms(2) is None
+    assert found.overview.speedup(2) is None
+    pooling = next(one for one in found.overview.by_type if one.key == "Pooling")
+    assert (pooling.layers, pooling.mean_ms) == ((1, 0, 1), (0.25, 0.0, None))
+    assert pooling.difference_ms(2) is None
+    with pytest.raises(UsageError, match="3 plans have no pairs"):
+        found.columns()
+
+
+@pytest.mark.parametrize("count", [0, 1, 27])
+def test_how_many_plans(count) -> None:
+    with pytest.raises(UsageError, match="to compare"):
+        compare([run_a()] * count)
+
+
+def test_speedup_is_per_item_where_batches_differ() -> None:
+    small, large = network_a(1).run("s"), network_a(4).run("l")
+    found = compare([small, large])
+    assert found.overview.speedup(1) == pytest.approx(4)
+    assert found.layers is not None
+    assert found.layers.difference_ms == 0
+
+
+def test_the_same_conditions_are_not_told() -> None:
+    assert codes(run_a(), run_b()) == []
+
+
+def test_other_conditions_are_told_first() -> None:
+    other = network_b(1).run("b", report=report("NVIDIA H200", "10.3.0"))
+    found = compare([run_a(), other])
+    told = {one.code: one for one in found.notices}
+    assert list(told) == ["W-OTHER-GPU", "W-OTHER-TENSORRT", "W-OTHER-BATCH"]
+    assert "(A NVIDIA A100, B NVIDIA H200)" in told["W-OTHER-GPU"].message
+    assert told["W-OTHER-BATCH"].evidence == {"A": 4, "B": 1}
+
+
+def test_unknown_conditions_are_a_note() -> None:
+    (note,) = compare([run_a(), network_b().run("b")]).notices
+    assert (note.code, note.level) == ("I-CONDITIONS-UNKNOWN", "info")
+    assert note.evidence == {"unknown": ["GPU of B", "TensorRT version of B"]}
+    (note,) = compare([network_a().run("a"), network_b().run("b")]).notices
+    assert note.message == "the files do not say: GPU of any plan; TensorRT version of any plan"
+
+
+def test_conditions_of_many_plans_are_told_by_value() -> None:
+    runs = [network_a().run("x", report=report(gpu)) for gpu in ("T4", "L4", "T4")]
+    assert compare(runs).notices[0].message == (
+        "not the same GPU (A, C T4, B L4): part of the difference is the GPU's"
+    )
+
+
+def test_missing_times_and_few_iterations() -> None:
+    assert codes(run_a(), run_b(timed=False)) == ["W-NO-LAYER-TIMES"]
+    once = run_b()
+    assert once.profile is not None
+    once = replace(once, profile=replace(once.profile, iterations=1))
+    (told,) = compare([run_a(), once]).notices
+    assert (told.code, told.evidence) == ("W-FEW-ITERATIONS", {"B": 1})
+
+
+def test_other_networks() -> None:
+    other = Network()
+    for at, side in enumerate((3, 5, 9, 11)):
+        other.add(f"block{at}/y", "SoftMax", 100 + at, 1.0, side=side)
+    found = compare([run_a(), other.run("other", report=report())])
+    (told,) = found.notices
+    assert (told.code, told.evidence) == ("W-OTHER-NETWORK", {"paired": 0, "of": 4})
+    assert found.layers is not None
+    assert {one.relation for one in found.layers.layers} == {Relation.ONLY_A, Relation.ONLY_B}
+    causes = {one.cause for one in found.layers.explanations}
+    assert causes == {Cause.ONLY_A, Cause.ONLY_B, Cause.REFORMAT_LOST}
+
+
+def test_requests_issued_otherwise_weaken_their_times_only_where_there_are_some() -> None:
+    def issued(run: Run, *, graph: bool) -> Run:
+        workload = replace(run.job.workload, mode=Mode(cuda_graph=graph))
+        return replace(run, job=replace(run.job, workload=workload))
+
+    assert codes(issued(run_a(), graph=True), issued(run_b(), graph=False)) == []
+    tool = report(summaries=(ReportedSummary(metric="gpu_compute", mean_ms=1.0),))
+    timed = [
+        issued(one.run("x", report=tool), graph=graph)
+        for one, graph in ((network_a(), True), (network_b(), False))
+    ]
+    (told,) = compare(timed).notices
+    assert told.code == "W-OTHER-MODE"
+    assert "CUDA graph: A yes, B no" in told.message
+
+
+def test_notices_of_a_plan_say_of_which() -> None:
+    stray = compare(
+        [run_a(), replace(run_b(), notices=(compare([run_a(), run_b(timed=False)]).notices[0],))]
+    )
+    (told,) = stray.notices
+    assert told.message.startswith("B: ")
+    assert told.evidence["plan"] == "B"
+
+
+def test_columns_are_of_one_length_and_hold_every_pair() -> None:
+    found = compare([run_a(), run_b()])
+    columns = found.columns()
+    assert {len(values) for values in columns.values()} == {len(found.pairs.layers)}
+    assert sum(one or 0 for one in columns["difference_ms"]) == pytest.approx(-1.6875)
+    at = columns["a_name"].index("conv2/x + pool/x")
+    assert columns["relation"][at] == "merged"
+    assert columns["b_name"][at] == "conv2/x + pool/x"
+    assert columns["a_layers"][at] == "2;3"
+    lost = columns["cause"].index("reformat_lost")
+    assert (columns["b_name"][lost], columns["b_ms"][lost], columns["speedup"][lost]) == (None,) * 3
+
+
+def test_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = compare([run_a(), run_b()])
+    frame = found.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.difference_ms.sum() == pytest.approx(-1.6875)
+    plans = found.plans_to_pandas()
+    assert plans.sum_ms.tolist() == [5.875, 4.1875]
+    assert plans.label.tolist() == ["A", "B"]
+
+
+def shared_run(shared, name: str) -> Run:
+    path = shared / "trex-examples" / f"{name}.engine.graph.json"
+    read = read_plan_files(PlanFiles(plan=path))
+    return run_of_engine(
+        EngineFacts(name=name, plan=read.plan, profile=read.profile, report=read.report)
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "a", "b"),
+    [
+        ("mobilenet", "mobilenet.qat.onnx", "mobilenet_v2_residuals.qat.onnx"),
+        ("A100/fp32", "resnet18-a100-fp32", "resnet18-a100-fp16"),
+    ],
+)
+def test_trex_finds_the_same_differences(shared, label, a, b) -> None:
+    """trex counts a layer without counterpart as a mismatch of both; we do not."""
+    document = json.loads((shared / "goldens.json").read_text())
+    golden = next(one for one in document["comparisons"] if label in one["label"])
+    exact = golden["exact=True"]
+    alone = exact["only_1"] + exact["only_2"]
+    found = compare([shared_run(shared, a), shared_run(shared, b)])
+    layers = found.pairs
+    paired = [one for one in layers.layers if one.a and one.b]
+    assert len(paired) == exact["matched"]
+    precision, tactic = (
+        sum(one.change(what) is not None for one in paired) for what in ("precision", "tactic")
+    )
+    assert precision == exact["precision_mismatch_rows"] - alone
+    assert tactic == exact["tactic_mismatch_rows"] - alone
+    assert [layers.a_ms, layers.b_ms] == pytest.approx(exact["aligned_total_ms"])
+    speedups = [one.speedup for one in paired if one.speedup]
+    stats = exact["speedup_stats"]
+    assert len(speedups) == stats["n"]
+    assert sum(speedups) / len(speedups) == pytest.approx(stats["mean"])
+    assert sum(one > 1.03 for one in speedups) == stats["faster_gt_1_03"]
+    for side, key in ((0, "type_latency_1"), (1, "type_latency_2")):
+        ours = {one.key: one.mean_ms[side] for one in found.overview.by_type if one.layers[side]}
+        assert ours == pytest.approx(golden[key])
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 2), (0, 2)])
+def test_of_one_network_every_convolution_is_paired(shared, a, b) -> None:
+    found = compare([shared_run(shared, f"resnet18-a100-{RESNETS[one]}") for one in (a, b)])
+    alone = [one for one in found.pairs.layers if not (one.a and one.b)]
+    assert {one.type for one in alone} == {"Reformat"}
+    whole = sum(one.difference_ms or 0 for one in found.pairs.explanations)
+    assert whole == pytest.approx(found.pairs.difference_ms, abs=1e-12)

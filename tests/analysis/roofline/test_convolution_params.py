@@ -1,0 +1,27 @@
+import pytest
+
+from enginescope.analysis.roofline.convolution_params import groups_of, kernel_of, stride_of
+from enginescope.records.plan.plan import Layer
+
+
+@pytest.mark.parametrize(
+    ("own", "kernel"),
+    [
+        ({"Kernel": [3]}, (3,)),
+        ({"Kernel": [3, 3]}, (3, 3)),
+        ({"Kernel": [1, 3, 3]}, (1, 3, 3)),
+        ({"ConvKernel": [7, 7]}, (7, 7)),
+        ({"Kernel": []}, None),
+        ({"Kernel": "3x3"}, None),
+        ({}, None),
+    ],
+)
+def test_kernels_of_any_rank(own, kernel) -> None:
+    assert kernel_of(Layer(index=0, name="a", attributes=own)) == kernel
+
+
+def test_stride_and_groups() -> None:
+    one = Layer(index=0, name="a", attributes={"Stride": [2, 2], "ConvGroups": 4})
+    assert (stride_of(one), groups_of(one)) == ((2, 2), 4)
+    other = Layer(index=0, name="a", attributes={"Groups": 0})
+    assert (stride_of(other), groups_of(other)) == (None, None)

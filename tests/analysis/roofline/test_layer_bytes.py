@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from enginescope.analysis.plans.plan_totals import plan_totals
+from enginescope.analysis.roofline.layer_bytes import add_known, layer_bytes
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.plan.plan import Layer, Plan, Weights
+from enginescope.records.tensor import DataType
+from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX, layer, plan_of, tensor
+from tests.formats import plans
+
+
+def of(document: object) -> tuple[Plan, dict]:
+    plan, _ = parse_plan(plans.encoded(document), "a")
+    found = layer_bytes(plan)
+    return plan, {one.name: size for one, size in zip(plan.layers, found, strict=True)}
+
+
+def test_a_convolution() -> None:
+    _, sizes = of(plans.tensorrt_8_4())
+    conv = sizes["conv + relu"]
+    assert (conv.activation_bytes, conv.weights_bytes, conv.bias_bytes) == (384 + 256, 216, 16)
+    assert (conv.footprint_bytes, conv.moved_bytes) == (856, 872)
+    copy = sizes["copy for conv"]
+    assert (copy.activation_bytes, copy.weights_bytes, copy.bias_bytes) == (768 + 384, 0, 0)
+
+
+def test_constants_among_the_inputs_are_weights() -> None:
+    _, sizes = of(plans.tensorrt_10())
+    gemm = sizes["head_myl0_2"]
+    assert gemm.weights_bytes == 2 * (256 * 10 + 10)
+    assert gemm.activation_bytes == 256 + 20  # what the no-op passes on has one byte each
+
+
+def test_what_a_constant_layer_writes_is_a_weight_even_without_bindings() -> None:
+    w, x, y = (tensor(name, 4) for name in "wxy")
+    plan = plan_of(layer(0, [], [w], "Constant"), layer(1, [x, w], [y]))
+    assert plan.io == ()
+    found = layer_bytes(plan)[1]
+    assert (found.activation_bytes, found.weights_bytes) == (32, 16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("Myelin", "part"), ("DLA", "{ForeignNode[conv...relu]}")]
+)
+def test_weights_inside_a_whole_part_are_not_known(kind: str, name: str) -> None:
+    x, y, z = (tensor(one, 4) for one in "xyz")
+    part = msgspec.structs.replace(layer(0, [x], [y], kind), name=name)
+    plan = plan_of(part, layer(1, [y], [z]))
+    found = layer_bytes(plan)
+    assert (found[0].weights_bytes, found[0].moved_bytes) == (None, None)
+    assert found[0].activation_bytes == 32
+    assert found[1].weights_bytes == 0
+    assert plan_totals(plan).whole_parts == 1
+
+
+def test_a_circle_of_no_ops_ends() -> None:
+    a, b = tensor("a", 1), tensor("b", 2)
+    plan = plan_of(layer(0, [a], [b], "NoOp"), layer(1, [b], [a], "NoOp"), layer(2, [a], []))
+    assert layer_bytes(plan)[2].activation_bytes == 4
+
+
+def test_sizes_that_are_not_known() -> None:
+    _, sizes = of(plans.names_only())
+    assert all(one.moved_bytes is None for one in sizes.values())
+    x, y = tensor("x", None, 3), tensor("y", 4)
+    found = layer_bytes(plan_of(layer(0, [x], [y]), inputs=(x,)))[0]
+    assert (found.activation_bytes, found.weights_bytes, found.footprint_bytes) == (None, 0, None)
+    assert add_known() == 0
+    assert add_known(1, None) is None
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_goldens(shared, name: str) -> None:
+    golden = json.loads((shared / "goldens.json").read_bytes())["plans"][name]["per_layer"]
+    path = shared / "trex-examples" / f"{name}.graph.json"
+    plan, _ = parse_plan(path.read_bytes(), name)
+    pairs = zip(plan.layers, layer_bytes(plan), strict=True)
+    found = [(layer, size) for layer, size in pairs if not layer.is_inert]
+    for (one, size), row in zip(found, golden, strict=True):
+        missed = MISSED_BY_TREX.get(name, 0) if one.type == "ConvActPool" else 0
+        assert one.name == row["Name"]
+        assert size.activation_bytes == row["total_io_size_bytes"]
+        assert size.weights_bytes == row["weights_size"] + missed
+        assert size.footprint_bytes == row["total_footprint_bytes"] + missed
+
+
+REAL_PLANS = [
+    "trt10-rtx3060/resnet18_fp16",
+    "trt10-rtx3060/alexnet_fp16",
+    "trt86-h200/resnet18",
+    "trt86-h200/depth_anything_small",
+    "trt86-h100-trtexec/real",
+]
+
+
+@pytest.mark.parametrize("name", REAL_PLANS)
+def test_layers_add_up_to_the_plans_totals(shared, name: str) -> None:
+    """All layers and the layers that do work have the same sum: a constant layer moves nothing."""
+    path = (shared / name).with_suffix(".graph.json")
+    plan, _ = parse_plan(path.read_bytes(), name)
+    sizes = layer_bytes(plan)
+    active = [size for layer, size in zip(plan.layers, sizes, strict=True) if not layer.is_inert]
+    totals = plan_totals(plan)
+    assert sum(size.activation_bytes for size in active) == totals.activation_bytes
+    for rows in (active, sizes):
+        assert sum(size.weights_bytes or 0 for size in rows) == totals.weights_bytes
+        assert sum(size.bias_bytes or 0 for size in rows) == totals.bias_bytes
+
+
+def test_a_constant_counts_at_its_size_in_the_engine() -> None:
+    """TensorRT 8.6 keeps the FP32 weights of the build beside the FP16 tensor that layers read."""
+    x, w, y = (tensor(name, 4, dtype=DataType.FP16) for name in "xwy")
+    weights = (Weights(role="weights", dtype=DataType.FP32, count=4),)
+    constant = Layer(index=0, name="c", type="Constant", outputs=(w,), weights=weights)
+    plan = plan_of(constant, layer(1, [x, w], [y]), inputs=(x,))
+    sizes = layer_bytes(plan)
+    assert [size.weights_bytes for size in sizes] == [0, 8]
+    assert [size.activation_bytes for size in sizes] == [0, 16]
+    assert plan_totals(plan).weights_bytes == 8
+
+
+def test_a_constant_of_unknown_shape_counts_at_its_stored_size() -> None:
+    x, w, y = tensor("x", 4), tensor("w", None), tensor("y", 4)
+    weights = (Weights(role="weights", dtype=DataType.FP32, count=3),)
+    constant = Layer(index=0, name="c", type="Constant", outputs=(w,), weights=weights)
+    plan = plan_of(constant, layer(1, [x, w], [y]), inputs=(x,))
+    assert layer_bytes(plan)[1].weights_bytes == 12
+    assert plan_totals(plan).weights_bytes == 12
+    assert plan_totals(plan).unknown_tensors == 0
+
+
+def test_a_layer_without_tensors_in_the_file_has_no_known_size() -> None:
+    working = Layer(index=0, name="plugin", type="PluginV2")
+    idle = Layer(index=1, name="no-op", type="NoOp")
+    found = layer_bytes(Plan(name="made", layers=(working, idle)))
+    assert found[0].activation_bytes is None
+    assert (found[0].footprint_bytes, found[0].moved_bytes) == (None, None)
+    assert found[1].activation_bytes == 0

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.runs.energy import energy_of
+from enginescope.records.run.gpu_telemetry import (
+    ENERGY,
+    POWER,
+    POWER_INSTANT,
+    GpuProcess,
+    GpuTelemetry,
+    SampledGpu,
+    Span,
+)
+from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.samples import frozen
+
+IDLE_W, LOAD_W = 75.0, 475.0
+SPANS = (
+    Span(kind="idle", from_ms=1_000, to_ms=4_000),
+    Span(kind="load", from_ms=5_000, to_ms=10_000),
+)
+
+
+def telemetry(*names: str, noise_w: float = 0.0, **changes) -> GpuTelemetry:
+    """A GPU at 75 W, then, from 4 s on, at 475 W."""
+    time_ms = np.arange(0.0, 10_100, 100)
+    power = np.where(time_ms <= 4_000, IDLE_W, LOAD_W)
+    energy = 1e6 + np.where(time_ms < 4_000, 0, LOAD_W - IDLE_W) * (time_ms - 4_000)
+    energy += IDLE_W * time_ms
+    drawn = power + np.random.default_rng(2).normal(0, noise_w, power.size)
+    known = {ENERGY: energy, POWER: drawn, POWER_INSTANT: drawn}
+    channels = tuple(Channel(name=one, values=frozen(known[one])) for one in names)
+    fields = {
+        "gpu": SampledGpu(source="nvml", name="Example"),
+        "series": Telemetry(time_ms=frozen(time_ms), channels=channels),
+        "spans": SPANS,
+        "requests": 1_000,
+    }
+    return GpuTelemetry(**(fields | changes))
+
+
+@pytest.mark.parametrize("names", [(ENERGY, POWER), (POWER_INSTANT, POWER), (POWER,)])
+def test_joules_of_a_request_and_those_above_idle(names) -> None:
+    found = energy_of(telemetry(*names, noise_w=3.0), batch=4)
+    assert found is not None
+    assert found.method == ("counter" if ENERGY in names else "power")
+    # 5 s for 1,000 requests: 5 ms each
+    assert found.joules == pytest.approx(LOAD_W * 0.005, rel=0.01)
+    assert found.net_joules == pytest.approx((LOAD_W - IDLE_W) * 0.005, rel=0.02)
+    assert found.per_item_j == pytest.approx(found.joules / 4)
+    assert found.idle_w == pytest.approx(IDLE_W, rel=0.03)
+    assert found.interval.low < LOAD_W * 0.005 < found.interval.high
+    assert found.net_interval is not None
+    assert found.net_interval.low < (LOAD_W - IDLE_W) * 0.005 < found.net_interval.high
+
+
+def test_the_scatter_at_rest_widens_what_is_above_it() -> None:
+    calm = energy_of(telemetry(ENERGY, POWER))
+    restless = energy_of(telemetry(ENERGY, POWER, noise_w=40))
+    assert calm is not None
+    assert restless is not None
+    assert calm.idle_interval is not None
+    assert restless.idle_interval is not None
+    widths = [one.idle_interval.high - one.idle_interval.low for one in (calm, restless)]
+    assert widths[1] > 1.5 * widths[0]
+    assert calm.interval == restless.interval  # by the counter alone
+
+
+def test_without_an_idle_stretch_nothing_is_subtracted() -> None:
+    found = energy_of(telemetry(ENERGY, spans=SPANS[1:]))
+    assert found is not None
+    assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
+
+
+def test_what_was_not_reported_is_none_and_not_zero() -> None:
+    assert energy_of(None) is None
+    assert energy_of(telemetry()) is None
+    assert energy_of(telemetry(ENERGY, requests=None)) is None
+    assert energy_of(telemetry(ENERGY, spans=SPANS[:1])) is None
+    assert energy_of(telemetry(ENERGY, series=None)) is None
+
+
+def test_a_shared_gpu_is_said() -> None:
+    found = energy_of(telemetry(ENERGY, others=(GpuProcess(pid=9),)))
+    assert found is not None
+    assert found.is_shared
+
+
+def test_energy_above_idle_carries_the_uncertainty_of_both() -> None:
+    found = energy_of(telemetry(ENERGY, POWER, noise_w=40))
+    assert found is not None
+    assert found.idle_interval is not None
+    assert found.net_interval is not None
+
+    def width(interval) -> float:
+        return interval.high - interval.low
+
+    each_s = found.duration_ms / 1e3 / found.requests
+    both = np.hypot(width(found.interval), width(found.idle_interval) * each_s)
+    assert width(found.net_interval) == pytest.approx(both)
+    assert width(found.net_interval) > 1.1 * width(found.interval)
+
+
+def test_idle_power_of_another_method_is_not_subtracted() -> None:
+    """The counter has no readings at idle: power of another sensor has another bias."""
+    usual = telemetry(ENERGY, POWER)
+    energy, power = (usual.series.channel(name) for name in (ENERGY, POWER))
+    energy = np.where(usual.series.time_ms <= 4_000, np.nan, energy)
+    channels = tuple(
+        Channel(name=name, values=frozen(values))
+        for name, values in ((ENERGY, energy), (POWER, power))
+    )
+    series = Telemetry(time_ms=usual.series.time_ms, channels=channels)
+    found = energy_of(telemetry(series=series))
+    assert found is not None
+    assert found.method == "counter"
+    assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)

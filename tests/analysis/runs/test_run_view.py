@@ -1,0 +1,193 @@
+import msgspec
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.job import BackendSpec
+from enginescope.records.samples import ReportedSummary, Samples, frozen
+from tests.render.runs import failed_run, imported_run, measured_run
+
+
+def drifting() -> Samples:
+    values = np.linspace(4.0, 4.8, 600)
+    noise = 0.05 * np.random.default_rng(2).random(600)
+    return Samples(metric="latency", values_ms=frozen(values + noise))
+
+
+def test_latency_is_of_the_headline_series() -> None:
+    run = measured_run()
+    view = RunView(run)
+    assert view.id == run.id
+    assert view.latency.metric == "latency"
+    assert view.latency.median_ms == np.median(run.samples[0].values_ms)
+    assert view.latency is RunView.latency.__get__(view)
+
+
+def test_every_metric_has_its_summary() -> None:
+    view = RunView(imported_run())
+    assert [one.metric for one in view.summaries] == ["trtexec_latency", "gpu_compute"]
+    assert view.latency.metric == "trtexec_latency"
+    assert view.summary("gpu_compute").median_ms == np.median(
+        view.run.series("gpu_compute").values_ms
+    )
+    assert view.summary("enqueue") is None
+
+
+def test_a_run_without_samples_has_no_figures() -> None:
+    view = RunView(failed_run())
+    assert view.latency is None
+    assert view.summaries == ()
+    assert view.throughput is None
+    assert view.throughput_per_s is None
+    assert view.histogram is None
+    assert view.percentile_curve == ()
+    assert view.layers == ()
+    assert view.layer_sum_ms is None
+    assert view.layer_sum_ratio is None
+    assert view.plan_totals is None
+    assert view.notices == ()
+
+
+def test_an_empty_series_is_no_headline() -> None:
+    empty = Samples(metric="latency", values_ms=frozen([]))
+    assert RunView(measured_run(samples=(empty,))).latency is None
+
+
+def test_notices_put_warnings_first_and_drop_repeats() -> None:
+    one = Notice(code="I-A", message="a", level="info")
+    two = Notice(code="W-B", message="b")
+    view = RunView(measured_run(samples=(), notices=(one, two, one)))
+    assert view.notices == (two, one)
+
+
+def test_notices_of_one_code_with_different_words_all_stay() -> None:
+    notices = tuple(Notice(code="I-A", message=name, level="info") for name in "xy")
+    assert RunView(measured_run(samples=(), notices=notices)).notices == notices
+
+
+def test_notices_follow_from_the_samples() -> None:
+    view = RunView(measured_run(samples=(drifting(),), notices=()))
+    assert "W-DRIFT" in [one.code for one in view.notices]
+
+
+def test_a_stored_notice_stands_before_a_derived_one_of_its_code() -> None:
+    stored = Notice(code="W-DRIFT", message="said when it was measured")
+    view = RunView(measured_run(samples=(drifting(),), notices=(stored,)))
+    assert [one for one in view.notices if one.code == "W-DRIFT"] == [stored]
+
+
+def test_a_sum_of_medians_is_compared_with_the_median() -> None:
+    view = RunView(measured_run())
+    assert view.layer_sum_ms == pytest.approx(0.98 * 4.6)
+    assert view.layer_sum_ratio == pytest.approx(0.98 * 4.6 / view.latency.median_ms)
+    assert view.layer_sum.whole_metric == "latency"
+
+
+def test_layer_sum_of_a_gpu_run_is_held_against_gpu_time() -> None:
+    view = RunView(imported_run())
+    assert view.layer_sum.whole_metric == "gpu_compute"
+    assert view.layer_sum_ratio == pytest.approx(0.7 / view.summary("gpu_compute").mean_ms)
+
+
+def test_plan_totals() -> None:
+    totals = RunView(imported_run()).plan_totals
+    assert (totals.layers, totals.active_layers) == (4, 4)
+
+
+def test_time_by_precision_and_type() -> None:
+    view = RunView(imported_run())
+    assert [(one.key, one.layers) for one in view.time_by_precision] == [
+        ("INT8", 2),
+        ("FP32", 1),
+        ("FP16", 1),
+    ]
+    assert [one.key for one in view.time_by_type] == ["Convolution", "Reformat", "gemm"]
+
+
+def test_histogram_holds_every_sample() -> None:
+    found = RunView(measured_run()).histogram
+    assert sum(found.counts) + found.n_below + found.n_above == 600
+
+
+def test_representation_names_the_run_and_its_median() -> None:
+    assert repr(RunView(failed_run())) == (
+        "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
+    )
+    assert "median 4." in repr(RunView(measured_run()))
+
+
+def test_frames_hold_every_sample_and_layer() -> None:
+    pytest.importorskip("pandas")
+    view = RunView(measured_run())
+    frame = view.to_pandas()
+    assert list(frame.columns) == ["metric", "i", "start_ms", "value_ms", "phase"]
+    assert len(frame) == 605
+    steady = frame[frame.phase == "steady_state"]
+    assert steady.value_ms.tolist() == view.run.samples[0].values_ms.tolist()
+    assert frame[frame.phase == "warm_up"].start_ms.isna().all()
+    layers = view.layers_to_pandas()
+    assert layers.mean_ms.sum() == pytest.approx(4.6)
+    assert layers.name.tolist() == [one.name for one in view.layers]
+
+
+def test_polars_and_arrow_agree_with_pandas() -> None:
+    pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    view = RunView(imported_run())
+    polars, arrow = view.to_polars(), view.to_arrow()
+    assert polars.columns == arrow.column_names
+    assert polars["value_ms"].to_list() == arrow["value_ms"].to_pylist()
+    assert polars["start_ms"].null_count() == arrow["start_ms"].null_count == 400
+
+
+def test_the_steps_of_the_samples_count_and_not_the_nominal_clock() -> None:
+    fine = measured_run()
+    nominal = msgspec.structs.replace(fine, timer_resolution_ms=100.0)
+    stepped = np.round(fine.samples[0].values_ms / 0.2) * 0.2
+    coarse = (msgspec.structs.replace(fine.samples[0], values_ms=frozen(stepped)),)
+    assert "W-TIMER" not in {notice.code for notice in RunView(nominal).notices}
+    found = RunView(msgspec.structs.replace(fine, samples=coarse)).notices
+    assert "W-TIMER" in {notice.code for notice in found}
+
+
+def test_series_that_carry_no_statistics_have_none() -> None:
+    series = {tag: Samples(metric=tag, values_ms=frozen([0.01] * 50)) for tag in ("enqueue", "h2d")}
+    none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
+    run = msgspec.structs.replace(imported_run(), samples=(*series.values(), none), tool=None)
+    assert {one.metric for one in RunView(run).summaries} == {"enqueue", "h2d"}
+    printed = ToolReport(
+        tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
+    )
+    told = msgspec.structs.replace(run, tool=printed)
+    assert {one.metric for one in RunView(told).summaries} == {"enqueue", "h2d"}
+    coarse = Notice(code="I-ENQUEUE-RESOLUTION", message="10 µs", level="info")
+    told = msgspec.structs.replace(told, notices=(coarse,))
+    assert {one.metric for one in RunView(told).summaries} == {"h2d"}
+    assert len(told.samples) == 3
+
+
+def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
+    layers = tuple(
+        Layer(index=at, name=f"conv{' [profile 1]' * at}", profile_index=at) for at in (0, 1)
+    )
+    times = tuple(
+        LayerTiming(index=at, name=one.name, mean_ms=1.0 + at) for at, one in enumerate(layers)
+    )
+    backend = BackendSpec(name="trt", options={"profile_index": "1"})
+    run = replace(
+        imported_run(),
+        plan=Plan(name="p", layers=layers),
+        profile=Profile(source="trtexec", layers=times),
+    )
+    view = RunView(run).plan_view
+    assert view is not None
+    assert (view.layers, view.total_ms) == (layers[:1], 1.0)
+    other = RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
+    assert other is not None
+    assert (other.layers, other.total_ms) == (layers[1:], 2.0)
+    assert RunView(measured_run()).plan_view is None

@@ -1,0 +1,95 @@
+"""Figures of several processes of a cell, and the row that they make."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.suites.suite_row import CellTime, cell_row, pooled_figures, run_figures
+from enginescope.records.notice import Notice
+from enginescope.records.suite.suite import CellFigure, CellStatus
+from enginescope.stats.comparison.few_processes import level_of_processes
+from tests.analysis.gated_runs import crashed, process, processes
+from tests.suites.made import cell
+
+TIME = CellTime(started="2026-01-01T00:00:00+00:00", attempts=1, versions={})
+LOAD = Notice(code="W-LOAD", message="other load", evidence={"unstable": True})
+
+
+def figures(**values: float) -> tuple[CellFigure, ...]:
+    return tuple(CellFigure(metric=name, value=value, unit="ms") for name, value in values.items())
+
+
+def values(found) -> dict[str, float]:
+    return {one.metric: one.value for one in found}
+
+
+def test_those_of_one_process_stay_as_they_are() -> None:
+    own = figures(latency=1.0, latency_low=0.9, latency_high=1.1, samples=10)
+    assert pooled_figures([own]) == own
+    assert pooled_figures([]) == ()
+
+
+def test_medians_sums_and_extremes() -> None:
+    found = values(
+        pooled_figures(
+            [
+                figures(latency=2.0, min=1.9, max=9.0, samples=100, p90=2.2, load=5.0),
+                figures(latency=2.1, min=1.8, max=3.0, samples=120, p90=2.4, load=8.0),
+                figures(latency=1.9, min=1.7, max=4.0, samples=90, p90=2.3, load=6.0),
+            ]
+        )
+    )
+    assert (found["latency"], found["p90"], found["load"]) == (2.0, 2.3, 6.0)
+    assert (found["samples"], found["min"], found["max"]) == (310, 1.7, 9.0)
+
+
+def test_the_interval_is_of_how_processes_differ_and_not_of_their_own() -> None:
+    own = {"latency_low": 1.999, "latency_high": 2.001}
+    medians = [2.0, 2.1, 1.9]
+    found = values(pooled_figures([figures(latency=one, **own) for one in medians]))
+    wanted = level_of_processes(medians)
+    assert (found["latency_low"], found["latency_high"]) == (wanted.low, wanted.high)
+    assert found["latency_low"] < 1.9
+
+
+def test_what_a_process_does_not_have_is_left_out_but_for_what_only_the_first_does() -> None:
+    found = values(
+        pooled_figures([figures(latency=2.0, p99=3.0, cold_load=50.0), figures(latency=2.0)])
+    )
+    assert "p99" not in found
+    assert found["cold_load"] == 50.0
+
+
+def test_the_row_has_all_runs_and_shows_the_middle_one() -> None:
+    runs = [process(median, at) for at, median in enumerate((4.2, 4.0, 4.4, 4.1))]
+    row = cell_row(cell(processes=4), runs, TIME)
+    assert row.runs == row.run_ids == tuple(one.id for one in runs)
+    assert row.run == runs[3].id  # the lower of the middle two
+    assert row.figure("latency") == pytest.approx(4.15, rel=1e-3)
+    assert row.status is CellStatus.OK
+
+
+def test_of_one_process_the_row_is_as_it_was() -> None:
+    run = process(4.0)
+    row = cell_row(cell(), [run], TIME)
+    assert (row.run, row.runs, row.run_ids) == (run.id, (), (run.id,))
+    assert row.figures == run_figures(run)
+    assert cell_row(cell(), (), TIME).run_ids == ()
+
+
+def test_a_process_that_fails_makes_the_cell_fail() -> None:
+    runs = [process(4.0), crashed(1)]
+    row = cell_row(cell(processes=3), runs, TIME)
+    assert (row.status, row.reason) == (CellStatus.CRASHED, "segmentation fault")
+    assert (row.run, row.runs) == (runs[1].id, tuple(one.id for one in runs))
+    assert row.figures == ()
+
+
+def test_disturbed_in_half_of_its_processes_a_cell_is_unstable() -> None:
+    runs = processes(4.0, 5)
+    for count, unstable in ((2, False), (3, True)):
+        loaded = [replace(one, notices=(LOAD,)) for one in runs[:count]]
+        row = cell_row(cell(processes=5), [*loaded, *runs[count:]], TIME)
+        assert row.warnings == ("W-LOAD",)
+        assert row.is_unstable is unstable

@@ -1,0 +1,277 @@
+"""A suite's figures: tidy table, speed-up, the older scripts' tables and gains."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.suites.suite_gains import speed_ups
+from enginescope.analysis.suites.suite_perf_tables import perf_tables, printed_gains
+from enginescope.analysis.suites.suite_row import run_figures
+from enginescope.analysis.suites.suite_table import COLUMNS, tidy_columns
+from enginescope.records.suite.suite import CellStatus
+from tests.analysis.gated_runs import process, with_device_latency
+from tests.suites.made import cell, result, row, timed
+
+CUDA = ("CUDAExecutionProvider", 90, 3.0)
+CPU = ("CPUExecutionProvider", 10, 1.0)
+TRT = ("TensorrtExecutionProvider", 75, 2.0)
+
+
+def zoo():
+    """Two models; the first on everything that the scripts knew."""
+    return result(
+        [
+            timed(cell("net"), 20.0),
+            timed(cell("net", "ort-cuda"), 8.0, providers=[CUDA, CPU]),
+            timed(
+                cell("net", "ort-trt"),
+                5.0,
+                providers=[
+                    TRT,
+                    ("CUDAExecutionProvider", 20, 0.5),
+                    ("CPUExecutionProvider", 5, 0.5),
+                ],
+                figures={"device_memory": 3.0 * 2**20, "load": 4_500.0},
+            ),
+            timed(cell("net", "trt"), 4.0),
+            timed(cell("net", "ort-cpu:fp16"), 25.0),
+            row(cell("bert"), CellStatus.TIMED_OUT, reason="did not end within 8 s"),
+            row(cell("bert", "ort-cuda"), CellStatus.WRONG, reason="y: too far"),
+        ]
+    )
+
+
+def table(name: str):
+    return next(one for one in perf_tables(zoo()) if one.name == name)
+
+
+def lines(name: str) -> list[dict]:
+    found = table(name)
+    return [dict(zip(found.headers, one, strict=True)) for one in found.rows]
+
+
+def test_speed_up_is_counted_from_the_baseline() -> None:
+    made = zoo()
+    assert speed_ups(made)["net-ort-trt-None"] == 4.0
+    assert speed_ups(made)["net-ort-cpu-None"] == 1.0
+    assert "bert-ort-cpu-None" not in speed_ups(made)
+    other = result(made.rows, baseline="ort-cuda")
+    assert speed_ups(other)["net-ort-cpu-None"] == 0.4
+
+
+def test_shapes_are_compared_each_with_its_own() -> None:
+    made = result(
+        [
+            timed(cell("net", spec, batch=batch), ms)
+            for spec, batch, ms in (
+                ("ort-cpu", 1, 2.0),
+                ("ort-cpu", 8, 12.0),
+                ("fake", 1, 1.0),
+                ("fake", 8, 3.0),
+            )
+        ]
+    )
+    assert [speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
+
+
+def test_a_row_for_each_cell_and_metric() -> None:
+    columns = tidy_columns(zoo())
+    assert tuple(columns) == COLUMNS
+    assert len({len(one) for one in columns.values()}) == 1
+    found = list(zip(columns["cell"], columns["metric"], columns["value"], strict=True))
+    assert ("net-ort-trt-None", "latency", 5.0) in found
+    assert ("net-ort-trt-None", "nodes:TensorrtExecutionProvider", 75) in found
+    assert ("net-ort-trt-None", "kernel_time:TensorrtExecutionProvider", 2.0) in found
+    assert ("net-ort-trt-None", "speed_up", 4.0) in found
+    assert len(found) == len({one[:2] for one in found})
+    at = columns["cell"].index("bert-ort-cpu-None")  # without a figure, one row
+    assert columns["cell"].count("bert-ort-cpu-None") == 1
+    assert (columns["metric"][at], columns["value"][at]) == (None, None)
+    assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
+
+
+def test_the_same_backend_of_two_pythons_is_told_apart() -> None:
+    columns = tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
+    told = zip(columns["backend"], columns["environment"], columns["spec"], strict=True)
+    assert list(told) == [("ort-cpu", None, "ort-cpu"), ("ort-cpu", "old", "ort-cpu@old")]
+
+
+def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
+    several = timed(cell("net", processes=3), 2.0, runs=("r0", "r1", "r2"))
+    columns = tidy_columns(result([several, timed(cell("alone"), 1.0)]))
+    found = zip(columns["model"], columns["processes"], columns["runs"], strict=True)
+    assert set(found) == {("net", 3, "r0 r1 r2"), ("alone", 1, None)}
+
+
+def test_names_and_columns_are_the_scripts() -> None:
+    assert [one.name for one in perf_tables(zoo())] == [
+        "fail",
+        "success",
+        "latency",
+        "metrics",
+        "status",
+        "session",
+        "system_info",
+    ]
+    assert table("fail").headers == ("model", "ep", "error type", "error message")
+    assert table("latency").headers[:4] == (
+        "Model",
+        "ORT-CPUFp32 \nmean (ms)",
+        "ORT-CPUFp32 \n90th percentile (ms)",
+        "ORT-CUDAFp32 \nmean (ms)",
+    )
+    assert "ORT-TRTFp16 \npeak memory usage (MiB)" in table("latency").headers
+    assert table("status").headers == (
+        "Model",
+        *("ORT-CPUFp32", "ORT-CUDAFp32", "ORT-TRTFp32", "TRTFp32", "ORT-CUDAFp16", "ORT-TRTFp16"),
+        "TRTFp16",
+        "ort-cpu:fp16",  # which they had no name for
+    )
+
+
+def test_a_name_of_the_scripts_is_of_one_python() -> None:
+    there = {"onnxruntime": "1.16.3"}
+    made = result(
+        [
+            timed(cell("a", "ort-cuda@old"), 4.0, versions=there),
+            timed(cell("a", "ort-cuda"), 2.0),
+            timed(cell("b", "ort-cuda@old"), 6.0, versions=there),
+            row(cell("b", "ort-trt@old"), CellStatus.FAILED, versions=there),
+        ]
+    )
+    tables = {one.name: one for one in perf_tables(made)}
+    latency = [
+        dict(zip(tables["latency"].headers, one, strict=True)) for one in tables["latency"].rows
+    ]
+    assert [one["ORT-CUDAFp32 \nmean (ms)"] for one in latency] == [2.0, None]
+    assert [one["ort-cuda@old \nmean (ms)"] for one in latency] == [4.0, 6.0]
+    assert [one[1:3] for one in tables["success"].rows] == [
+        ("1.16.3", "ort-cuda@old"),
+        ("1.31.1", "ORT-CUDAFp32"),
+        ("1.16.3", "ort-cuda@old"),
+    ]
+    # this Python has none of its own, so that the name is free
+    assert [one[1] for one in tables["fail"].rows] == ["ORT-TRTFp32"]
+    info = {one[1]: one[2] for one in tables["system_info"].rows}
+    assert info["ONNX Runtime"] == "1.16.3; 1.31.1"
+
+
+def test_status_is_each_models_own() -> None:
+    net, bert = lines("status")
+    assert (net["ORT-CPUFp32"], net["TRTFp32"], net["ORT-TRTFp16"]) == ("Pass", "Pass", None)
+    assert (bert["ORT-CPUFp32"], bert["ORT-CUDAFp32"], bert["TRTFp32"]) == ("Fail", "Fail", None)
+
+
+def test_failures_by_the_scripts_kinds() -> None:
+    assert [(one["ep"], one["error type"], one["error message"]) for one in lines("fail")] == [
+        ("ORT-CPUFp32", "runtime error", "timed out: did not end within 8 s"),
+        ("ORT-CUDAFp32", "result accuracy issue", "wrong: y: too far"),
+    ]
+
+
+def test_latency_and_gains() -> None:
+    net, bert = lines("latency")
+    assert (net["ORT-TRTFp32 \nmean (ms)"], net["ORT-TRTFp32 \n90th percentile (ms)"]) == (5.0, 5.5)
+    assert net["ORT-TRTFp32 \npeak memory usage (MiB)"] == 3.0
+    assert net["TRT v CUDA EP fp32 \ngain (mean) (%)"] == pytest.approx(100 * (8 - 5) / 8)
+    assert net["EP v Standalone TRT fp32 \ngain (mean) (%)"] == pytest.approx(100 * (4 - 5) / 4)
+    assert net["TRT v CUDA EP fp16 \ngain (mean) (%)"] is None
+    assert set(bert.values()) == {"bert", None}
+    assert printed_gains(zoo()) == (
+        ("net", "TRT_CUDA_gain(%)", pytest.approx(37.5)),
+        ("net", "TRT_Standalone_gain(%)", pytest.approx(-25.0)),
+    )
+
+
+def test_metrics_are_shares_and_microseconds() -> None:
+    (net,) = lines("metrics")
+    assert net["% CUDA operators (not fall back to CPU)"] == 0.9
+    assert (net["Total TRT operators"], net["Total operators"]) == (75, 100)
+    assert net["% TRT operator"] == 0.75
+    assert (net["Total TRT execution time"], net["Total execution time"]) == (2_000.0, 3_000.0)
+    assert net["% TRT execution time"] == pytest.approx(2 / 3)
+
+
+def test_success_has_a_row_for_each_that_was_measured() -> None:
+    found = lines("success")
+    assert [one["device"] for one in found] == [
+        "ORT-CPUFp32",
+        "ORT-CUDAFp32",
+        "ORT-TRTFp32",
+        "TRTFp32",
+        "ort-cpu:fp16",
+    ]
+    first = found[0]
+    assert (first["engine"], first["version"], first["fp16"]) == ("onnxruntime", "1.31.1", False)
+    assert (first["QPS"], first["average_latency_ms"], first["test_times"]) == (50.0, 20.0, 200)
+    assert first["latency_variance"] == pytest.approx(1e3 * 0.002**2)  # of seconds, as they had it
+    assert found[3]["engine"] == "tensorrt"
+
+
+def test_sessions_are_in_seconds() -> None:
+    net, bert = lines("session")
+    assert net["ORT-TRTFp32 \nsession creation time (s)"] == 4.5
+    made = timed(cell("net", "ort-trt"), 5.0, figures={"load": 700.0, "cold_load": 9_000.0})
+    (both,) = [one for one in perf_tables(result([made])) if one.name == "session"]
+    cold = dict(zip(both.headers, both.rows[0], strict=True))
+    assert cold["ORT-TRTFp32 \nsession creation time (s)"] == 9.0
+    assert cold["ORT-TRTFp32 \nsecond session creation time (s)"] == 0.7
+    assert net["ORT-TRTFp32 \nsecond session creation time (s)"] is None
+    assert bert["ORT-CPUFp32 \nsession creation time (s)"] is None
+
+
+def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
+    """As medians of the same requests in turn; the difference is of the two medians."""
+    run = with_device_latency(process(4.0), 0.75)
+    found = {one.metric: one.value for one in run_figures(run)}
+    assert found["device_latency"] == pytest.approx(0.75 * found["latency"])
+    assert found["copies"] == pytest.approx(0.25 * found["latency"])
+    assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
+    made = row(cell("net", "ort-cuda"), figures=found)
+    columns = tidy_columns(result([made]))
+    units = dict(zip(columns["metric"], columns["unit"], strict=True))
+    values = dict(zip(columns["metric"], columns["value"], strict=True))
+    assert (units["device_latency"], units["copies"]) == ("ms", "ms")
+    assert values["copies"] == found["copies"]
+
+
+def test_a_run_that_failed_has_no_figures() -> None:
+    from enginescope.records.run.run import Outcome, OutcomeKind, Run
+
+    run = Run(
+        id="a",
+        created="",
+        origin="measured",
+        job=cell().job,
+        outcome=Outcome(kind=OutcomeKind.CRASHED),
+    )
+    assert run_figures(run) == ()
+
+
+def test_parquet_holds_the_same_table() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from io import BytesIO
+
+    from enginescope.analysis.frames import to_parquet
+    from enginescope.analysis.suites.suite_table import NUMBERS
+
+    columns = tidy_columns(zoo())
+    found = parquet.read_table(BytesIO(to_parquet(columns, numbers=NUMBERS)))
+    assert found.to_pydict() == columns
+    assert str(found.schema.field("value").type) == "double"
+    assert str(found.schema.field("precision").type) == "string"
+
+
+def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
+    made = result(
+        [
+            timed(cell("a", "ort-cuda:fp16"), 2.0),
+            timed(cell("a", "ort-trt:fp16@old"), 1.0),
+            row(cell("a", "ort-trt:fp16"), CellStatus.UNSUPPORTED),
+        ]
+    )
+    (latency,) = (one for one in perf_tables(made) if one.name == "latency")
+    (line,) = (dict(zip(latency.headers, one, strict=True)) for one in latency.rows)
+    assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
+    assert line["ort-trt:fp16 \nmean (ms)"] is None
+    assert printed_gains(made) == (("a", "TRT_CUDA_fp16_gain(%)", 50.0),)

@@ -1,0 +1,48 @@
+"""Every planted error that a user would see fails; honest noise passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.planted.errors import ERRORS
+from tests.analysis.planted.kinds import KINDS
+from tests.analysis.planted.table import ROWS, cases, honest, honest_failures, is_visible
+
+#: An error of 13 × the honest noise in one of twelve numbers: visible, and within the limits.
+MISSED = {
+    ("scalars", "fp16"): {"one item wrong"},
+}
+#: Honest runs of each kind and row that are judged here; the benchmark judges more.
+HONEST_RUNS = 5
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_no_visible_error_passes(kind, row) -> None:
+    passing = {case.error for case in cases(kind, row) if case.is_false_pass}
+    assert passing == MISSED.get((kind.name, row), set())
+
+
+@pytest.mark.parametrize("with_noise", [True, False], ids=["model", "engine"])
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_honest_noise_passes(kind, row, with_noise) -> None:
+    assert honest_failures(kind, row, HONEST_RUNS, with_noise=with_noise) == []
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_honest_noise_is_not_visible(row) -> None:
+    """Otherwise the harness would call honest runs wrong."""
+    seen = [
+        kind.name for kind in KINDS.values() if is_visible(kind, row, 0, honest(kind.name, row, 0))
+    ]
+    assert seen == []
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_most_planted_errors_are_visible(row) -> None:
+    """Otherwise the table would show nothing; texts have few errors."""
+    for kind in KINDS.values():
+        visible = sum(case.is_visible for case in cases(kind, row))
+        assert visible >= (4 if kind.name == "string" else 7), kind.name
+    assert len(ERRORS) >= 16

@@ -1,0 +1,134 @@
+"""A job over time: sittings, levels, and what changed with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.verdicts.history import histories
+from enginescope.analysis.verdicts.run_facts import fact_changes, facts_of
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.tool_report import ToolReport
+from tests.analysis.gated_runs import crashed, job, process
+from tests.analysis.historic_runs import host, over_days
+
+STEP = [4.0] * 12 + [4.4] * 12
+
+
+def only(runs, *arguments, **more):
+    (found,) = histories(runs, *arguments, **more)
+    return found
+
+
+def test_a_change_of_level_and_what_changed_with_it() -> None:
+    environments = {0: host(tensorrt="10.3.0"), 12: host(tensorrt="10.4.0")}
+    found = only(over_days(STEP, environments=environments))
+    (change,) = found.sure
+    assert (change.at, change.is_worse) == (12, True)
+    assert [str(one) for one in change.changed] == [
+        "TensorRT 10.3.0 → 10.4.0",
+        "commit 000000babc → 000000cabc",
+    ]
+    assert [(one.first, one.last) for one in found.levels] == [(0, 11), (12, 23)]
+    assert found.levels[1].value == pytest.approx(4.4, rel=0.01)
+
+
+def test_what_also_changed_without_effect_comes_later() -> None:
+    environments = {
+        0: host(onnxruntime="1.20", numpy="1"),
+        5: host(onnxruntime="1.21", numpy="1"),
+        12: host(onnxruntime="1.22", numpy="2"),
+    }
+    (change,) = only(over_days(STEP, environments=environments)).sure
+    assert [(one.fact, one.elsewhere) for one in change.changed] == [
+        ("numpy", 0),
+        ("ONNX Runtime", 1),
+        ("commit", 22),
+    ]
+
+
+def test_a_rate_that_rises_got_better() -> None:
+    found = only(over_days(STEP), "throughput")
+    assert found.unit == "/s"
+    (change,) = found.sure
+    assert (change.estimate.ratio < 1, change.is_worse) == (True, True)
+
+
+def test_a_job_without_the_figure_has_no_history() -> None:
+    assert histories(over_days(STEP), "engine_size") == ()
+
+
+def test_runs_shortly_after_each_other_are_one_sitting() -> None:
+    def at(minute: int, median_ms: float = 4.0, **more):
+        return process(median_ms, minute, **more)
+
+    runs = [at(0), at(10, 4.1), at(20, 4.2)]
+    (point,) = only(runs).points
+    assert (len(point.runs), point.value) == (3, pytest.approx(4.1, rel=0.005))
+    assert point.lowest < point.value < point.highest
+    assert len(only(runs, sitting_s=0).points) == 3
+    assert len(only([at(0), at(50), at(59)], sitting_s=600).points) == 2
+    other = at(20, environment=host(tensorrt="10.4"))
+    assert len(only([at(0, environment=host(tensorrt="10.3")), other]).points) == 2
+
+
+def test_a_series_for_every_job_and_machine() -> None:
+    gpu = Environment(devices=(Device(name="H200"),))
+    runs = [
+        *over_days([4.0] * 3),
+        *over_days([4.0] * 4, of=job(spec="trt")),
+        *over_days([2.0] * 2, environments={0: gpu}, first=5),
+    ]
+    assert [(one.label, len(one.points)) for one in histories(runs)] == [
+        ("net.onnx · trt · batch 1", 4),
+        ("net.onnx · ort-cpu · batch 1 · Xeon", 3),
+        ("net.onnx · ort-cpu · batch 1 · H200", 2),
+    ]
+
+
+def test_failed_runs_are_counted() -> None:
+    found = only([*over_days([4.0] * 3), crashed(9)])
+    assert (len(found.points), found.failed) == (3, 1)
+
+
+def test_facts_and_their_order() -> None:
+    before = process(
+        4.0,
+        of=job(sha="a" * 64),
+        build=BuildReport(engine="e", engine_bytes=1, engine_sha256="b" * 64, tensorrt="10.3"),
+        environment=Environment(
+            host=Host(name="one", governor="powersave", boost=True),
+            devices=(Device(name="H200", driver="570"),),
+            versions={"python": "3.11", "enginescope": "1"},
+        ),
+    )
+    after = process(
+        4.0,
+        of=job(sha="c" * 64),
+        build=BuildReport(engine="e", engine_bytes=1, engine_sha256="d" * 64, tensorrt="10.4"),
+        environment=Environment(
+            host=Host(name="two", governor="performance", boost=False),
+            devices=(Device(name="H200", driver="580"),),
+            versions={"python": "3.12", "enginescope": "2", "numpy": "2"},
+            variables={"OMP_NUM_THREADS": "1"},
+        ),
+    )
+    assert [one.fact for one in fact_changes(before, after)] == [
+        "model",
+        "engine",
+        "TensorRT",
+        "driver",
+        "governor",
+        "boost",
+        "python",
+        "OMP_NUM_THREADS",
+        "enginescope",
+        "host",
+    ]
+    assert str(fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
+    assert facts_of(before)["model"] == "a" * 12
+
+
+def test_the_version_of_an_imported_run_is_its_tools() -> None:
+    run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
+    assert facts_of(run)["TensorRT"] == "8.6.1"

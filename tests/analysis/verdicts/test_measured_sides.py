@@ -1,0 +1,338 @@
+"""Sides held against the first, and what weakens that."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.analysis.verdicts.noise_floor import noise_floor
+from enginescope.analysis.verdicts.noise_floor_lookup import fitting_floor, floor_pct
+from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
+from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import decode, encode
+from enginescope.records.environment import Device, Environment
+from enginescope.records.notice import Notice
+from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
+from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
+from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
+
+replace = msgspec.structs.replace
+FLOOR = NoiseFloor(
+    environment=Environment(host=HOST).comparable_key(),
+    backend="ort-cpu",
+    model="net.onnx",
+    created="2026-01-01T00:00:00+00:00",
+    comparison="c0",
+    rounds=20,
+    round_s=3.0,
+    scatter_pct=5.0,
+    decidable=(Decidable(duration_s=60, rounds=LOOKS[-1], difference_pct=1.5),),
+)
+
+
+def codes(found) -> dict[str, str]:
+    return {one.code: one.message for one in measured_notices(found)}
+
+
+def test_sides_in_turn_are_held_to_the_confidence_of_their_looks() -> None:
+    found = compare_sides(named(*in_turn(1.05)), CompareConfig(confidence=0.5))
+    headline = found.pairs[0].headline
+    assert headline.kind is VerdictKind.SLOWER
+    assert headline.estimate.interval.confidence == LOOK_CONFIDENCE
+    assert found.comparison == COMPARISON
+    assert found.is_decided
+
+
+def test_all_are_held_against_the_first() -> None:
+    a, b = in_turn(1.05)
+    found = compare_sides(named(a, b, a))
+    assert [(one.a, one.b) for one in found.pairs] == [("A", "B"), ("A", "C")]
+    kinds = [one.headline.kind for one in found.pairs]
+    assert kinds == [VerdictKind.SLOWER, VerdictKind.SAME]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "keys"),
+    [
+        ((job("fake"), job("fake")), []),
+        ((job("trt", "fp32"), job("trt", "fp16")), ["precision"]),
+        ((job("ort-cpu"), job("trt", "fp16")), ["backend"]),
+        ((job("ort-cuda", "fp32"), job("trt", "fp16")), ["backend", "precision"]),
+    ],
+)
+def test_what_the_command_line_put_side_by_side_is_meant(jobs, keys) -> None:
+    a, b = in_turn(1.05, jobs=jobs)
+    (pair,) = compare_sides(named(a, b)).pairs
+    assert pair.headline.kind is VerdictKind.SLOWER
+    assert [one.key for one in pair.meant] == keys
+    apart = [[replace(run, turn=None) for run in side] for side in (a, b)]
+    (pair,) = compare_sides(named(*apart)).pairs
+    assert (pair.headline.kind is VerdictKind.INCOMPARABLE) is bool(keys)
+
+
+def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
+    a, b = in_turn(1.0, jobs=(job("trt", "fp32"), job("trt", "fp16")))
+    gpu = Environment(host=HOST, devices=(Device(name="H200"),))
+    other = [replace(run, environment=gpu) for run in b]
+    first = [replace(run, environment=replace(gpu, devices=(Device(name="A100"),))) for run in a]
+    (pair,) = compare_sides(named(tuple(first), tuple(other))).pairs
+    assert pair.headline.kind is VerdictKind.INCOMPARABLE
+    assert "GPU" in pair.headline.detail
+    (pair,) = compare_sides(named(tuple(first), tuple(other)), CompareConfig(across=("gpu",))).pairs
+    assert pair.headline.kind is VerdictKind.SAME
+    assert [one.key for one in pair.meant] == ["gpu", "precision"]
+
+
+def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
+    a, b = in_turn(1.05)
+    found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
+    assert found.pairs[0].headline.estimate.n_a == 11
+    message = codes(found)["W-LOST-PROCESSES"]
+    assert "1 of 12 processes of B failed" in message
+    assert "died of SIGSEGV" in message
+
+
+def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
+    load = Notice(code="W-LOAD", message="other load: 0.9 of 2 cores busy")
+    info = Notice(code="I-DYNAMIC-SHAPE", message="batch became 1", level="info")
+    a, b = in_turn(1.0)
+    loud = tuple(replace(run, notices=(load, info)) for run in b)
+    some = named(a, (*loud[:2], *b[2:]))
+    assert codes(compare_sides(some))["W-LOAD"].startswith("2 of 12 processes of B, such as: other")
+    every = [replace(run, notices=(load,)) for run in a]
+    found = codes(compare_sides(named(tuple(every), loud)))
+    assert found["W-LOAD"].startswith("all processes, such as: other load")
+    assert "I-DYNAMIC-SHAPE" not in found
+    single = codes(compare_sides(named((process(1.0),), (replace(process(1.2), notices=(load,)),))))
+    assert single["W-LOAD"] == "B: other load: 0.9 of 2 cores busy"
+
+
+def load(cores: float) -> Notice:
+    unstable = cores >= 0.5
+    text = f"other load: {cores} of 2 cores busy"
+    return Notice(
+        code="W-LOAD",
+        message=f"unstable: {text}" if unstable else text,
+        evidence={"other_cores": cores, "unstable": unstable},
+    )
+
+
+@pytest.mark.parametrize("severe", [1, 11])
+def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> None:
+    a, b = in_turn(1.0)
+    cores = [0.2, *[1.8] * severe, *[0.3] * (11 - severe)]
+    loud = tuple(replace(run, notices=(load(one),)) for run, one in zip(b, cores, strict=True))
+    (told,) = [
+        one for one in measured_notices(compare_sides(named(a, loud))) if one.code == "W-LOAD"
+    ]
+    assert told.message == (
+        f"12 of 12 processes of B, {severe} of them unstable, at worst: "
+        "unstable: other load: 1.8 of 2 cores busy"
+    )
+    assert told.evidence["unstable_processes"] == {"B": severe}
+    assert told.evidence["unstable"] is (severe == 11)
+    assert is_unstable(told) is (severe == 11)
+
+
+def test_each_side_has_its_own_figures() -> None:
+    """ "A and B and C" stood before the figure of one of them."""
+    sides = named(
+        *(
+            (replace(process(1.0 + at), notices=(load(cores),)),)
+            for at, cores in enumerate((0.2, 0.4, 1.8))
+        )
+    )
+    assert codes(compare_sides(sides))["W-LOAD"] == (
+        "A: other load: 0.2 of 2 cores busy; B: other load: 0.4 of 2 cores busy; "
+        "C: unstable: other load: 1.8 of 2 cores busy"
+    )
+    alike = named(*((replace(process(1.0 + at), notices=(load(0.2),)),) for at in range(3)))
+    assert codes(compare_sides(alike))["W-LOAD"] == "A, B and C: other load: 0.2 of 2 cores busy"
+
+
+def test_the_worst_figure_of_many_processes_names_its_side() -> None:
+    a, b = in_turn(1.0)
+    loud = [
+        tuple(replace(run, notices=(load(cores),)) for run in side)
+        for side, cores in ((a, 0.2), (b, 0.4))
+    ]
+    message = codes(compare_sides(named(*loud)))["W-LOAD"]
+    assert message == "all processes, at worst on B: other load: 0.4 of 2 cores busy"
+
+
+def test_the_gravest_is_by_what_makes_it_grave() -> None:
+    drops = [
+        Notice(code="W-CLOCK-DROP", message=str(p), evidence={"drop_pct": p}) for p in (6, 30, 9)
+    ]
+    assert most_severe(drops).message == "30"
+    few = [
+        Notice(code="W-STOPPED-SHORT", message=str(n), evidence={"samples": n}) for n in (6, 3, 9)
+    ]
+    assert most_severe(few).message == "3"
+    held = {"a": {"timed": {"heat": 20.0}, "pass": {}}, "b": {"timed": {"power": 80.0}}}
+    those = [Notice(code="W-THROTTLED", message=k, evidence=v) for k, v in held.items()]
+    assert most_severe(those).message == "b"
+    alike = [Notice(code="W-GOVERNOR", message=one) for one in ("first", "second")]
+    assert most_severe(alike).message == "first"
+
+
+def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
+    a, b = in_turn(1.0, rounds=20)
+    quiet = noise_floor(named(a, b))
+    assert quiet.notices == ()
+    assert quiet.other_cores is None
+    cores = [0.2, 0.3, 1.8] * 7
+    loud = [
+        tuple(
+            replace(run, notices=(load(one),), other_load_cores=one)
+            for run, one in zip(side, cores, strict=False)
+        )
+        for side in (a, b)
+    ]
+    floor = noise_floor(named(*loud))
+    assert [one.message for one in floor.notices] == ["unstable: other load: 1.8 of 2 cores busy"]
+    assert floor.other_cores == 0.3
+    assert decode(encode(floor), NoiseFloor, source="floor") == floor
+    told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
+    assert "measured so: unstable: other load: 1.8 of 2 cores busy" in told
+    assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
+    few = [(*loud[0][:9], *a[9:]), b]
+    assert noise_floor(named(*few)).notices == ()
+
+
+def test_notices_of_samples_weaken_single_processes_alone() -> None:
+    few = (process(1.0, n=20),)
+    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
+    a, b = in_turn(1.0)
+    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
+    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
+
+
+def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
+    loud = replace(FLOOR, scatter_pct=9.0)
+    sides = named((process(1.0),), (process(1.1),))
+    assumed = compare_sides(sides)
+    assert assumed.pairs[0].headline.kind is VerdictKind.SLOWER
+    assert "I-ASSUMED-SCATTER" in codes(assumed)
+    known = compare_sides(sides, floors=(loud,))
+    assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
+    assert known.floor == loud
+    assert "I-ASSUMED-SCATTER" not in codes(known)
+    assert "is below what this machine can decide so: 13 %" in codes(known)["W-BELOW-FLOOR"]
+    told = compare_sides(sides, CompareConfig(scatter_pct=0.5), (loud,))
+    assert told.pairs[0].headline.kind is VerdictKind.SLOWER
+
+
+def test_the_threshold_is_held_to_the_floor_of_the_usual_rounds() -> None:
+    found = compare_sides(named(*in_turn(1.0)), floors=(FLOOR,))
+    assert "1.5 %" in codes(found)["W-BELOW-FLOOR"]
+    wide = compare_sides(named(*in_turn(1.0)), CompareConfig(threshold_pct=2), (FLOOR,))
+    assert "W-BELOW-FLOOR" not in codes(wide)
+
+
+def test_the_floor_of_the_model_else_the_noisiest() -> None:
+    other = replace(FLOOR, model="big.onnx", scatter_pct=9.0)
+    elsewhere = replace(FLOOR, environment=("Epyc", "8", None), scatter_pct=50.0)
+    sides = [[process(1.0)], [process(1.0)]]
+    assert fitting_floor(sides, (other, FLOOR, elsewhere)) == FLOOR
+    assert fitting_floor(sides, (other, replace(FLOOR, model="x"))) == other
+    assert fitting_floor(sides, (elsewhere,)) is None
+    mixed = [[process(1.0)], [process(1.0, job=job("trt"))]]
+    assert fitting_floor(mixed, (FLOOR,)) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "expected"),
+    [("rounds", 8, 1.5), ("samples", 400, 7.14), ("processes", 4, 3.51)],
+)
+def test_what_a_floor_lets_a_comparison_decide(method, n, expected) -> None:
+    estimate = RatioEstimate(ratio=1.0, interval=None, method=method, n_a=n, n_b=n)
+    assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01)
+
+
+def test_sides_apart_are_told_to_be() -> None:
+    a = tuple(process(1.0, seed=one) for one in range(5))
+    assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, a)))
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(*in_turn(1.0))))
+    files = tuple(replace(run, origin="imported") for run in a)
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(files, files)))
+
+
+def test_other_versions_are_told() -> None:
+    newer = Environment(host=HOST, versions={"onnxruntime": "1.21", "onnx": "1"})
+    found = codes(compare_sides(named((process(1.0),), (process(1.0, environment=newer),))))
+    assert found["I-OTHER-VERSIONS"].endswith("onnxruntime 1.20 and 1.21")
+
+
+def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
+    bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
+    with pytest.raises(UsageError, match="no figure in common"):
+        compare_sides(named((bare,), (bare,)))
+
+
+def test_trtexec_times_that_come_in_steps() -> None:
+    import numpy as np
+
+    from enginescope.records.samples import Samples, frozen
+
+    def stepped(median: float):
+        values = np.round(np.random.default_rng(3).normal(median, 0.01, 400) / 0.01) * 0.01
+        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    found = compare_sides(named((stepped(0.1),), (stepped(0.108),)))
+    assert found.pairs[0].headline.reason is Reason.CLOCK_STEP
+
+
+def test_the_noise_of_sides_of_one_job() -> None:
+    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
+    assert floor.comparison == COMPARISON
+    assert floor.rounds == 20
+    assert floor.round_s == 60.0
+    # a round's own level is ten times the scatter within it: all of it counts between processes
+    assert floor.scatter_pct == pytest.approx(1.96 * 100 * 0.04, rel=0.4)
+    assert floor.within_pct == pytest.approx(0.03, rel=0.6)
+    by_rounds = {one.rounds: one.difference_pct for one in floor.decidable}
+    assert by_rounds[1] is None
+    assert 0.1 < by_rounds[LOOKS[-1]] < 1.0
+    assert list(by_rounds) == sorted(by_rounds)
+
+
+def test_noise_needs_rounds_in_turn() -> None:
+    with pytest.raises(UsageError, match="3 of 3 rounds count"):
+        noise_floor(named(*in_turn(1.0, rounds=3)))
+
+
+def test_rounds_that_are_left_out_are_said() -> None:
+    a, b = in_turn(1.0)
+    found = compare_sides(named(a, b))
+    assert "W-DISTURBED-ROUNDS" not in codes(found)
+    headline = found.pairs[0].headline
+    estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=3)
+    pair = replace(
+        found.pairs[0],
+        verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
+    )
+    message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
+    assert message.startswith("3 of 12 rounds of A and B are left out")
+
+
+def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
+    import numpy as np
+
+    from enginescope.records.samples import Samples, frozen
+
+    a, b = in_turn(1.0, rounds=24, noise=0.004)
+
+    def disturbed(run):
+        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
+        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
+    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
+    assert some.rounds == 16
+    assert some.scatter_pct == pytest.approx(calm.scatter_pct)
+    assert some.round_s == pytest.approx(1.5 * calm.round_s)

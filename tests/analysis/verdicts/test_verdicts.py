@@ -1,0 +1,302 @@
+"""Two sides of runs held against each other."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.verdicts.comparability import CONDITIONS, differences
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.verdicts import verdicts
+from enginescope.core.errors import UsageError
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.round_position import RoundPosition
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
+from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.verdict.verdict import Reason, VerdictKind
+
+replace = msgspec.structs.replace
+DRAW = np.random.default_rng(0)
+
+
+def process(median_ms: float, *, n: int = 400, turn: RoundPosition | None = None, **more) -> Run:
+    """A run whose samples lie around a median."""
+    values = median_ms * (1 + 0.002 * DRAW.standard_normal(n))
+    more.setdefault("job", job())
+    return Run(
+        id="0123456789abcdef",
+        created="2026-01-01T00:00:00.000000Z",
+        origin="measured",
+        samples=(Samples(metric="latency", values_ms=frozen(values)),),
+        turn=turn,
+        **more,
+    )
+
+
+def job(precision: str | None = None, **mode) -> Job:
+    return Job(
+        subject=Subject(name="net.onnx", kind="onnx"),
+        backend=BackendSpec(name="ort-cpu", precision=precision),
+        workload=Workload(batch=1, mode=Mode(**mode)),
+    )
+
+
+def sides(ratio: float, *, rounds: int = 10, noise: float = 0.01, shared: float = 0.0):
+    a, b = [], []
+    for number in range(rounds):
+        level = np.exp(shared * DRAW.standard_normal())
+        for side, runs, factor in (("A", a, 1.0), ("B", b, ratio)):
+            turn = RoundPosition(comparison="c0", side=side, round=number, place=0)
+            own = np.exp(noise * DRAW.standard_normal())
+            runs.append(process(factor * level * own, turn=turn))
+    return a, b
+
+
+def headline(a, b, **terms):
+    return verdicts(a, b, CompareConfig(**terms))[0]
+
+
+def test_rounds_are_paired_and_what_they_share_divides_out() -> None:
+    found = headline(*sides(1.05, shared=0.3))
+    assert found.kind is VerdictKind.SLOWER
+    assert found.estimate.method == "rounds"
+    assert found.estimate.ratio == pytest.approx(1.05, rel=0.02)
+    assert (found.processes_a, found.processes_b) == (10, 10)
+    assert found.samples_a == 4000
+    assert found.effective_a > 1000
+
+
+def test_a_round_that_one_side_lost_is_left_out() -> None:
+    a, b = sides(1.0, noise=0.001)
+    failed = replace(a[3], outcome=Outcome(kind=OutcomeKind.CRASHED, message="gone"))
+    found = headline([*a[:3], failed, *a[4:]], b)
+    assert found.estimate.n_a == 9
+    assert found.kind is VerdictKind.SAME
+
+
+def test_processes_without_turns_are_two_groups() -> None:
+    a = [process(one) for one in (1.0, 1.001, 0.999, 1.002, 1.0)]
+    b = [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)]
+    found = headline(a, b)
+    assert found.estimate.method == "processes"
+    assert found.kind is VerdictKind.FASTER
+
+
+def test_two_processes_a_side_are_held_to_a_scatter_that_is_assumed() -> None:
+    twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.06, 1.1)]
+    assert [one.kind for one in twice] == [VerdictKind.UNDECIDED, VerdictKind.SLOWER]
+    assert {(one.estimate.method, one.processes_a) for one in twice} == {("samples", 2)}
+    known = headline([process(1.0)] * 2, [process(1.04)] * 2, scatter_pct=1.0)
+    assert known.kind is VerdictKind.SLOWER
+
+
+def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
+    levels = (1.0, 1.005, 0.995)
+    a, b = ([process(level * one) for one in levels] for level in (1.0, 1.03))
+    found = headline(a, b)
+    assert (found.kind, found.estimate.method) == (VerdictKind.SLOWER, "processes")
+    assert found.estimate.is_student
+    far = [process(level) for level in (1.0, 1.03, 1.06)]
+    assert headline(a, far).kind is VerdictKind.UNDECIDED
+    more = headline([*a, process(1.0)], [*b, process(1.03)])
+    assert more.kind is VerdictKind.SLOWER
+    assert not more.estimate.is_student  # ranks tell
+
+
+def test_one_process_against_five_takes_the_scatter_of_the_five() -> None:
+    five = [process(1.03 * one) for one in (1.0, 1.002, 0.998, 1.001, 0.999)]
+    found = headline([process(1.0)], five)
+    assert (found.kind, found.estimate.is_student) == (VerdictKind.SLOWER, True)
+    assert headline([process(1.0)], five[:4]).kind is VerdictKind.UNDECIDED  # assumed again
+
+
+def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
+    small = headline([process(1.0)], [process(1.02)])
+    assert small.kind is VerdictKind.UNDECIDED
+    assert headline([process(1.0)], [process(1.1)]).kind is VerdictKind.SLOWER
+    assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("precision", {"job": job("fp16")}),
+        ("graph", {"job": job(cuda_graph=True)}),
+        ("gpu", {"environment": Environment(devices=(Device(name="H200", driver="580"),))}),
+        ("cpu", {"environment": Environment(host=Host(cpu_model="Other", cores_usable=2))}),
+        ("shapes", {"inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)}),
+    ],
+)
+def test_other_conditions_are_incomparable_unless_meant(key, change) -> None:
+    host = Host(cpu_model="Xeon", cores_usable=2)
+    base = {
+        "job": job("fp32", cuda_graph=False),
+        "environment": Environment(host=host, devices=(Device(name="A100", driver="580"),)),
+        "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
+    }
+    if key in ("gpu", "cpu"):
+        other = change["environment"]
+        change = {
+            "environment": replace(
+                base["environment"],
+                **{name: getattr(other, name) for name in ("devices" if key == "gpu" else "host",)},
+            )
+        }
+    elif "job" in change and key == "precision":
+        change = {"job": job("fp16", cuda_graph=False)}
+    elif "job" in change:
+        change = {"job": job("fp32", cuda_graph=True)}
+    a, b = [process(1.0, **base)], [process(2.0, **{**base, **change})]
+    found = headline(a, b)
+    assert (found.kind, found.reason) == (VerdictKind.INCOMPARABLE, Reason.DIFFERENT)
+    assert CONDITIONS[key].title in found.detail
+    assert found.estimate.ratio == pytest.approx(2, rel=0.01)
+    assert [one.key for one in differences(a, b)] == [key]
+    assert headline(a, b, across=(key,)).kind is VerdictKind.SLOWER
+
+
+def test_what_is_not_known_is_no_difference() -> None:
+    a = [process(1.0, environment=Environment(host=Host(cpu_model="Xeon")))]
+    assert differences(a, [process(1.0)]) == ()
+
+
+def test_an_unknown_condition_is_named() -> None:
+    with pytest.raises(UsageError, match="--across drivr"):
+        headline([process(1.0)], [process(1.0)], across=("drivr",))
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"), [(0.0005, VerdictKind.SAME), (0.012, VerdictKind.UNDECIDED)]
+)
+def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: VerdictKind) -> None:
+    """What is the same never differs by a step; it need not, where steps are far below t."""
+
+    def stepped(number: int):
+        values = 1.0 + step * np.random.default_rng(number).integers(-1, 2, 2_000)
+        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    a, b = ([stepped(number) for number in range(first, first + 8)] for first in (0, 8))
+    found = headline(a, b)
+    assert found.kind is kind
+    assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.UNDECIDED)
+
+
+def test_steps_of_the_clock_decide_nothing() -> None:
+    coarse = [
+        replace(
+            process(1.0),
+            samples=(
+                Samples(
+                    metric="latency", values_ms=frozen(np.repeat([middle, middle + 0.05], 200))
+                ),
+            ),
+        )
+        for middle in (1.0, 1.02)
+    ]
+    found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.CLOCK_STEP)
+    assert "steps" in found.detail
+
+
+def test_figures_that_each_process_has_one_of() -> None:
+    built = BuildReport(engine="x", engine_bytes=1000, build_ms=5.0)
+    a = [process(1.0, phases=(Phase(name="load", duration_ms=10.0),), build=built)]
+    heavier = replace(built, engine_bytes=1100)
+    b = [process(1.0, phases=(Phase(name="load", duration_ms=30.0),), build=heavier)]
+    found = {one.metric: one for one in verdicts(a, b)}
+    assert (found["load"].kind, found["load"].reason) == (
+        VerdictKind.UNDECIDED,
+        Reason.ONE_VALUE,
+    )
+    assert found["load"].estimate.ratio == pytest.approx(3)
+    assert found["engine_size"].kind is VerdictKind.SLOWER
+    assert found["engine_size"].reason is Reason.EXACT
+    assert "first_inference" not in found
+    many = verdicts(a * 5, b * 5)
+    assert {one.metric: one.kind for one in many}["load"] is VerdictKind.SLOWER
+
+
+def test_a_side_without_a_good_run_is_an_error() -> None:
+    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
+    with pytest.raises(UsageError, match="no memory"):
+        verdicts([failed], [process(1.0)])
+
+
+def test_processes_of_one_build_have_its_time_once() -> None:
+    a, b = sides(1.0)
+
+    def built(run: Run, build_ms: float) -> Run:
+        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
+        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
+
+    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
+    (build,) = (one for one in found if one.metric == "build")
+    assert (build.kind, build.reason) == (VerdictKind.UNDECIDED, Reason.ONE_VALUE)
+    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
+    assert build.estimate.ratio == pytest.approx(2.0)
+    again = [built(one, 900.0 + one.turn.round) for one in a]
+    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
+    assert build.processes_a == 10
+
+
+def test_more_samples_of_one_process_do_not_tell_how_processes_scatter() -> None:
+    assert headline([process(1.0)], [process(1.02)]).more is None
+
+
+def disturbed(run: Run) -> Run:
+    """The run as the load of another process makes it: slower, its median known to ±10 % or so."""
+    values = run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400))
+    return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+
+def test_disturbed_rounds_do_not_count() -> None:
+    a, b = sides(1.03, rounds=14, noise=0.005)
+    found = headline([disturbed(a[2]), *a[:2], *a[3:]], [*b[:9], disturbed(b[9]), *b[10:]])
+    assert found.kind is VerdictKind.SLOWER
+    assert (found.estimate.n_a, found.estimate.left_out) == (12, 2)
+    assert found.processes_a == 14
+
+
+def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() -> None:
+    """Half of B's processes are slower and hardly known: B is slower, and was called undecided."""
+    a, b = sides(1.0, rounds=28, noise=0.003)
+    b = [disturbed(run) if run.turn.round % 2 else run for run in b]
+    found = headline(a, b)
+    assert (found.estimate.disturbed.a, found.estimate.disturbed.b) == (0, 14)
+    assert found.estimate.disturbed.unstable == "b"
+    assert (found.estimate.n_a, found.estimate.left_out) == (28, 0)
+    assert found.kind is VerdictKind.SLOWER
+    other = headline(b, a)
+    assert (other.kind, other.estimate.disturbed.unstable) == (VerdictKind.FASTER, "a")
+
+
+def test_figures_and_ratio_are_of_the_same_rounds() -> None:
+    a, b = sides(1.03, rounds=14, noise=0.005)
+    disturbed_a = [disturbed(run) if run.turn.round in (2, 3, 7) else run for run in a]
+    disturbed_b = [disturbed(run) if run.turn.round in (3, 5) else run for run in b]
+    found = headline(disturbed_a, disturbed_b)
+    kept = [at for at in range(14) if at not in (2, 3, 5, 7)]
+    medians = [float(np.median(a[at].samples[0].values_ms)) for at in kept]
+    assert found.estimate.left_out == 4
+    assert found.a == pytest.approx(np.exp(np.median(np.log(medians))))
+    assert found.estimate.basis == "round"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_ratio_without_ranks_is_the_quotient_of_the_figures(count: int) -> None:
+    a = [process(level) for level in (1.0, 1.04, 1.01)[:count]]
+    b = [process(level) for level in (1.2, 1.1, 1.17)[:count]]
+    found = headline(a, b)
+    assert found.estimate.basis is None
+    assert found.estimate.ratio == pytest.approx(found.b / found.a, rel=1e-12)
+
+
+def test_mostly_disturbed_rounds_are_unstable() -> None:
+    a, b = sides(1.0, rounds=14)
+    found = headline([*a[:6], *map(disturbed, a[6:])], b)
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.UNSTABLE)
+    assert found.more is None

@@ -1,0 +1,108 @@
+"""What the library's functions return is shown in notebooks, as plain HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import enginescope as es
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import StopRule, WarmUp, Workload
+from tests.notebook.html.pages import checked
+
+NAME = "small_convnet.onnx.engine"
+
+
+@pytest.fixture
+def plan(data: Path) -> Path:
+    return data / "trt86-h200-process" / f"{NAME}.graph.json"
+
+
+def test_a_plan(plan: Path) -> None:
+    text = checked(es.open_plan(plan)._repr_html_()).text
+    assert "19 layers" in text
+    assert "more than the mean GPU compute time" in text  # of the metadata beside the plan
+
+
+def test_a_chart(plan: Path) -> None:
+    checked(es.open_plan(plan).chart("latency-per-type")._repr_html_())
+
+
+def test_a_graph(plan: Path, tmp_path: Path) -> None:
+    view = es.open_plan(plan)
+    whole = view.graph(color="precision")
+    found = checked(whole._repr_html_())
+    assert found.elements == ["img"]
+    assert dict(found.attributes)["alt"].startswith("Layers of small_convnet")
+    assert whole.save(tmp_path / "g.svg").read_text().startswith("<svg")
+    assert whole.save(tmp_path / "g.dot").read_text().startswith("digraph")
+    part = view.graph(only=["type:Pooling"])
+    assert len(part._repr_html_()) < len(whole._repr_html_())
+    with pytest.raises(UsageError, match=r"\.svg, \.png or \.dot|cannot save"):
+        whole.save(tmp_path / "g.gif")
+
+
+@pytest.mark.parametrize("color", ["type", "precision", "time", "lint"])
+def test_a_graph_in_every_colouring(plan: Path, color: str) -> None:
+    checked(es.open_plan(plan).graph(color=color)._repr_html_())
+
+
+@pytest.mark.parametrize("wish", [{"color": "taste"}, {"beam": "nowhere,1"}, {"only": ["type:X"]}])
+def test_a_graph_that_cannot_be_drawn(plan: Path, wish: dict) -> None:
+    with pytest.raises(UsageError):
+        es.open_plan(plan).graph(**wish)
+
+
+def test_a_run(plan: Path) -> None:
+    (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
+    assert isinstance(run, es.RunView)
+    assert "small_convnet · trtexec" in checked(run._repr_html_()).text
+
+
+@pytest.mark.slow
+def test_a_measured_run(convnet: Path) -> None:
+    quick = Workload(
+        warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=50)
+    )
+    text = checked(es.bench(convnet, workload=quick)._repr_html_()).text
+    assert "95 % CI" in text or "no interval" in text  # a busy machine
+    assert "throughput" in text
+
+
+def test_findings(plan: Path, data: Path) -> None:
+    found = es.lint(plan)
+    assert found.findings
+    assert "findings" in checked(found._repr_html_()).text
+    columns = found.columns()
+    assert columns["code"] == [one.code for one in found.findings]
+    assert {len(values) for values in columns.values()} == {len(found.findings)}
+    one = found.findings[0].code
+    assert {it.code for it in es.lint(plan, select=[one]).findings} == {one}
+    assert one not in {it.code for it in es.lint(plan, ignore=[one]).findings}
+
+
+def test_findings_as_a_frame(plan: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = es.lint(es.open_plan(plan, gpu="H200")).to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["severity"].unique())
+
+
+def test_findings_with_a_profile_of_another_name(plan: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone.graph.json"
+    alone.write_bytes(plan.read_bytes())
+    assert es.lint(alone).sum_ms is None
+    assert es.lint(alone, profile=plan.with_name(f"{NAME}.profile.json")).sum_ms
+
+
+@pytest.mark.parametrize("more", [{"gpu": "H201"}, {"select": ["NONE1"]}, {"ignore": ["x"]}])
+def test_what_cannot_be_looked_for(plan: Path, more: dict) -> None:
+    with pytest.raises(UsageError):
+        es.lint(plan, **more)
+
+
+def test_compared_plans(plan: Path, data: Path) -> None:
+    found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
+    assert "A a against B b" in checked(found._repr_html_()).text
+    assert len(found.columns()["relation"]) == len(found.pairs.layers)

@@ -1,0 +1,97 @@
+"""Functions on plans take from Python what ``explore`` takes on the command line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
+from enginescope.store.archive import Store
+from tests.fakes import loading, models
+from tests.fakes.driving import BATCHES, plan_of
+from tests.formats import plans
+from tests.formats.importing.test_plan_files import TIMES
+from tests.render.runs import imported_run, measured_run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An engine's plan and profile; the working directory is above it."""
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    made = tmp_path / "engines"
+    made.mkdir()
+    (made / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    (made / "net.profile.json").write_text(json.dumps(TIMES))
+    return made
+
+
+@pytest.fixture
+def archive(folder, capsys) -> str:
+    assert main(["archive", "create", "net.tea", "engines"]) == 0
+    capsys.readouterr()
+    return "net.tea"
+
+
+@pytest.mark.parametrize("what", ["engines/net.graph.json", Path("engines"), "net.tea"])
+def test_a_file_a_folder_and_an_archive_are_one_plan(archive, what) -> None:
+    view = es.open_plan(what)
+    assert view.total_ms == pytest.approx(sum(one.get("averageMs", 0) for one in TIMES))
+    assert len(view.all_layers) == len(plans.tensorrt_8_4()["Layers"])
+    assert es.lint(what).sum_ms == view.total_ms
+    assert es.compare_plans(what, "engines/net.graph.json").layers is not None
+
+
+def test_a_stored_run_by_the_names_it_has(folder) -> None:
+    run = imported_run()
+    path = Store().save(run, tags=("mine",))
+    names = (run.id[:6], "mine", "latest", path)
+    assert {len(es.open_plan(one).all_layers) for one in names} == {len(run.plan.layers)}
+    es.lint("mine")
+    es.compare_plans("mine", "engines/net.graph.json")
+
+
+def test_runs_are_looked_for_in_the_store_that_is_named(folder, tmp_path) -> None:
+    Store(tmp_path / "elsewhere").save(imported_run(), tags=("there",))
+    with pytest.raises(StoreError):
+        es.open_plan("there")
+    assert es.open_plan("there", store=tmp_path / "elsewhere").all_layers
+    es.lint("there", store=tmp_path / "elsewhere")
+    es.compare_plans("there", "there", store=tmp_path / "elsewhere")
+
+
+def test_an_engine_is_asked_without_a_word(folder, capfd) -> None:
+    with ExitStack() as stack:
+        fake = stack.enter_context(loading.loaded("10.16.1", ""))
+        Path("net.engine").write_bytes(plan_of(fake, models.perceptron(Path("a.onnx")), BATCHES))
+        view = es.open_plan("net.engine")
+    assert len(view.all_layers) == 2
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_engine_that_cannot_be_asked_says_what_is_missing(folder) -> None:
+    Path("net.engine").write_bytes(b"ftrt\x00\x01")
+    with pytest.raises(MissingDependencyError, match="TensorRT"):
+        es.lint("net.engine")
+
+
+def test_what_is_not_there_and_what_has_no_plan(folder) -> None:
+    with pytest.raises(UsageError, match=r"none\.graph\.json does not exist"):
+        es.open_plan("none.graph.json")
+    Store().save(measured_run(), tags=("bare",))
+    for function in (es.open_plan, es.lint):
+        with pytest.raises(UsageError, match="has no plan") as caught:
+            function("bare")
+        assert "--exportLayerInfo" in caught.value.hint
+
+
+def test_several_plans_are_named(folder) -> None:
+    (folder / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    with pytest.raises(UsageError, match="holds 2 plans") as caught:
+        es.open_plan("engines")
+    assert caught.value.why == "net, other"

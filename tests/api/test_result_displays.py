@@ -1,0 +1,143 @@
+"""Each result of a public function prints in three lines and has a notebook view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import enginescope as es
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.notebook.depth import ShownDepth
+from enginescope.notebook.display import shown_as
+from enginescope.notebook.files import ShownProcess
+from enginescope.notebook.measure import ShownBuild, ShownNoise
+from enginescope.notebook.validate import ShownValidation
+from enginescope.records.plan.build import BuildReport
+from enginescope.services.plans.process import ProcessResult
+from enginescope.store.suite_folder import SuiteFolder
+from tests.analysis.historic_runs import over_days
+from tests.analysis.in_turn import in_turn
+from tests.analysis.verdicts.test_measured_sides import FLOOR
+from tests.api.public_functions import public_functions, result_classes
+from tests.depth_benchmarks import depth_benchmark
+from tests.notebook.html.pages import checked
+from tests.render.validation import test_validate_page as validations
+from tests.suites.made import cell, result, timed
+
+NAME = "small_convnet.onnx.engine"
+LONG = "a_directory_with_a_long_name/" * 20
+
+
+class Inputs:
+    """The recorded files and a folder to write to."""
+
+    def __init__(self, data: Path, folder: Path) -> None:
+        self.plan = data / "trt86-h200-process" / f"{NAME}.graph.json"
+        self.folder = folder
+
+
+@pytest.fixture
+def inputs(data: Path, tmp_path: Path) -> Inputs:
+    return Inputs(data, tmp_path)
+
+
+def sides() -> tuple[list[RunView], list[RunView]]:
+    a, b = in_turn(1.05)
+    return [RunView(run) for run in a], [RunView(run) for run in b]
+
+
+def suite(inputs: Inputs) -> Any:
+    made = result([timed(cell("net"), 8.0), timed(cell("net", "ort-cuda"), 2.0)])
+    folder = SuiteFolder(inputs.folder / "suites" / "main")
+    folder.begin(made.plan)
+    for row in made.rows:
+        folder.keep(row)
+    return es.open_suite("main", store=inputs.folder)
+
+
+def history(_: Inputs) -> Any:
+    views = [RunView(run) for run in over_days([1.0] * 8 + [1.2] * 8)]
+    (found,) = es.history(views)
+    return found
+
+
+def gate(_: Inputs) -> Any:
+    a, b = sides()
+    return es.gate(b, baseline=a)
+
+
+def archive(inputs: Inputs) -> Any:
+    return es.archive(inputs.folder / "net.tea", inputs.plan)
+
+
+def report(inputs: Inputs) -> Any:
+    with pytest.warns(UserWarning, match="the run has no samples"):
+        return es.write_report(inputs.plan, inputs.folder / "report")
+
+
+def validation(_: Inputs) -> Any:
+    pair = (validations.side("fine", 1e-4), validations.side("broken" * 40, 0.5))
+    return shown_as(ShownValidation)(validations.found(*pair))
+
+
+def build(_: Inputs) -> Any:
+    return shown_as(ShownBuild)(
+        BuildReport(engine=LONG + "net.plan", engine_bytes=5_000_000, command=LONG, build_ms=9e3)
+    )
+
+
+def files(_: Inputs) -> Any:
+    return shown_as(ShownProcess)(ProcessResult(files=(Path(LONG + "net.engine"),), run_id="ab12"))
+
+
+#: Class -> how to get an object of it, and text of its notebook view. The functions that need a
+#: GPU or minutes are not called: their displays get a record.
+EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
+    es.RunView: (lambda inputs: es.import_artifacts(inputs.plan)[0], "small_convnet"),
+    es.OpenedPlan: (lambda inputs: es.open_plan(inputs.plan), "19 layers"),
+    es.Explored: (lambda inputs: es.explore(inputs.plan), "19 layers"),
+    es.LintReport: (lambda inputs: es.lint(inputs.plan), "What to do"),
+    es.Comparison: (lambda inputs: es.compare_plans(inputs.plan, inputs.plan), "Plans"),
+    es.MeasuredComparison: (lambda _: es.compare(*sides()), "B is slower"),
+    es.GateReport: (gate, "regression"),
+    es.JobHistory: (history, "Levels"),
+    es.SuiteView: (suite, "2 cells: 2 ok"),
+    es.CreatedArchive: (archive, f"{NAME}.graph.json"),
+    es.WrittenReport: (report, "Files"),
+    es.ProcessResult: (files, "net.engine"),
+    es.Diagnosis: (lambda _: es.doctor(), "ort-cpu"),
+    es.Validation: (validation, "1 of 2 sides do not pass"),
+    es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
+    es.BuildReport: (build, "net.plan"),
+    es.DepthBenchmark: (
+        lambda _: shown_as(ShownDepth)(depth_benchmark(["a · trt", "b · trt"])),
+        "median ms",
+    ),
+}
+
+
+def test_every_result_has_an_example() -> None:
+    assert set(result_classes()) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(set(public_functions()) - {"open_plan"}))
+def test_every_public_function_adds_a_display(name: str) -> None:
+    assert hasattr(public_functions()[name], "__wrapped__")
+
+
+@pytest.mark.parametrize("result_class", EXAMPLES, ids=lambda found: found.__name__)
+def test_a_result_prints_in_three_lines_and_has_a_notebook_view(
+    result_class: type, inputs: Inputs
+) -> None:
+    example, text = EXAMPLES[result_class]
+    value = example(inputs)
+    assert isinstance(value, result_class)
+    lines = repr(value).splitlines()
+    name = lines[0].removeprefix("<").split()[0]
+    assert isinstance(value, getattr(es, name))
+    assert len(lines) <= 3
+    assert max(map(len, lines)) <= 100
+    assert text in checked(value._repr_html_()).text

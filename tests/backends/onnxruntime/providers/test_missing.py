@@ -1,0 +1,211 @@
+"""A provider that is not there says which wheel or library would bring it."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import onnxruntime
+import pytest
+
+from enginescope.backends.onnxruntime.providers import missing, plugins
+from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_RTX, provider_called
+from enginescope.backends.registry import parse_backend
+from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
+from enginescope.records.run.job import Mode
+from enginescope.records.run.run import OutcomeKind
+from enginescope.runner.capability_checks import check_demands
+from enginescope.runner.jobs import make_jobs
+from enginescope.runner.session import run_jobs
+from tests.backends.onnxruntime import models
+from tests.backends.onnxruntime.test_backend import QUICK
+
+OPENVINO = provider_called("OpenVINOExecutionProvider")
+
+
+@pytest.mark.parametrize(
+    ("wheels", "provider", "hint"),
+    [
+        (
+            ("onnxruntime",),
+            CUDA,
+            (
+                "pip uninstall -y onnxruntime; pip install onnxruntime-gpu: the wheels share one "
+                "package, so only one of them can be installed"
+            ),
+        ),
+        ((), CUDA, "pip install onnxruntime-gpu"),
+        (
+            ("onnxruntime", "onnxruntime-gpu"),
+            CUDA,
+            (
+                "onnxruntime-gpu and onnxruntime are both installed into one package and the "
+                "last one wins: pip uninstall -y onnxruntime-gpu onnxruntime; "
+                "pip install onnxruntime-gpu"
+            ),
+        ),
+        (
+            ("onnxruntime",),
+            TENSORRT_RTX,
+            "pip install 'onnxruntime>=1.24' onnxruntime-ep-nv-tensorrt-rtx",
+        ),
+        (("onnxruntime-gpu",), OPENVINO, "pip install onnxruntime-openvino"),
+        (("onnxruntime",), provider_called("XExecutionProvider"), "plugin=LIBRARY"),
+    ],
+)
+def test_which_wheel(monkeypatch, wheels, provider, hint) -> None:
+    monkeypatch.setattr(missing, "installed_wheels", lambda: wheels)
+    assert hint in missing.wheel_hint(provider)
+
+
+@pytest.mark.parametrize(
+    ("library", "hint"),
+    [
+        ("libnvinfer.so.10", "pip install 'tensorrt-cu12<11'"),
+        ("libcudnn.so.9", "onnxruntime-gpu[cuda,cudnn]"),
+        ("libcublasLt.so.13", "onnxruntime-gpu[cuda]"),
+        ("libmine.so", "install libmine.so"),
+    ],
+)
+def test_which_library(library, hint) -> None:
+    assert hint in missing.library_hint(library, 12)
+
+
+def test_what_doctor_says_of_a_library() -> None:
+    ort = SimpleNamespace(cuda_version="12.8")
+    hint = missing.library_hint_for(ort, "library libnvinfer.so.10 is missing")
+    assert "tensorrt-cu12<11" in hint
+    assert "print_debug_info" in missing.library_hint_for(ort, "starting it kills the process")
+
+
+def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
+    (tmp_path / "capi").mkdir()
+    (tmp_path / "capi" / "libonnxruntime_providers_cuda.so").write_bytes(b"")
+
+    def load(path):
+        raise OSError("libcublas.so.13: cannot open shared object file: No such file or directory")
+
+    monkeypatch.setattr(missing.ctypes, "CDLL", load)
+    ort = SimpleNamespace(__file__=str(tmp_path / "__init__.py"), cuda_version="13.0")
+    error = missing.did_not_start(ort, CUDA)
+    assert error.why == "library libcublas.so.13 is missing"
+
+
+@pytest.mark.parametrize("name", ["cpu", "CPU", "cpuexecutionprovider"])
+def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
+    ort = SimpleNamespace(
+        __version__="1.31.1", get_available_providers=lambda: ["CPUExecutionProvider"]
+    )
+    assert missing.not_built_in(ort, provider_called(name)).hint == (
+        "did you mean ort:CPUExecutionProvider?"
+    )
+    other = missing.not_built_in(ort, provider_called("OpenVINOExecutionProvider"))
+    assert "onnxruntime-openvino" in (other.hint or "")
+
+
+@pytest.mark.parametrize(
+    "cell", ["ort-cuda", "ort-cuda:fp16", "ort-trt:fp16", "ort-trt-rtx", "ort:XExecutionProvider"]
+)
+def test_every_such_cell_is_unsupported(tmp_path, cell) -> None:
+    if len(onnxruntime.get_available_providers()) > 2:
+        pytest.skip("this onnxruntime has more providers")
+    cache = tmp_path / "cache"
+    jobs = make_jobs([models.relu(tmp_path / "m.onnx")], [cell], QUICK, engine_cache=cache)
+    (run,) = run_jobs(jobs, lambda _: None)
+    assert run.outcome.kind is OutcomeKind.UNSUPPORTED
+    assert "is not in this ONNX Runtime" in (run.outcome.message or "")
+    assert run.outcome.hint
+    assert run.samples == ()
+    assert not (cache / "converted").exists()  # nothing is converted for nobody
+
+
+class Wheel(SimpleNamespace):
+    """A plug-in wheel's module."""
+
+
+@pytest.fixture
+def plugged(monkeypatch, tmp_path):
+    """A runtime that takes libraries, and a wheel that has one."""
+    library = tmp_path / "libmine.so"
+    library.write_bytes(b"")
+    wheel = Wheel(get_ep_name=lambda: TENSORRT_RTX.name, get_library_path=lambda: str(library))
+    monkeypatch.setitem(sys.modules, "onnxruntime_ep_nv_tensorrt_rtx", wheel)
+    installed = SimpleNamespace(metadata={"Name": "onnxruntime-ep-nv-tensorrt-rtx-cu13"})
+    monkeypatch.setattr(plugins.metadata, "distributions", lambda: [installed])
+    monkeypatch.setattr(plugins, "_registered", {})
+    calls: list[tuple[str, str]] = []
+    device = SimpleNamespace(ep_name=TENSORRT_RTX.name)
+    ort = SimpleNamespace(
+        __version__="1.31.1",
+        register_execution_provider_library=lambda name, path: calls.append((name, path)),
+        get_ep_devices=lambda: [SimpleNamespace(ep_name="CPUExecutionProvider"), device],
+    )
+    return SimpleNamespace(ort=ort, library=str(library), calls=calls, device=device)
+
+
+def test_a_plugin_is_found_in_its_wheel_and_registered_once(plugged) -> None:
+    library = plugins.library_of(TENSORRT_RTX, None)
+    assert library == plugged.library
+    for _ in range(2):
+        assert plugins.devices_of(plugged.ort, TENSORRT_RTX, library) == [plugged.device]
+    assert plugged.calls == [(TENSORRT_RTX.name, library)]
+    assert plugins.library_of(OPENVINO, None) is None
+
+
+def test_a_plugin_without_a_device(plugged) -> None:
+    plugged.ort.get_ep_devices = list
+    with pytest.raises(UnsupportedError, match="finds no device here"):
+        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+
+
+def test_a_plugin_that_does_not_load(plugged) -> None:
+    def fails(*_: str) -> None:
+        raise RuntimeError("libcudart.so.13: cannot open shared object file")
+
+    plugged.ort.register_execution_provider_library = fails
+    with pytest.raises(UnsupportedError, match=r"did not start.*libcudart"):
+        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+
+
+def test_an_older_runtime_takes_no_plugins(plugged) -> None:
+    del plugged.ort.register_execution_provider_library
+    with pytest.raises(UnsupportedError, match="takes no provider libraries"):
+        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+
+
+def test_a_library_that_is_not_there(tmp_path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        plugins.library_of(TENSORRT_RTX, str(tmp_path / "no.so"))
+    absent = f"ort-trt-rtx?plugin={tmp_path / 'no.so'}"
+    with pytest.raises(UsageError, match=r"plugin=.*no\.so.*\n?.*no such file"):
+        make_jobs([models.relu(tmp_path / "m.onnx")], [absent], QUICK)
+
+
+@pytest.mark.skipif(
+    not hasattr(onnxruntime, "register_execution_provider_library"),
+    reason="an ONNX Runtime without plug-ins",
+)
+def test_a_file_that_is_no_library_is_unsupported(tmp_path) -> None:
+    """Through the real registration, in a worker."""
+    library = tmp_path / "libmine.so"
+    library.write_bytes(b"not a library")
+    jobs = make_jobs(
+        [models.relu(tmp_path / "m.onnx")], [f"ort:MyProvider?plugin={library}"], QUICK
+    )
+    (run,) = run_jobs(jobs, lambda _: None)
+    assert run.outcome.kind is OutcomeKind.UNSUPPORTED
+    assert "MyProvider did not start" in (run.outcome.message or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "package"),
+    [("ort-cpu:fp16", "onnx-ir"), ("ort-trt?infer_shapes=always", "sympy")],
+)
+def test_what_a_conversion_needs_is_said_before_it_starts(monkeypatch, text, package) -> None:
+    monkeypatch.setattr("enginescope.backends.onnxruntime.backend.is_installed", lambda _: False)
+    spec = parse_backend(text)
+    with pytest.raises(MissingDependencyError, match=package) as caught:
+        check_demands(spec, Mode())
+    assert "enginescope[convert]" in (caught.value.hint or "")
+    for other in ("ort-cpu", "ort-trt:fp16"):
+        check_demands(parse_backend(other), Mode())

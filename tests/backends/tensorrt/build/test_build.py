@@ -1,0 +1,492 @@
+"""Options, precisions, caches and failures of a build."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from enginescope.backends.tensorrt.backend import TrtBackend
+from enginescope.backends.tensorrt.build import progress_monitor
+from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
+from enginescope.backends.tensorrt.build.options import read_precision
+from enginescope.backends.tensorrt.build.stripped import stripped_bytes
+from enginescope.cli.progress import describe
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.records.run.job import BackendSpec
+from tests.backends.tensorrt import models as own
+from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine
+from tests.fakes import models
+
+#: What the matrix of symbols says: flags and attributes that came after 8.6.
+NEW = {
+    "refit_identical",
+    "refit_individual",
+    "strip_plan",
+    "weight_streaming",
+    "error_on_timing_cache_miss",
+    "disable_compilation_cache",
+    "monitor_memory",
+    "distributive_independence",
+    "max_num_tactics",
+    "l2_limit_for_tiling",
+}
+
+
+def major(fake) -> int:
+    return int(fake.trt.__version__.partition(".")[0])
+
+
+def facts(engine: str) -> dict:
+    """What the stand-in wrote of a build into its plan."""
+    data = Path(engine).read_bytes()
+    size = int.from_bytes(data[28:32], "little")
+    return json.loads(data[32 : 32 + size])
+
+
+def flags(path: Path, engines: Path, precision: str | None = None, **options: str) -> set[str]:
+    found = build(job(path, precision, engine_cache=str(engines), **options))
+    return set(facts(report(found).engine)["flags"])
+
+
+# precisions
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_precision_is_set_or_refused_and_never_another(
+    each, perceptron, engines, precision
+) -> None:
+    lacking = {8: {"bf16", "int4"}, 10: set(), 11: set(PRECISIONS)}[major(each)]
+    if precision in lacking:
+        with pytest.raises(UnsupportedError, match=f"trt:{precision}") as caught:
+            flags(perceptron, engines, precision)
+        if major(each) == 11:
+            assert "strongly typed" in str(caught.value)
+            assert {"fp16": "autocast", "int8": "quantization"}.get(
+                precision, ""
+            ) in caught.value.hint
+        assert not list(engines.rglob("*.engine"))
+        return
+    found = flags(perceptron, engines, precision)
+    wanted = {
+        "best": {"FP16", "INT8"} if major(each) == 8 else {"FP16", "BF16", "INT8"},
+    }.get(precision, {precision.upper()})
+    assert found & {"FP16", "BF16", "INT8", "FP8", "INT4"} == wanted
+
+
+def test_precisions_are_added(use, perceptron, engines) -> None:
+    use("8.6.0")
+    assert {"FP16", "INT8"} <= flags(perceptron, engines, "fp16+int8")
+    assert read_precision("FP16+fp16") == ("fp16",)
+
+
+def test_int8_without_ranges_is_calibrated_at_random_and_said(use, perceptron, engines) -> None:
+    use("8.6.0")
+    found = build(job(perceptron, "int8", engine_cache=str(engines)))
+    assert "W-RANDOM-CALIBRATION" in codes(found)
+    assert "W-RANDOM-CALIBRATION" in {one.code for one in report(found).notices}
+
+
+def test_int8_with_a_shape_tensor_calibrates_with_its_values(use, tmp_path, engines) -> None:
+    fake = use("8.6.0")
+    path = models.expanded(tmp_path / "expanded.onnx")
+    assert "INT8" in flags(path, engines, "int8", opt_shapes="shape:4x3")
+    assert fake.device.memory.live() == ()
+
+
+def test_int8_with_ranges_needs_no_calibration(use, tmp_path, engines) -> None:
+    use("8.6.0")
+    path = own.quantised(tmp_path / "q.onnx")
+    assert codes(build(job(path, "int8", engine_cache=str(engines)))) == set()
+
+
+def test_a_calibration_cache_is_read(use, tmp_path, perceptron, engines) -> None:
+    use("8.6.0")
+    cache = tmp_path / "calibration.cache"
+    cache.write_bytes(b"TRT-8600-EntropyCalibration2\nx: 3c010a14\n")
+    one = job(perceptron, "int8", engine_cache=str(engines), calibration_cache=str(cache))
+    assert "W-RANDOM-CALIBRATION" not in codes(build(one))
+    cache.unlink()
+    with pytest.raises(UsageError, match=r"calibration cache .*No such file"):
+        build(one)
+
+
+def test_a_calibration_cache_for_no_int8_is_a_mistake(use, perceptron, engines) -> None:
+    use("8.6.0")
+    with pytest.raises(UsageError, match="only INT8"):
+        flags(perceptron, engines, "fp16", calibration_cache="any")
+
+
+def test_an_input_that_cannot_be_calibrated_is_named(use, tmp_path, engines) -> None:
+    use("10.16.1")
+    with pytest.raises(UnsupportedError, match="input x of type BF16"):
+        flags(own.bfloat16(tmp_path / "b.onnx"), engines, "int8")
+
+
+@pytest.mark.parametrize("precision", [None, "fp16"])
+def test_strong_typing(each, perceptron, engines, precision) -> None:
+    one = job(perceptron, precision, engine_cache=str(engines), strongly_typed="1")
+    if major(each) == 8:
+        with pytest.raises(UnsupportedError, match="no such networks"):
+            build(one)
+    elif precision is None:
+        assert facts(report(build(one)).engine)["strongly_typed"]
+    elif major(each) == 10:
+        with pytest.raises(UsageError, match="takes its precision from the model"):
+            build(one)
+    else:
+        with pytest.raises(UnsupportedError, match=r"autocast|strongly typed"):
+            build(one)
+
+
+# options
+
+
+@pytest.mark.parametrize("key", sorted(FLAGS))
+def test_a_flag_is_set_or_refused(each, perceptron, engines, key) -> None:
+    if key in NEW and major(each) == 8:
+        with pytest.raises(UnsupportedError, match=f"{key}.*has no such flag"):
+            flags(perceptron, engines, **{key: "1"})
+    else:
+        assert FLAGS[key] in flags(perceptron, engines, **{key: "1"})
+    assert FLAGS[key] not in flags(perceptron, engines, **{key: "0"})
+
+
+@pytest.mark.parametrize("key", sorted(ATTRIBUTES))
+def test_a_number_is_set_or_refused(each, perceptron, engines, key) -> None:
+    one = job(perceptron, engine_cache=str(engines), **{key: "2"})
+    if key in NEW and major(each) == 8:
+        with pytest.raises(UnsupportedError, match="no such setting"):
+            build(one)
+    else:
+        assert report(build(one)).options == {key: "2"}
+
+
+def test_a_number_that_tensorrt_does_not_take_is_no_default(each, perceptron, engines) -> None:
+    with pytest.raises(UsageError, match=r"builder_optimization_level=9.*stays at 3"):
+        flags(perceptron, engines, builder_optimization_level="9")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"memory_pools": "attic:1MiB"}, "no MemoryPoolType.ATTIC"),
+        ({"tactic_sources": "-MAGIC"}, "no TacticSource.MAGIC"),
+        ({"preview_features": "+MAGIC"}, "no PreviewFeature.MAGIC"),
+        ({"sparsity": "force"}, "another model would be measured"),
+        ({"tiling_optimization_level": "7"}, "tiling"),
+        ({"layer_precisions": "nowhere:fp32"}, "layer_precisions"),
+        ({"layer_output_types": "nowhere:fp32"}, "layer_output_types"),
+        ({"layer_device_types": "nowhere:GPU"}, "no layer of that name"),
+        ({"layer_device_types": "product:TPU"}, "no DeviceType.TPU"),
+        ({"input_formats": "fp32:chw,fp32:chw"}, "2 given for 1"),
+        ({"input_formats": "strange"}, "no format 'strange'"),
+        ({"plugins": "absent.so"}, "no such file"),
+    ],
+)
+def test_values_that_this_tensorrt_has_not_are_named(
+    each, perceptron, engines, options, words
+) -> None:
+    with pytest.raises((UsageError, UnsupportedError), match=words):
+        flags(perceptron, engines, **options)
+    assert not list(engines.rglob("*.engine"))
+
+
+def test_types_of_layers_and_formats_end_with_weak_typing(each, perceptron, engines) -> None:
+    for options, words in (
+        ({"layer_precisions": "product:fp32"}, "layer_precisions"),
+        ({"layer_output_types": "product:fp32"}, "layer_output_types"),
+        ({"precision_constraints": "obey"}, "precision_constraints=obey"),
+        ({"input_formats": "fp16:chw"}, "takes types from the model"),
+    ):
+        one = job(perceptron, engine_cache=str(engines), **options)
+        if major(each) == 11:
+            with pytest.raises(UnsupportedError, match=words):
+                build(one)
+        else:
+            assert report(build(one)).options == options
+
+
+def test_io_formats(each, tmp_path, engines) -> None:
+    path = models.image(tmp_path / "image.onnx")
+    word = "hwc8" if major(each) == 11 else "fp16:hwc8"
+    found = build(job(path, engine_cache=str(engines), input_formats=word))
+    (first, second) = facts(report(found).engine)["io"]
+    assert first["format"] == "HWC8"
+    assert first["dtype"] == ("FLOAT" if major(each) == 11 else "HALF")
+    assert second["format"] == "LINEAR"
+
+
+def test_verbosity_is_detailed_unless_another_is_asked_for(each, perceptron, engines) -> None:
+    assert (
+        facts(report(build(job(perceptron, engine_cache=str(engines)))).engine)["verbosity"]
+        == "DETAILED"
+    )
+    found = build(
+        job(perceptron, engine_cache=str(engines), profiling_verbosity="layer_names_only")
+    )
+    assert facts(report(found).engine)["verbosity"] == "LAYER_NAMES_ONLY"
+    assert found.plan is not None
+    assert "I-NAMES-ONLY" in codes(found)
+
+
+def test_several_settings_at_once(use, perceptron, engines) -> None:
+    use("10.16.1")
+    found = build(
+        job(
+            perceptron,
+            engine_cache=str(engines),
+            memory_pools="workspace:1MiB,tactic_shared_memory:48KiB",
+            tactic_sources="-EDGE_MASK_CONVOLUTIONS,+JIT_CONVOLUTIONS",
+            preview_features="+PROFILE_SHARING_0806",
+            sparsity="enable",
+            hardware_compatibility="ampere_plus",
+            runtime_platform="windows_amd64",
+            tiling_optimization_level="2",
+            layer_device_types="product:GPU",
+            max_threads="2",
+            native_instance_norm="0",
+            plugin_override="1",
+        )
+    )
+    assert found.plan is None  # a plan for Windows is not looked into here
+    told = facts(report(found).engine)
+    assert told["hardware"] == "AMPERE_PLUS"
+    assert "SPARSE_WEIGHTS" in told["flags"]
+
+
+@pytest.mark.parametrize("key", ["native_instance_norm", "plugin_override"])
+def test_a_flag_of_the_parser_is_set_or_refused(each, perceptron, engines, key) -> None:
+    one = job(perceptron, engine_cache=str(engines), **{key: "1"})
+    if major(each) == 8:
+        with pytest.raises(UnsupportedError, match=f"{key}=1.*no such parser flag"):
+            build(one)
+    else:
+        assert report(build(one)).options == {key: "1"}
+
+
+# failures
+
+
+def test_each_error_of_the_parser_names_node_and_operator(each, tmp_path, engines) -> None:
+    path = models.missing_operator(tmp_path / "strange.onnx")
+    with pytest.raises(UnsupportedError, match="cannot parse") as caught:
+        flags(path, engines)
+    assert re.search(
+        r"node 1 strange \((fake\.missing::)?Frobnicate\): .*Plugin not found", str(caught.value)
+    )
+    assert str(caught.value).endswith("[UNSUPPORTED_NODE]")
+
+
+def test_a_file_that_is_no_model_is_told_as_that(each, tmp_path, engines) -> None:
+    path = tmp_path / "no.onnx"
+    path.write_bytes(b"this is no model")
+    with pytest.raises(BackendError, match="MODEL_DESERIALIZE_FAILED"):
+        flags(path, engines)
+
+
+@pytest.mark.parametrize("version", ["8.6.0", "11.4.0"])
+def test_a_plugin_that_is_missing_is_named(use, perceptron, engines, version) -> None:
+    use(version, "plugin_missing")
+    with pytest.raises(UnsupportedError, match=r"activation \(Relu\)"):
+        flags(perceptron, engines)
+
+
+def test_a_plugin_library_that_does_not_load(
+    use, tmp_path, perceptron, engines, monkeypatch
+) -> None:
+    fake = use()
+    library = tmp_path / "plugin.so"
+    library.write_bytes(b"")
+    monkeypatch.setattr(type(fake.trt.get_plugin_registry()), "load_library", lambda *_: None)
+    with pytest.raises(BackendError, match="could not load it"):
+        flags(perceptron, engines, plugins=str(library))
+
+
+def test_a_build_that_fails_says_why(use, perceptron, engines) -> None:
+    fake = use("10.16.1", "build_fails")
+    with pytest.raises(BackendError, match="Could not find any implementation for node product"):
+        flags(perceptron, engines)
+    assert fake.device.memory.live() == ()
+
+
+def test_a_build_out_of_memory_is_that(use, perceptron, engines, monkeypatch) -> None:
+    fake = use()
+
+    def refuses(builder, network, config):
+        builder.logger.log(
+            fake.trt.ILogger.ERROR, "Error Code 2: OutOfMemory (no further information)"
+        )
+
+    monkeypatch.setattr(fake.trt.Builder, "build_serialized_network", refuses)
+    with pytest.raises(MemoryError, match=r"building perceptron.onnx: .*OutOfMemory"):
+        flags(perceptron, engines)
+
+
+@pytest.mark.parametrize("fault", ["oom_engine", "oom_context"])
+def test_an_engine_that_cannot_be_looked_into_is_built_all_the_same(
+    use, perceptron, engines, fault
+) -> None:
+    use("10.16.1", fault)
+    found = build(job(perceptron, engine_cache=str(engines)))
+    assert Path(report(found).engine).is_file()
+    assert found.plan is None
+    assert "W-NO-PLAN" in codes(found)
+
+
+def test_a_version_compatible_plan_has_no_inspector(use, perceptron, engines) -> None:
+    use()
+    found = build(job(perceptron, engine_cache=str(engines), version_compatible="1"))
+    assert found.plan is None
+    assert "W-NO-PLAN" in codes(found)
+
+
+# the timing cache
+
+
+def test_the_timing_cache_is_written_and_read(each, tmp_path, perceptron, engines) -> None:
+    file = tmp_path / "deep" / "tactics.cache"
+    build(job(perceptron, engine_cache=str(engines), timing_cache=str(file)))
+    assert b"product" in file.read_bytes()
+    file.write_bytes(file.read_bytes() + b"\nkept from before")
+    found = build(job(perceptron, engine_cache=str(engines), timing_cache=str(file)))
+    assert b"kept from before" in file.read_bytes()
+    assert "W-TIMING-CACHE" not in codes(found)
+
+
+def test_a_timing_cache_lies_beside_the_engines_unless_declined(each, perceptron, engines) -> None:
+    build(job(perceptron, engine_cache=str(engines), timing_cache="none"))
+    assert not (engines / "timing").exists()
+    build(job(perceptron, engine_cache=str(engines)))
+    (file,) = (engines / "timing").iterdir()
+    assert file.name == f"Fake-H200-{each.trt.__version__.replace('.', '-')}.cache"
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"fake timing cache 7.0.0\nx"])
+def test_a_timing_cache_of_another_making_is_written_anew(
+    each, tmp_path, perceptron, engines, content
+) -> None:
+    file = tmp_path / "foreign.cache"
+    file.write_bytes(content)
+    found = build(job(perceptron, engine_cache=str(engines), timing_cache=str(file)))
+    assert "W-TIMING-CACHE" in codes(found)
+    assert each.trt.__version__.encode() in file.read_bytes()
+
+
+def test_a_timing_cache_that_cannot_be_written_costs_no_engine(
+    use, tmp_path, perceptron, engines
+) -> None:
+    use()
+    (tmp_path / "plain").write_bytes(b"")
+    file = tmp_path / "plain" / "tactics.cache"  # under a file, no folder can be made
+    found = build(job(perceptron, engine_cache=str(engines), timing_cache=str(file)))
+    (notice,) = (one for one in found.notices if one.code == "W-TIMING-CACHE")
+    assert "could not be written" in notice.message
+    assert Path(report(found).engine).is_file()
+
+
+def test_a_timing_cache_that_cannot_be_read_is_said(use, tmp_path, perceptron, engines) -> None:
+    use()
+    with pytest.raises(UsageError, match="timing cache"):
+        build(job(perceptron, engine_cache=str(engines), timing_cache=str(tmp_path)))
+
+
+# progress, and what is left
+
+
+def test_progress_tells_steps_and_share(use, perceptron, engines, monkeypatch) -> None:
+    use("10.16.1")
+    monkeypatch.setattr(progress_monitor, "_INTERVAL_S", 0.0)
+    seen = []
+    build(job(perceptron, engine_cache=str(engines)), seen)
+    assert [one.phase for one in seen[:2]] == ["parse", "build"]
+    shown = [describe(one) for one in seen]
+    assert "building the engine · 0 % · Timing tactics of product" in shown
+    assert "building the engine · 50 % · Building Engine" in shown
+    assert [one.fraction for one in seen][-1] == 1.0
+
+
+def test_before_ten_only_the_phases_are_told(use, perceptron, engines, monkeypatch) -> None:
+    use("8.6.0")
+    monkeypatch.setattr(progress_monitor, "_INTERVAL_S", 0.0)
+    seen = []
+    build(job(perceptron, engine_cache=str(engines)), seen)
+    assert [one.phase for one in seen] == ["parse", "build"]
+
+
+def test_what_lies_beside_the_engine(each, perceptron, engines) -> None:
+    made = report(build(job(perceptron, engine_cache=str(engines), workspace="1MiB")))
+    engine = Path(made.engine)
+    beside = {file.name for file in engine.parent.iterdir()}
+    assert beside == {
+        "build.json",
+        "perceptron.engine",
+        "perceptron.engine.build.log",
+        "perceptron.engine.build.metadata.json",
+        "perceptron.engine.graph.json",
+    }
+    log = (engine.parent / "perceptron.engine.build.log").read_text()
+    assert re.search(
+        r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[I\] \[TRT\] Input filename", log, re.MULTILINE
+    )
+    raw = (engine.parent / "perceptron.engine.build.metadata.json").read_bytes()
+    told, notices = parse_trex_metadata(raw, "m")
+    assert notices == ()
+    assert told.options["Build Options"] == {"Precision": "FP32", "workspace": "1MiB"}
+    assert told.device is not None
+    assert told.device.name == "Fake H200"
+    assert told.device.compute_capability == "9.0"
+    assert json.loads(raw)["enginescope"]["key"] == made.key
+
+
+def test_the_log_can_be_verbose(use, perceptron, engines) -> None:
+    use()
+    made = report(build(job(perceptron, engine_cache=str(engines), log_level="verbose")))
+    log = Path(f"{made.engine}.build.log").read_text()
+    assert "[V] [TRT] Registered plugin creator" in log
+
+
+def test_a_build_with_neither_cache_nor_name(use, perceptron, tmp_path, monkeypatch) -> None:
+    use()
+    monkeypatch.chdir(tmp_path)
+    made = report(build(msgspec.structs.replace(job(perceptron), engine_cache=None)))
+    assert Path(made.engine).is_file()
+    assert not (tmp_path / "timing").exists()
+
+
+@pytest.mark.parametrize("refitted", [True, False])
+def test_an_engine_without_its_weights_is_said_to_be_one(
+    use, perceptron, engines, refitted
+) -> None:
+    use()
+    stripped = {"strip_plan": "1", "refit": "1"}
+    more = {"refit_from": str(perceptron)} if refitted else {}
+    found = measure(with_engine(job(perceptron, **stripped, **more), engines))
+    assert ("W-STRIPPED-WEIGHTS" in codes(found)) is not refitted
+
+
+@pytest.mark.parametrize("is_stripped", [True, False])
+def test_an_engine_of_elsewhere_is_asked_for_its_weights(
+    each, perceptron, engines, is_stripped
+) -> None:
+    if major(each) == 8:
+        assert stripped_bytes(each.trt, None) is None
+        return
+    options = {"strip_plan": "1", "refit": "1"} if is_stripped else {"refit": "1"}
+    built = with_engine(job(perceptron, **options), engines)
+    bare = msgspec.structs.replace(built, backend=BackendSpec(name="trt"))
+    for found in (measure(bare), TrtBackend().inspect(bare, lambda _: None)):
+        said = [one for one in found.notices if one.code == "W-STRIPPED-WEIGHTS"]
+        assert bool(said) is is_stripped
+        for one in said:
+            assert one.evidence["stripped_bytes"] > 0
+            assert "refit_from=MODEL.onnx" in one.message
+    refitted = BackendSpec(name="trt", options={"refit_from": str(perceptron)})
+    assert "W-STRIPPED-WEIGHTS" not in codes(
+        measure(msgspec.structs.replace(bare, backend=refitted))
+    )

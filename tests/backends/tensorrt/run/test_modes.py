@@ -1,0 +1,230 @@
+"""How requests are issued: graphs, copies, streams, sets of inputs, pauses, a cold cache."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.backends.tensorrt.run.session import resolved
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import Mode
+from tests.backends.tensorrt.conftest import L2_BYTES
+from tests.backends.tensorrt.driving import (
+    COUNT,
+    LATENCY,
+    THROUGHPUT,
+    codes,
+    expected,
+    job,
+    measure,
+    metrics,
+    opened,
+    series,
+    with_engine,
+    workload,
+)
+
+
+def changed(mode: Mode, **fields: object) -> Mode:
+    return msgspec.structs.replace(mode, **fields)
+
+
+@pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
+@pytest.mark.parametrize("asked", [True, False, None])
+def test_a_graph_is_used_unless_declined(use, perceptron, engines, mode, asked) -> None:
+    fake = use()
+    one = job(perceptron, workload=workload(mode=changed(mode, cuda_graph=asked)))
+    found = measure(with_engine(one, engines))
+    assert found.mode is not None
+    assert found.mode.cuda_graph is (asked is not False)
+    assert not {code for code in codes(found) if code.endswith("GRAPH")}
+    assert fake.device.executables == {}
+
+
+@pytest.mark.parametrize(("asked", "code"), [(True, "W-NO-CUDA-GRAPH"), (None, "I-NO-CUDA-GRAPH")])
+def test_a_refused_graph_is_said_and_measured_without(
+    use, perceptron, engines, asked, code
+) -> None:
+    fake = use("10.16.1", "graph_refused")
+    one = job(perceptron, workload=workload(mode=changed(THROUGHPUT, cuda_graph=asked)))
+    found = measure(with_engine(one, engines))
+    assert found.mode is not None
+    assert found.mode.cuda_graph is False
+    (notice,) = (one for one in found.notices if one.code == code)
+    assert "cudaErrorStreamCaptureInvalidated" in notice.message
+    assert notice.level == ("warning" if asked else "info")
+    assert len(found.samples[0]) == COUNT
+    assert fake.device.graphs == {}
+
+
+def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monkeypatch) -> None:
+    use()
+    mode = changed(THROUGHPUT, streams=3)
+    one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
+    from enginescope.backends.tensorrt.run import inference_stream as lane
+    from enginescope.backends.tensorrt.run.graph import Captured
+
+    real, calls = lane.capture, []
+
+    def second_fails(*arguments):
+        calls.append(arguments)
+        captured = real(*arguments)
+        return captured if len(calls) != 2 else Captured(why_not="for this test")
+
+    monkeypatch.setattr(lane, "capture", second_fails)
+    found = measure(one)
+    assert found.mode is not None
+    assert found.mode.cuda_graph is False
+    with opened(one) as session:
+        from enginescope.runner.inputs.inputs import make_feeds
+
+        calls.clear()
+        session.bind(make_feeds(session.input_specs, one.workload))
+        session.step()
+        session.settle()
+        launches = [launch for one in session.lanes for launch, _ in one.launches]
+        assert launches == [one.execute_async_v3 for one in session.contexts]
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("kind", ["latency", "throughput"])
+def test_copies_are_timed_where_they_are_made(use, perceptron, engines, kind, copies) -> None:
+    use()
+    mode = Mode(kind=kind, in_flight=2 if kind == "throughput" else 1, transfers=copies)
+    found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
+    assert ({"h2d", "d2h"} <= metrics(found)) == copies
+    if copies:
+        assert (series(found, "h2d") >= 0.002).all()  # the stand-in's least copy
+    if kind == "throughput":
+        parts = [
+            series(found, name) for name in ("h2d", "gpu_compute", "d2h") if name in metrics(found)
+        ]
+        np.testing.assert_allclose(series(found, "trtexec_latency"), sum(parts))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"streams": 3},
+        {"streams": 2, "transfers": True},
+        {"rotate": 3},
+        {"rotate": 3, "cuda_graph": False, "transfers": True},
+        {"in_flight": 1},
+        {"cold": True},
+        {"idle_ms": 1.0},
+        {"spin_wait": False},
+        {"streams": 2, "rotate": 3, "cold": True, "idle_ms": 0.5, "transfers": True},
+    ],
+    ids=str,
+)
+def test_exactly_so_many_as_asked_for_are_kept(use, perceptron, engines, extra, count) -> None:
+    use(FAKE_TENSORRT_COMPUTE_US="50")
+    mode = changed(THROUGHPUT, **extra)
+    one = with_engine(job(perceptron, workload=workload(count, mode=mode), stamps="1"), engines)
+    found = measure(one)
+    assert {len(one) for one in found.samples} == {count}
+    assert found.trace is not None
+    assert len(found.trace.stream) == count
+    assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
+    (wanted,) = expected(perceptron, one)
+    np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("extra", [{"rotate": 3}, {"cold": True}, {"idle_ms": 1.0}], ids=str)
+def test_the_latency_mode_does_so_too(use, perceptron, engines, extra) -> None:
+    use()
+    mode = changed(LATENCY, **extra)
+    one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
+    found = measure(one)
+    assert {len(one) for one in found.samples} == {COUNT}
+    (wanted,) = expected(perceptron, one)
+    np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
+
+
+def test_stamps_tell_one_story(each, perceptron, engines) -> None:
+    mode = changed(THROUGHPUT, transfers=True, streams=2)
+    one = job(perceptron, workload=workload(60, mode=mode), stamps="1")
+    found = measure(with_engine(one, engines))
+    trace = found.trace
+    assert trace is not None
+    columns = [getattr(trace, name) for name in trace.__struct_fields__]
+    assert {column.size for column in columns} == {60}
+    step = 1e-3  # a little more than what single precision leaves of milliseconds
+    for before, after in (
+        ("enqueue_start", "enqueue_end"),
+        ("h2d_start", "h2d_end"),
+        ("h2d_end", "compute_start"),
+        ("compute_start", "compute_end"),
+        ("compute_end", "d2h_start"),
+        ("d2h_start", "d2h_end"),
+    ):
+        assert (getattr(trace, after) >= getattr(trace, before) - step).all(), (before, after)
+    np.testing.assert_allclose(
+        trace.compute_end - trace.compute_start, series(found, "gpu_compute"), atol=step
+    )
+    assert found.wall_ms == pytest.approx(trace.d2h_end.max() - trace.h2d_start.min(), rel=0.25)
+
+
+def test_stamps_are_kept_only_where_they_are_asked_for(use, perceptron, engines) -> None:
+    use()
+    found = measure(with_engine(job(perceptron, workload=workload(mode=THROUGHPUT)), engines))
+    assert found.trace is None
+
+
+def test_a_pause_lies_between_queries_and_not_in_them(use, perceptron, engines) -> None:
+    use()
+    mode = changed(THROUGHPUT, idle_ms=2.0, in_flight=1)
+    found = measure(with_engine(job(perceptron, workload=workload(10, mode=mode)), engines))
+    assert found.wall_ms is not None
+    assert found.wall_ms > 7 * 2.0  # three stretches, and none after the last query of each
+    assert np.median(series(found, "gpu_compute")) < 1.0
+
+
+def test_a_cold_query_is_timed_without_its_flush(use, perceptron, engines) -> None:
+    fake = use()
+    flushed = []
+    real = fake.cuda.cudaMemsetAsync
+
+    def memset(*arguments):
+        flushed.append(arguments[2])
+        return real(*arguments)
+
+    fake.cuda.cudaMemsetAsync = memset
+    mode = changed(THROUGHPUT, cold=True, cuda_graph=False)
+    found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
+    assert len(flushed) >= COUNT
+    assert set(flushed) == {2 * L2_BYTES}
+    assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)
+
+
+@pytest.mark.parametrize("managed", ["0", "1"])
+def test_managed_memory_needs_no_copies(use, perceptron, engines, managed) -> None:
+    fake = use()
+    copies = []
+    real = fake.cuda.cudaMemcpyAsync
+
+    def memcpy(*arguments):
+        copies.append(arguments)
+        return real(*arguments)
+
+    fake.cuda.cudaMemcpyAsync = memcpy
+    one = with_engine(job(perceptron, managed_memory=managed), engines)
+    found = measure(one)
+    assert (not copies) == (managed == "1")
+    (wanted,) = expected(perceptron, one)
+    np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
+
+
+def test_several_streams_in_latency_mode_are_refused() -> None:
+    with pytest.raises(UsageError, match="one request in flight"):
+        resolved(Mode(kind="latency", streams=2))
+
+
+def test_defaults_are_filled_in() -> None:
+    found = resolved(Mode(kind="throughput", in_flight=None))
+    assert (found.in_flight, found.transfers, found.spin_wait) == (2, True, True)
+    assert (found.streams, found.rotate, found.cold) == (1, 1, False)
+    assert resolved(Mode()).kind == "latency"

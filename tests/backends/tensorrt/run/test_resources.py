@@ -1,0 +1,195 @@
+"""Nothing is left on the device once a session has ended, however it ends."""
+
+from __future__ import annotations
+
+import gc
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.run import session as session_module
+from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.runner.inputs.inputs import make_feeds
+from tests.backends.tensorrt.driving import (
+    LATENCY,
+    THROUGHPUT,
+    build,
+    job,
+    measure,
+    opened,
+    with_engine,
+    workload,
+)
+from tests.fakes import models
+
+
+def left(fake: SimpleNamespace) -> dict[str, object]:
+    """What is still there, but for what a device has anyhow.
+
+    The stand-in's contexts that were profiled are left to the collector.
+    """
+    if gc.isenabled():
+        gc.collect()
+    device = fake.device
+    found = {
+        "blocks": device.memory.live(),
+        "events": device.events,
+        "streams": set(device.timeline.streams) - {0},
+        "graphs": device.graphs,
+        "executables": device.executables,
+        "bytes": device.memory.used - device.memory.CONTEXT_BYTES,
+    }
+    return {name: one for name, one in found.items() if one}
+
+
+MODES = [
+    LATENCY,
+    THROUGHPUT,
+    msgspec.structs.replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
+    msgspec.structs.replace(THROUGHPUT, cuda_graph=False),
+]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_measurement_leaves_nothing(use, perceptron, engines, mode, monkeypatch) -> None:
+    fake = use()
+    monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
+    one = job(perceptron, workload=workload(mode=mode), layer_profile=True, stamps="1")
+    measure(with_engine(one, engines))
+    assert left(fake) == {}
+
+
+def test_outputs_that_grow_leave_nothing(use, tmp_path, engines) -> None:
+    fake = use()
+    measure(with_engine(job(models.non_zero(tmp_path / "where.onnx")), engines))
+    assert left(fake) == {}
+
+
+def test_the_engine_is_gone_before_the_layers_are_profiled(
+    use, perceptron, engines, monkeypatch
+) -> None:
+    """Two at a time may be more than fits; nor may it need the collector to go."""
+    fake = use()
+    monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
+    before = []
+    real = session_module.TrtSession._open
+
+    def noting(session, *arguments):
+        before.append(left(fake))
+        real(session, *arguments)
+
+    monkeypatch.setattr(session_module.TrtSession, "_open", noting)
+    one = with_engine(job(perceptron, layer_profile=True), engines)
+    for graph in (True, False):
+        before.clear()
+        mode = msgspec.structs.replace(LATENCY, cuda_graph=graph)
+        gc.collect()
+        gc.disable()
+        try:
+            measure(msgspec.structs.replace(one, workload=workload(mode=mode)))
+        finally:
+            gc.enable()
+        assert before == [{}, {}]
+
+
+@pytest.mark.parametrize("version", ["8.6.0", "11.4.0"])
+@pytest.mark.parametrize(
+    "fault", ["oom_engine", "oom_context", "oom_buffer", "execute_fails", "illegal_address"]
+)
+def test_what_fails_half_way_leaves_nothing(use, perceptron, engines, version, fault) -> None:
+    use(version)
+    one = with_engine(job(perceptron), engines)
+    fake = use(version, fault)
+    with pytest.raises((EnginescopeError, MemoryError)):
+        measure(one)
+    if fault == "illegal_address":
+        return  # nothing can be freed any more: the process has to end
+    assert left(fake) == {}
+
+
+def test_a_profile_that_is_not_there_leaves_nothing(use, perceptron, engines) -> None:
+    fake = use()
+    with pytest.raises(EnginescopeError):
+        measure(with_engine(job(perceptron, profile_index="5"), engines))
+    assert left(fake) == {}
+
+
+def test_feeds_that_fail_leave_nothing(use, perceptron, engines) -> None:
+    from enginescope.backends.tensorrt.backend import TrtBackend
+
+    fake = use()
+    one = with_engine(job(perceptron), engines)
+
+    def fails(specs):
+        raise UnsupportedError("these feeds")
+
+    with pytest.raises(UnsupportedError):
+        TrtBackend().execute(one, fails, lambda _: None)
+    assert left(fake) == {}
+
+
+def test_a_layer_pass_that_fails_leaves_nothing_and_keeps_what_is_measured(
+    use, perceptron, engines, monkeypatch
+) -> None:
+    fake = use()
+    one = with_engine(job(perceptron, layer_profile=True), engines)
+    from tensorrt import _context
+
+    monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: False)
+    found = measure(one)
+    assert found.profile is None
+    (notice,) = (one for one in found.notices if one.code == "W-NO-LAYERS")
+    assert "profiling the layers" in notice.message
+    assert len(found.samples[0])
+    monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: True)
+    found = measure(one)
+    assert "reported none" in next(
+        one.message for one in found.notices if one.code == "W-NO-LAYERS"
+    )
+    assert left(fake) == {}
+
+
+@pytest.mark.parametrize("fault", ["", "build_fails", "oom_context"])
+def test_a_build_leaves_nothing(use, perceptron, engines, fault) -> None:
+    fake = use("8.6.0", fault)
+    try:
+        build(job(perceptron, "int8", engine_cache=str(engines)))
+    except BackendError:
+        assert fault == "build_fails"
+    assert left(fake) == {}
+
+
+def test_a_session_may_be_closed_twice(use, perceptron, engines) -> None:
+    fake = use()
+    one = with_engine(job(perceptron), engines)
+    with opened(one) as session:
+        session.bind(make_feeds(session.input_specs, one.workload))
+        session.close()
+    assert left(fake) == {}
+
+
+def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
+    from enginescope.backends.tensorrt.run.graph import capture
+
+    fake = use()
+    cuda = Cuda(fake.cuda)
+    captured = capture(cuda, lambda _: False, cuda.stream())
+    assert captured.graph is None
+    assert "the enqueue failed" in (captured.why_not or "")
+    cuda.close()
+    assert left(fake) == {}
+
+
+def test_a_graph_that_cannot_be_instantiated_is_said(use, monkeypatch) -> None:
+    from enginescope.backends.tensorrt.run.graph import capture
+
+    fake = use()
+    error = fake.cuda.cudaError_t.cudaErrorMemoryAllocation
+    monkeypatch.setattr(fake.cuda, "cudaGraphInstantiate", lambda *_: (error, None))
+    cuda = Cuda(fake.cuda)
+    captured = capture(cuda, lambda _: True, cuda.stream())
+    assert "cannot be instantiated (cudaErrorMemoryAllocation)" in (captured.why_not or "")
+    cuda.close()
+    assert left(fake) == {}

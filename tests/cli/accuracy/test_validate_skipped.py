@@ -1,0 +1,249 @@
+"""``validate`` with samples it cannot read, outputs of other names, and full disks."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.errors import UsageError
+from enginescope.runner import isolate
+from enginescope.services.bisection import intermediate_outputs
+from tests.depth_models import depth_model, scene
+from tests.fakes.models import WEIGHTS, perceptron, save, value
+
+EXACT = "ort-cpu?graph_optimization_level=disable"
+Image = pytest.importorskip("PIL.Image")
+
+
+def run(capsys, *arguments: Any) -> tuple[int, Any]:
+    status = main(["validate", *map(str, arguments), "--json"])
+    text = capsys.readouterr().out
+    return status, json.loads(text) if text else None
+
+
+def two_outputs(path: Path, first: str = "a", second: str = "b") -> Path:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], [first]),
+        helper.make_node("Tanh", [first], [second]),
+    ]
+    outputs = [value(first, ["n", 3]), value(second, ["n", 3])]
+    return save(path, nodes, [value("x", ["n", 4])], outputs, w=WEIGHTS)
+
+
+def full(path: object) -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device", str(path))
+
+
+@pytest.fixture
+def pictures(tmp_path) -> tuple[Path, Path]:
+    """Three scenes with known depth, and a picture between them that is cut off."""
+    images, targets = tmp_path / "images", tmp_path / "targets"
+    for folder in (images, targets):
+        folder.mkdir()
+    for number in range(4):
+        scene(images, targets, f"{number}", number)
+    bad = next(images.glob("1.*"))
+    bad.write_bytes(bad.read_bytes()[:60])
+    return images, targets
+
+
+def test_a_picture_that_cannot_be_read_is_skipped_named_and_counted(
+    tmp_path, pictures, capsys
+) -> None:
+    model = depth_model(tmp_path / "net.onnx")
+    images, targets = pictures
+    bad = next(images.glob("1.*")).name
+    given = ("--on", EXACT, "--images", images, "--task", "depth", "--targets", targets)
+    out = tmp_path / "out"
+    status, found = run(capsys, model, *given, "--output", out)
+    assert (status, found["passes"]) == (0, True)
+    assert (found["num_samples"], found["num_skipped"]) == (4, 1)
+    (skipped,) = found["skipped"]
+    assert (skipped["sample"], skipped["name"]) == (1, bad)
+    (notice,) = (one for one in found["notices"] if one["code"] == "W-SKIPPED-SAMPLES")
+    assert f"1 of 4 samples cannot be read and were skipped: {bad} (" in notice["message"]
+    assert found["sides"][0]["outputs"][0]["samples"] == 3
+    assert found["task"]["num_samples"] == 3
+    assert [one["sample"] for one in found["task"]["left_out"]] == [bad]
+    kept = json.loads((out / "samples" / "side-1" / "skipped.json").read_text())
+    assert kept == found["skipped"]
+
+    assert main(["validate", *map(str, (model, *given, "--fail-fast"))]) == 3
+    assert f"sample 1 ({bad})" in capsys.readouterr().err
+
+
+def test_python_skips_the_same_samples(tmp_path, pictures) -> None:
+    model = depth_model(tmp_path / "net.onnx")
+    images, targets = pictures
+    found = es.validate(model, on=EXACT, images=images, task="depth", targets=targets)
+    assert [one.sample for one in found.skipped] == [1]
+    assert found.task.counted == 3
+    with pytest.raises(es.EnginescopeError, match="sample 1"):
+        es.validate(model, on=EXACT, images=images, fail_fast=True)
+
+
+def test_a_target_that_cannot_be_read_is_left_out_by_name(tmp_path, pictures, capsys) -> None:
+    model = depth_model(tmp_path / "net.onnx")
+    images, targets = pictures
+    next(targets.glob("2.*")).write_bytes(b"no map")
+    given = (model, "--images", images, "--task", "depth", "--targets", targets)
+    status, found = run(capsys, *given)
+    assert status == 0
+    assert sorted(one["sample"][0] for one in found["task"]["left_out"]) == ["1", "2"]
+    assert found["task"]["num_samples"] == 2
+    assert main(["validate", *map(str, given), "--fail-fast"]) != 0
+
+
+def test_no_picture_that_can_be_read_is_an_error(tmp_path, capsys) -> None:
+    images = tmp_path / "images"
+    images.mkdir()
+    for number in range(2):
+        (images / f"{number}.png").write_bytes(b"none")
+    model = depth_model(tmp_path / "net.onnx")
+    assert main(["validate", str(model), "--on", EXACT, "--images", str(images)]) == 3
+    assert "none of the 2 samples can be read" in capsys.readouterr().err
+
+
+def test_renamed_outputs_are_suggested_by_shape_and_values(tmp_path, capsys) -> None:
+    model = two_outputs(tmp_path / "net.onnx")
+    other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
+    status, found = run(capsys, other, "--reference", model, "--samples", 2)
+    assert status == 1
+    pairs = {one["side"]: one["reference"] for one in found["sides"][0]["suggested_map"]}
+    assert pairs == {"out_a": "a", "out_b": "b"}
+    main(["validate", str(other), "--reference", str(model), "--samples", "2"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "same shape, nearest values: out_a = a (err ÷ spread 0)" in text
+    assert "--map out_a=a" in text
+
+    mapped = ("--map", "out_a=a", "--map", "out_b=b")
+    status, found = run(capsys, other, "--reference", model, "--samples", 2, *mapped)
+    assert (status, found["passes"]) == (0, True)
+    assert [one["name"] for one in found["sides"][0]["outputs"]] == ["a", "b"]
+    assert found["sides"][0]["binding_differences"] == []
+    same = es.validate(other, reference=model, samples=2, map={"out_a": "a", "out_b": "b"})
+    assert same.passes
+
+
+def test_a_map_to_the_wrong_output_fails(tmp_path, capsys) -> None:
+    model = two_outputs(tmp_path / "net.onnx")
+    other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
+    crossed = ("--map", "out_a=b", "--map", "out_b=a")
+    status, found = run(capsys, other, "--reference", model, "--samples", 2, *crossed)
+    assert (status, found["passes"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("out_c=a", "no side has an output called 'out_c'"),
+        ("out_a=c", "the reference has no output called 'c'"),
+        ("a=out_a", "no side has an output called 'a'"),
+    ],
+)
+def test_a_map_of_unknown_outputs_is_refused(tmp_path, pair, said) -> None:
+    model = two_outputs(tmp_path / "net.onnx")
+    other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
+    name, _, reference = pair.partition("=")
+    with pytest.raises(UsageError, match=said):
+        es.validate(other, reference=model, samples=1, map={name: reference})
+
+
+def test_a_mapped_side_is_searched_under_its_own_names(tmp_path, capsys) -> None:
+    model = two_outputs(tmp_path / "net.onnx")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["out_a"]),
+        helper.make_node("Tanh", ["out_a"], ["out_b"]),
+    ]
+    outputs = [value("out_a", ["n", 3]), value("out_b", ["n", 3])]
+    moved = save(tmp_path / "moved.onnx", nodes, [value("x", ["n", 4])], outputs, w=1.1 * WEIGHTS)
+    mapped = ("--map", "out_a=a", "--map", "out_b=b", "--bisect")
+    status, found = run(capsys, moved, "--reference", model, "--samples", 2, *mapped)
+    assert status == 1
+    assert found["sides"][0]["bisect"]["first"]
+
+
+def test_files_that_cannot_be_stored_leave_the_comparison(tmp_path, capsys) -> None:
+    model, out = perceptron(tmp_path / "net.onnx"), tmp_path / "out"
+    out.mkdir()
+    for name in ("output_diff.json", "validate.html"):
+        (out / name).symlink_to("/dev/full")  # every write there says that the disk is full
+    status, found = run(capsys, model, "--on", EXACT, "--samples", 2, "--output", out)
+    assert (status, found["passes"]) == (3, True)
+    assert found["sides"][0]["outputs"][0]["samples"] == 2
+    (notice,) = (one for one in found["notices"] if one["code"] == "W-NOT-STORED")
+    for part in ("output_diff.json, validate.html", str(out), "No space left on device"):
+        assert part in notice["message"]
+    assert (out / "per_sample_diff.json").is_file()
+
+
+@pytest.mark.parametrize("option", ["--bisect", "--suggest-precision"])
+def test_a_full_disk_in_the_search_leaves_the_comparison(
+    tmp_path, capsys, monkeypatch, option
+) -> None:
+    def refuse(_model: Path, _marks: Any, folder: Path) -> None:
+        raise full(folder)
+
+    model = perceptron(tmp_path / "net.onnx")
+    other = save(
+        tmp_path / "other.onnx",
+        list(onnx.load(model).graph.node),
+        [value("x", ["n", 4])],
+        [value("y", ["n", 3])],
+        w=1.1 * WEIGHTS,
+    )
+    monkeypatch.setattr(intermediate_outputs, "marked_onnx", refuse)
+    status, found = run(capsys, other, "--reference", model, "--samples", 2, option)
+    assert status == 3
+    (side,) = found["sides"]
+    assert side["outputs"][0]["max_abs_error"] > 0
+    (notice,) = (one for one in found["notices"] if one["code"] == "W-DISK-FULL")
+    for part in ("other.onnx", "No space left on device", "TMPDIR"):
+        assert part in notice["message"]
+
+
+def test_a_full_disk_at_one_side_leaves_the_others(tmp_path, capsys, monkeypatch) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    usual = isolate.write_atomic
+
+    def refuse(path: Path, data: bytes) -> None:
+        if b'"inter_op_num_threads": "7"' in data:
+            raise full(path)
+        usual(path, data)
+
+    monkeypatch.setattr(isolate, "write_atomic", refuse)
+    given = ("--on", EXACT, "--on", "ort-cpu?inter_op_num_threads=7", "--samples", 2)
+    status, found = run(capsys, model, *given)
+    assert status == 3
+    fine, failed = found["sides"]
+    assert fine["passes"]
+    assert "No space left on device" in failed["failure"]
+    assert "make space" in failed["hint"]
+
+
+def test_the_hint_of_a_failed_conversion_is_in_every_form(tmp_path, capsys) -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s"], ["y"]),
+    ]
+    scale = np.float32(0.1)
+    ends = ([value("x", ["n", 4])], [value("y", ["n", 4])])
+    model = save(tmp_path / "q.onnx", nodes, *ends, s=scale)
+    given = (model, "--on", "ort-cpu:fp16", "--samples", 1)
+    status, found = run(capsys, *given)
+    assert status == 3
+    assert "no FP16 form below opset 19" in found["sides"][0]["failure"]
+    assert "export it anew at opset 19" in found["sides"][0]["hint"]
+    main(["validate", *map(str, given)])
+    assert "export it anew at opset 19" in " ".join(capsys.readouterr().out.split())
+    (side,) = es.validate(model, on="ort-cpu:fp16", samples=1).sides
+    assert "export it anew" in (side.hint or "")

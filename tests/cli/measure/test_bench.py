@@ -1,0 +1,246 @@
+"""The verb as a user runs it: real processes, real models, a store of its own."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.records.run.job import StopRule, Workload
+from enginescope.runner import isolate
+from enginescope.store import run_folder
+
+QUICK = ["--iterations", "20", "--warmup", "1", "--no-layers"]
+
+
+def bench(store: Path, *arguments: str, **more) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(store), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, **more)
+
+
+def stored(store: Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in sorted((store / "runs").glob("*/run.json"))]
+
+
+def test_one_model_one_screen(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine")
+    assert ended.returncode == 0, ended.stderr
+    assert "small_convnet.onnx" in ended.stdout
+    assert " ms median" in ended.stdout
+    assert "I-DYNAMIC-SHAPE" in ended.stdout
+    (run,) = stored(tmp_path)
+    assert run["job"]["subject"]["sha256"]
+    assert run["tags"] == ["mine"]
+    assert "--iterations 200" in run["command"]
+    assert run["profile"]["layers"]
+
+
+def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), "--on", "fake", "--iterations", "300")
+    assert "median   95 % CI 0." in ended.stdout
+
+
+def test_plain_lines_where_there_is_no_terminal_even_with_forced_colour(tmp_path, convnet) -> None:
+    env = {**os.environ, "FORCE_COLOR": "1"}
+    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", env=env)
+    assert "fake …" in ended.stderr
+    assert "\x1b" not in ended.stderr
+
+
+def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), *QUICK, "--json")
+    assert ended.returncode == 0
+    assert json.loads(ended.stdout)
+    assert ended.stderr == ""
+
+
+def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
+    backends = [
+        "ort-cpu",
+        "fake?fault=segfault",
+        "fake",
+        "fake?fault=hang",
+        "fake?fault=memory",
+        "ort-cpu?intra_op_num_threads=1",
+    ]
+    on = [part for backend in backends for part in ("--on", backend)]
+    limits = ["--timeout", "15s", "--memory-limit", "700MiB"]
+    ended = bench(tmp_path, str(convnet), *QUICK, *on, *limits)
+    assert ended.returncode == 3, ended.stderr
+    runs = {run["job"]["backend"]["options"].get("fault"): run for run in stored(tmp_path)}
+    assert len(stored(tmp_path)) == 6
+    assert runs["segfault"]["outcome"]["kind"] == "crashed"
+    assert runs["segfault"]["outcome"]["signal"] == signal.SIGSEGV
+    assert runs["hang"]["outcome"]["kind"] == "timed_out"
+    assert runs["memory"]["outcome"]["kind"] == "out_of_memory"
+    good = [run for run in stored(tmp_path) if run["outcome"]["kind"] == "ok"]
+    assert len(good) == 3
+    assert all(run["samples"] for run in good)
+    for word in ("crashed", "timed_out", "out_of_memory"):
+        assert word in ended.stdout.replace(" ", "_")
+
+
+def test_no_model_measures_the_samples(tmp_path) -> None:
+    ended = bench(tmp_path, *QUICK)
+    assert ended.returncode == 0, ended.stderr
+    names = {run["job"]["subject"]["name"] for run in stored(tmp_path)}
+    assert names == {"small_convnet.onnx", "small_transformer.onnx"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.onnx"], "there is no such file"),
+        (["."], "it is a folder"),
+        (["--on", "ort-cpo"], "did you mean ort-cpu?"),
+        (["--iterations", "5", "--duration", "1s"], "each alone ends"),
+        (["--warmup", "long"], "not a duration"),
+        (["--data", "absent"], "there is no such folder"),
+        (["--shape", "image:3,224"], "not NAME:DIMS"),
+        (["--batch", "99999999999999999999"], "not in the range"),
+        (["--seed", "-1"], "not in the range"),
+        (["--timeout", "0s"], "'0s' is nothing"),
+        (["--input", "image:absent.npy"], "there is no file absent.npy"),
+        (["x" * 300 + ".onnx"], "File name too long"),
+        (["caf\udce9.onnx"], "not UTF-8"),
+        (["--tag", "caf\udce9"], "not UTF-8"),
+        (["--store", "/dev/null/store"], "cannot write to the store"),
+        (["--on", "ort-cpu?intra_op_num_threads=²"], "not a number of threads"),
+    ],
+)
+def test_user_errors(tmp_path, arguments, message) -> None:
+    ended = bench(tmp_path / "store", *arguments, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, convnet) -> None:
+    ended = bench(Path("/dev/null/store"), str(convnet), *QUICK)
+    assert ended.returncode == 2
+    assert "cannot write to the store" in ended.stderr
+    assert "--store DIR" in ended.stderr
+    assert "ort-cpu …" not in ended.stderr  # no job was begun
+
+
+@pytest.mark.parametrize("option", ["--shape", "--range", "--input"])
+def test_an_input_that_the_model_lacks_is_said_before_measuring(
+    tmp_path, convnet, capsys, option
+) -> None:
+    (tmp_path / "a.npy").touch()
+    value = {"--shape": "1x3x96x96", "--range": "0:1", "--input": tmp_path / "a.npy"}[option]
+    given = ("--store", str(tmp_path / "store"), option, f"imag:{value}")
+    assert main(["bench", str(convnet), *given]) == 2
+    said = capsys.readouterr().err
+    assert f"{convnet.name} has no input called 'imag'" in said
+    assert "did you mean image?" in said
+    assert "ort-cpu …" not in said  # no job was begun
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_keeps_what_is_done_and_ends_the_children(
+    tmp_path, convnet, number, status
+) -> None:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
+    command += [str(convnet), *QUICK, "--on", "ort-cpu", "--on", "fake?fault=hang"]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}  # so that the workers' arguments hold it
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    ) as process:
+        while not (tmp_path / "runs").is_dir() or not stored(tmp_path) or not working(process):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, number)  # the second job is under way
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert b"1 of 2 runs are stored" in errors
+    assert errors.count(b"interrupted") == 1
+    assert [run["outcome"]["kind"] for run in stored(tmp_path)] == ["ok"]
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert f"{tmp_path}" not in listing
+    assert list(tmp_path.glob("enginescope-*")) == []
+
+
+def working(process: subprocess.Popen) -> bool:
+    """Whether a worker runs: after the first run is stored, that of the second job."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return any("enginescope.runner.worker" in one.cmdline() for one in children)
+
+
+def test_the_worker_dies_with_a_killed_parent(tmp_path, convnet) -> None:
+    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
+    command += [str(convnet), *QUICK, "--on", "fake?fault=hang"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while not (workers := psutil.Process(process.pid).children()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(1.0)  # it hangs by now
+        process.kill()
+    assert psutil.wait_procs(workers, timeout=20)[1] == []
+
+
+def test_a_commit_that_is_named(tmp_path, convnet) -> None:
+    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", "--commit", " model-7 ")
+    assert ended.returncode == 0, ended.stderr
+    (run,) = stored(tmp_path)
+    assert run["environment"]["commit"]["id"] == "model-7"
+    refused = bench(tmp_path, str(convnet), "--commit", " ")
+    assert refused.returncode == 2
+    assert "is no name" in refused.stderr
+
+
+def test_a_full_store_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:
+    def full(_run: Any, folder: Path, **_more: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+
+    monkeypatch.setattr(run_folder, "write_run", full)
+    given = ("bench", __file__, "--on", "fake", "--on", "fake?latency_us=300", "--iterations", "9")
+    status = main([*given, "--store", str(tmp_path / "store"), "--json"])
+    shown = capsys.readouterr()
+    assert status == 3
+    runs = json.loads(shown.out)["runs"]
+    assert [run["summaries"][0]["n"] for run in runs] == [9, 9]
+    assert "2 runs were measured but not stored" in shown.err
+    assert shown.err.count("No space left on device") == 1
+    assert str(tmp_path / "store") in shown.err
+
+
+def test_python_returns_the_figures_that_a_full_store_cannot_take(tmp_path, monkeypatch) -> None:
+    def full(_run: Any, folder: Path, **_more: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+
+    monkeypatch.setattr(run_folder, "write_run", full)
+    short = Workload(stop=StopRule(iterations=9))
+    with pytest.warns(UserWarning, match="1 run was measured but not stored"):
+        found = es.bench(__file__, on="fake", workload=short, store=tmp_path)
+    assert found.latency.n == 9
+
+
+def test_a_full_disk_of_temporary_files_fails_one_job(tmp_path, monkeypatch, capsys) -> None:
+    usual = isolate.reserve
+
+    def full(file: Path, size: int) -> None:
+        if "latency_us" in (file.parent / "job.json").read_text():
+            raise OSError(errno.ENOSPC, "No space left on device", str(file))
+        usual(file, size)
+
+    monkeypatch.setattr(isolate, "reserve", full)
+    given = ("bench", __file__, "--on", "fake", "--on", "fake?latency_us=300", "--iterations", "9")
+    assert main([*given, "--store", str(tmp_path / "store"), "--json"]) == 3
+    first, second = json.loads(capsys.readouterr().out)["runs"]
+    assert first["summaries"][0]["n"] == 9
+    assert second["outcome"] == "failed"

@@ -1,0 +1,291 @@
+"""bench --compare and noise: processes that end at once, with planted medians; some real ones."""
+
+from __future__ import annotations
+
+import errno
+import json
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from enginescope.cli.main import main
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.records.tensor import DataType, Tensor
+from enginescope.runner import interleaved
+from enginescope.runner.interleaved import PROCESS_STOP
+from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.store import run_folder
+from enginescope.store.archive import Store
+from enginescope.store.noise_floors import FILE, read_floors
+from tests.analysis.in_turn import process
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return Store()
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Jobs of the fake backend that end at once with the latency they ask for, ± `noise`."""
+    seen = []
+    draw = np.random.default_rng(5)
+
+    class Played:
+        noise = 0.002
+        failing = ""
+        interrupted_after: int | None = None
+        jobs = seen
+
+    def at_once(jobs, sink, *, command=None, watcher=None) -> None:
+        (one,) = jobs
+        watcher.started(0, one)
+        if Played.interrupted_after == len(seen):
+            raise KeyboardInterrupt
+        seen.append(one)
+        asked = one.backend.options
+        median = float(asked.get("latency_us", "200")) / 1e3
+        median *= np.exp(Played.noise * draw.standard_normal())
+        run = process(median, seed=len(seen), job=one, command=command)
+        if asked.get("seed", "none") == Played.failing:
+            outcome = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV", signal=11)
+            run = process(1.0, job=one, outcome=outcome, samples=())
+        sink(run)
+
+    monkeypatch.setattr(interleaved, "run_jobs", at_once)
+    return Played
+
+
+def fakes(*latencies: int) -> list[str]:
+    return [part for one in latencies for part in ("--on", f"fake?latency_us={one}")]
+
+
+def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsys) -> None:
+    assert main(["bench", str(convnet), *fakes(200, 206), "--compare", "--tag", "mine"]) == 0
+    shown = capsys.readouterr()
+    text = " ".join(shown.out.split())
+    assert "B is slower: 1.0" in text
+    assert f"{LOOKS[0]} processes a side, interleaved" in text
+    assert f"comparing 2 sides in turn, at most {LOOKS[-1]} rounds" in shown.err
+    assert f"after {LOOKS[0]} rounds: B is slower" in shown.err
+    rows = store.rows()
+    assert len(rows) == 2 * LOOKS[0]
+    (tag,) = {tag for row in rows for tag in row.tags if tag != "mine"}
+    assert all(set(row.tags) == {tag, "mine"} for row in rows)
+    assert f"enginescope compare {tag}" in shown.out
+    turns = [store.load(row.id).turn for row in rows]
+    assert {one.side for one in turns} == {"A", "B"}
+    assert {tag} == {f"cmp-{one.comparison}" for one in turns}
+    assert main(["compare", tag]) == 0
+    again = " ".join(capsys.readouterr().out.split())
+    assert again.partition("again:")[0] == text.partition("again:")[0].strip()
+
+
+def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None:
+    assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)["measured"]
+    (pair,) = made["pairs"]
+    assert pair["verdicts"][0]["kind"] == "same"
+    assert pair["sentence"].startswith("B is as fast as A within 1 %")
+    assert made["is_decided"] is True
+    assert [side["processes"] for side in made["sides"]] == [LOOKS[0]] * 2
+
+
+def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
+    store, played, convnet, capsys
+) -> None:
+    played.noise = 0.03
+    arguments = ["bench", str(convnet), *fakes(200, 203), "--compare", "--rounds", str(LOOKS[1])]
+    assert main(arguments) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Undecided whether B is faster than A" in text
+    assert "(interval-too-wide)" in text
+    assert "more rounds would probably decide it" in text or "no reasonable number" in text
+    assert len(store.rows()) == 2 * LOOKS[1]
+
+
+def test_three_sides_end_when_both_pairs_are_decided(store, played, convnet, capsys) -> None:
+    assert main(["bench", str(convnet), *fakes(200, 230, 170), "--compare"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "B is slower: 1.1" in text
+    assert "C is faster: 0.8" in text
+
+
+def test_a_process_is_timed_for_a_second_unless_told(store, played, convnet) -> None:
+    main(["bench", str(convnet), *fakes(200, 300), "--compare"])
+    assert {job.workload.stop for job in played.jobs} == {PROCESS_STOP}
+    played.jobs.clear()
+    main(["bench", str(convnet), *fakes(200, 300), "--compare", "--iterations", "30"])
+    assert {job.workload.stop.iterations for job in played.jobs} == {30}
+
+
+def test_a_side_that_cannot_be_measured_is_exit_code_three(store, played, convnet, capsys) -> None:
+    played.failing = "9"
+    on = ["--on", "fake", "--on", "fake?seed=9"]
+    assert main(["bench", str(convnet), *on, "--compare"]) == 3
+    shown = capsys.readouterr()
+    assert "died of SIGSEGV" in shown.out
+    assert "round 1, B failed: died of SIGSEGV" in shown.err
+    assert len(store.rows()) == 4
+
+
+def test_an_interrupt_keeps_what_is_done(store, played, convnet, capsys) -> None:
+    played.interrupted_after = 5
+    assert main(["bench", str(convnet), *fakes(200, 300), "--compare"]) == 130
+    said = capsys.readouterr().err
+    assert "interrupted; 5 runs are stored; enginescope compare cmp-" in said
+    assert said.count("interrupted") == 1
+    assert len(store.rows()) == 5
+
+
+def test_other_inputs_end_it_after_a_round(
+    store, played, convnet, transformer, monkeypatch, capsys
+) -> None:
+    plain = interleaved.run_jobs
+
+    def with_shapes(jobs, sink, **more) -> None:
+        def keep(run) -> None:
+            shape = (1, 3) if "convnet" in run.job.subject.name else (1, 7)
+            inputs = (Tensor(name="x", dtype=DataType.FP32, shape=shape),)
+            sink(replace(run, inputs=inputs))
+
+        plain(jobs, keep, **more)
+
+    monkeypatch.setattr(interleaved, "run_jobs", with_shapes)
+    assert main(["bench", str(convnet), str(transformer), "--on", "fake", "--compare"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "B and A are not comparable: input shapes: 1×3 against 1×7" in text
+    assert len(store.rows()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--compare"], "--compare without models"),
+        (["MODEL", "--compare"], "there is 1 job, and nothing to compare it with"),
+        (["MODEL", "--rounds", "9"], "--rounds without --compare"),
+        (["MODEL", "--threshold", "2"], "--threshold without --compare"),
+        (["MODEL", "--across", "gpu"], "--across without --compare"),
+        (["MODEL", "--compare", "--across", "gpus"], "did you mean gpu?"),
+        (["MODEL", "--compare", "--rounds", "3"], "--rounds"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, said, store, played, convnet, capsys) -> None:
+    given = [str(convnet) if one == "MODEL" else one for one in arguments]
+    assert main(["bench", *given]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "Traceback" not in err
+    assert not played.jobs
+
+
+def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
+    played.noise = 0.02
+    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "12"]) == 0
+    shown = capsys.readouterr()
+    text = " ".join(shown.out.split())
+    assert text.startswith("small_convnet.onnx · fake against itself, 12 rounds Xeon, 2 cores")
+    assert "This machine can decide differences from" in text
+    assert f"recorded: {store.path / FILE}" in shown.err
+    (floor,) = read_floors(store.path)
+    assert (floor.backend, floor.model, floor.rounds) == ("fake", "small_convnet.onnx", 12)
+    assert len(store.rows()) == 24
+    played.noise = 0.001
+    assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)["measured"]
+    assert made["noise_floor"]["comparison"] == floor.comparison
+    assert "W-BELOW-FLOOR" in [one["code"] for one in made["notices"]]
+
+
+def test_noise_as_json(store, played, convnet, capsys) -> None:
+    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["noise_floor"]["rounds"] == 8
+    assert made["measured"]["comparison"] == made["noise_floor"]["comparison"]
+
+
+def test_noise_of_what_fails(store, played, convnet, capsys) -> None:
+    played.failing = "9"
+    assert main(["noise", str(convnet), "--on", "fake?seed=9"]) == 3
+    assert "died of SIGSEGV" in capsys.readouterr().out
+    assert read_floors(store.path) == ()
+
+
+def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, capsys) -> None:
+    store.path.mkdir(parents=True, exist_ok=True)
+    (store.path / FILE).write_text("{")
+    assert main(["bench", str(convnet), *fakes(200, 300), "--compare"]) == 0
+    shown = capsys.readouterr()
+    assert "noise floors are left out" in shown.err
+    assert "B is slower" in shown.out
+
+
+@pytest.mark.slow
+def test_real_processes_a_planted_slowdown_is_found(store, convnet, capsys) -> None:
+    arguments = [*fakes(1_000, 4_000), "--compare", "--duration", "100ms", "--no-layers"]
+    assert main(["bench", str(convnet), *arguments]) == 0
+    assert "B is slower" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_onnx_runtime_with_itself_is_neither_faster_nor_slower(store, convnet, capsys) -> None:
+    arguments = ["--compare", "--duration", "200ms", "--no-layers", "--rounds", str(LOOKS[0])]
+    assert main(["bench", str(convnet), str(convnet), *arguments, "--json"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
+    assert pair["verdicts"][0]["kind"] in ("same", "undecided")
+
+
+def test_every_two_of_three_sides_have_an_interval(store, played, convnet, capsys) -> None:
+    given = ["bench", str(convnet), *fakes(200, 230, 170), "--compare"]
+    assert main(given) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Latency of every two sides" in text
+    assert "C ÷ B 0.7" in text
+    tag = f"cmp-{store.load('latest').turn.comparison}"
+    assert main(["compare", tag, "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["measured"]
+    (other,) = measured["other_pairs"]
+    assert (other["a"], other["b"]) == ("B", "C")
+    interval = other["verdicts"][0]["estimate"]["interval"]
+    assert interval["low"] < 170 / 230 < interval["high"]
+
+
+@pytest.fixture
+def full_store(monkeypatch) -> str:
+    """A store that fills up with its third run."""
+    usual, stored = run_folder.write_run, []
+
+    def write(run, folder, **more):
+        if len(stored) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+        stored.append(run.id)
+        return usual(run, folder, **more)
+
+    monkeypatch.setattr(run_folder, "write_run", write)
+    return "No space left on device"
+
+
+def test_a_full_store_loses_no_figure_of_a_comparison(
+    store, played, convnet, capsys, full_store
+) -> None:
+    assert main(["bench", str(convnet), *fakes(200, 230), "--compare", "--json"]) == 3
+    shown = capsys.readouterr()
+    (pair,) = json.loads(shown.out)["measured"]["pairs"]
+    assert pair["verdicts"][0]["kind"] == "slower"
+    assert pair["verdicts"][0]["processes_a"] == LOOKS[0]
+    assert shown.err.count(full_store) == 1
+    for part in (f"{2 * LOOKS[0] - 2} runs were measured but not stored", str(store.path)):
+        assert part in shown.err
+
+
+def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys) -> None:
+    played.noise = 1.5
+    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
+    shown = capsys.readouterr()
+    assert "This machine can decide differences from" in shown.out
+    assert "the noise floor is not recorded" in shown.err
+    assert "measure again when the machine is idle" in shown.err
+    assert read_floors(store.path) == ()

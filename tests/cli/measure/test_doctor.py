@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import PackageNotFoundError, metadata
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.records.run.hint import Hint
+from enginescope.services.measurement import doctor as capabilities
+from enginescope.services.measurement.doctor import doctor
+from tests.probe.test_nvml import fake_nvml
+
+
+def test_screen(capsys) -> None:
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "ort-cpu" in shown
+    assert "timer" in shown
+
+
+def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "Example GPU · driver 555.1 · " in shown
+    assert "at most SM 1,980 MHz, memory 2,619 MHz" in shown
+
+
+def test_json(capfdbinary) -> None:
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capfdbinary.readouterr().out)
+    usable = {one["name"]: one["usable"] for one in found["backends"]}
+    assert usable["ort-cpu"] is True
+
+
+def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
+    found = doctor()
+    for part in (*found.backends, *found.extras):
+        assert part.usable or part.hint
+
+
+def test_every_extra_is_listed() -> None:
+    declared = set(metadata("enginescope").get_all("Provides-Extra") or ())
+    assert {one.name for one in doctor().extras} == declared
+
+
+@pytest.mark.parametrize(
+    ("version", "there"), [("12.9.4", {"trt", "cu12"}), ("13.0.1", {"trt", "cu13"}), (None, set())]
+)
+def test_the_extra_of_a_cuda_is_there_with_its_bindings(monkeypatch, version, there) -> None:
+    def installed(name: str) -> str:
+        assert name == "cuda-bindings"
+        if version is None:
+            raise PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(capabilities.metadata, "version", installed)
+    monkeypatch.setattr(capabilities, "is_installed", lambda _: version is not None)
+    found = [capabilities._extra(one) for one in ("trt", "cu12", "cu13")]
+    assert {one.name for one in found if one.usable} == there
+    assert all(one.usable or one.hint == f"pip install 'enginescope[{one.name}]'" for one in found)
+
+
+def test_what_is_to_be_installed_can_be_copied(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(capabilities, "is_installed", lambda _: False)
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    for name in capabilities.EXTRAS:
+        assert f"pip install 'enginescope[{name}]'\n" in shown
+
+
+def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
+    hint = Hint(code="H-GOVERNOR", message="the CPU governor is powersave", command="cpupower x")
+    monkeypatch.setattr(capabilities, "machine_hints", lambda _: (hint,))
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "! the CPU governor is powersave (H-GOVERNOR)\n    cpupower x\n" in shown

@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.backends.tensorrt import libraries
+from enginescope.cli.main import main
+from enginescope.cli.measure import trtexec
+from enginescope.compat.trtexec.jobs import job_of
+from enginescope.core.errors import MissingDependencyError
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import Job, Subject
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.records.tensor import DataType, Tensor
+from enginescope.runner import capability_checks as demands
+from enginescope.runner import session
+from enginescope.services import trtexec_session
+from enginescope.store.archive import Store
+from tests.compat.trtexec.runs import measured, settings, version
+
+INSPECTOR = '{"Layers": ["conv1", "a\x1fb"], "Bindings": ["x", "y"]}'
+
+
+class Device:
+    """Stands in for the runner: keeps the jobs, hands back runs whose files are soon gone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.jobs: list[tuple[str, Job]] = []
+        self.changes: dict[str, Any] = {}
+        self.inspector: str | None = INSPECTOR
+
+    def run_jobs(self, jobs, sink, **_: Any) -> tuple[Run, ...]:
+        return self._hand_over("run", jobs, sink)
+
+    def build_engines(self, jobs, sink, **_: Any) -> tuple[Run, ...]:
+        self.changes = {"samples": (), "answers": (), "profile": None} | self.changes
+        return self._hand_over("build", jobs, sink)
+
+    def _hand_over(self, kind: str, jobs, sink) -> tuple[Run, ...]:
+        (job,) = jobs
+        self.jobs.append((kind, job))
+        engine, plan = self.folder / "built.engine", self.folder / "built.graph.json"
+        engine.write_bytes(b"an engine")
+        artifacts: tuple[Artifact, ...] = ()
+        if self.inspector is not None:
+            plan.write_text(self.inspector)
+            artifacts = (Artifact(kind="plan", path=str(plan)),)
+        run = measured(settings(), job=job, artifacts=artifacts)
+        if job.subject.kind == "onnx":
+            report = BuildReport(engine=str(engine), engine_bytes=9)
+            run = msgspec.structs.replace(run, build=report)
+        run = msgspec.structs.replace(run, **self.changes)
+        sink(run)
+        engine.unlink()
+        plan.unlink(missing_ok=True)
+        return (run,)
+
+
+@pytest.fixture
+def device(tmp_path, monkeypatch) -> Device:
+    """A machine with TensorRT 10.16 and a GPU, a model and an engine in the working folder."""
+    stand_in = Device(tmp_path)
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trtexec, "installed_tensorrt", lambda _arguments: version("10.16.1.11"))
+    monkeypatch.setattr(demands, "check_demands", lambda _spec, _mode: None)
+    monkeypatch.setattr(session, "run_jobs", stand_in.run_jobs)
+    monkeypatch.setattr(session, "build_engines", stand_in.build_engines)
+    (tmp_path / "model.onnx").write_bytes(b"a model")
+    (tmp_path / "e.bin").write_bytes(b"ftrt" + bytes(20) + bytes([10, 9, 0, 34]))
+    return stand_in
+
+
+def test_a_command_line_measures_prints_and_writes_what_is_asked(device, capsys) -> None:
+    flags = [
+        "--onnx=model.onnx",
+        "--fp16",
+        "--useCudaGraph",
+        "--separateProfileRun",
+        "--dumpProfile",
+        "--saveEngine=out.engine",
+        "--exportTimes=times.json",
+        "--exportProfile=profile.json",
+        "--exportLayerInfo=layers.json",
+        "--exportOutput=output.json",
+    ]
+    assert main(["trtexec", *flags]) == 0
+    shown = capsys.readouterr()
+    ((kind, job),) = device.jobs
+    assert kind == "run"
+    assert job.subject.kind == "onnx"
+    assert job.backend.precision == "fp16"
+    assert job.workload.mode.cuda_graph is True
+    lines = shown.out.splitlines()
+    assert lines[0] == (
+        "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # enginescope trtexec "
+        + " ".join(flags)
+    )
+    assert lines[-1].startswith("&&&& PASSED TensorRT.trtexec [TensorRT v101601] [b11] # ")
+    assert all(re.match(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[I\] ", one) for one in lines[1:-1])
+    assert "enginescope: run 0123456789ab" in shown.err
+    assert Path("out.engine").read_bytes() == b"an engine"
+    assert Store().load("0123456789ab").job == job
+    log, _ = parse_trtexec_log(shown.out.encode(), "stdout")
+    Path("run.profile.log").write_text(shown.out)
+    (imported,) = import_artifacts(
+        [Path("times.json"), Path("profile.json"), Path("layers.json"), Path("run.profile.log")]
+    ).runs
+    assert "W-SUMMARY-MISMATCH" not in [one.code for one in imported.notices]
+    assert imported.tool == log.report
+    assert len(imported.headline or ()) == 1000
+    assert imported.profile is not None
+    assert imported.profile.iterations == 120
+    assert imported.plan is not None
+    assert [one.name for one in imported.plan.layers] == ["conv1", "a\x1fb"]
+
+
+def test_an_engine_is_loaded_whatever_its_name(device) -> None:
+    assert main(["trtexec", "--loadEngine=e.bin"]) == 0
+    ((kind, job),) = device.jobs
+    assert (kind, job.subject.kind) == ("run", "engine")
+
+
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [
+        (("--onnx=model.onnx", "--skipInference", "--exportLayerInfo=l.json"), "build"),
+        (("--onnx=model.onnx", "--runtimePlatform=WindowsAMD64", "--dumpLayerInfo"), "build"),
+        (("--loadEngine=e.bin", "--skipInference", "--exportLayerInfo=l.json"), "run"),
+    ],
+)
+def test_a_skipped_inference_only_builds_or_loads(device, capsys, flags, wanted) -> None:
+    assert main(["trtexec", "--exportTimes=t.json", *flags]) == 0
+    assert device.jobs[0][0] == wanted
+    shown = capsys.readouterr().out
+    assert "Performance summary" not in shown
+    assert "&&&& PASSED" in shown
+    assert not Path("t.json").exists()
+    assert Path("l.json").exists() == ("--skipInference" in flags)
+
+
+def test_warnings_go_to_standard_error(device, capsys) -> None:
+    assert main(["trtexec", "--onnx=model.onnx", "--infStreams=2", "--optShapes=x:1x3"]) == 0
+    shown = capsys.readouterr()
+    assert "[W] optShapes is being broadcasted to minShapes for tensor x" in shown.err
+    assert "[W] * Multiple inference streams are used." in shown.err
+    assert "[W]" not in shown.out
+
+
+def test_a_run_that_fails_is_stored_and_ends_in_failed(device, capsys) -> None:
+    outcome = Outcome(kind=OutcomeKind.FAILED, message="no kernel", hint="another GPU")
+    device.changes = {"outcome": outcome, "samples": ()}
+    flags = ["--onnx=model.onnx", "--saveEngine=out.engine", "--exportTimes=t.json"]
+    assert main(["trtexec", *flags]) == 1
+    shown = capsys.readouterr()
+    assert "[E] no kernel" in shown.err
+    assert shown.out.splitlines()[-1].startswith("&&&& FAILED TensorRT.trtexec")
+    assert not Path("t.json").exists()
+    assert not Path("out.engine").exists()
+    assert Store().load("0123456789ab").outcome == outcome
+
+
+def test_a_file_that_cannot_be_filled_fails_the_call(device, capsys) -> None:
+    device.inspector = None
+    assert main(["trtexec", "--onnx=model.onnx", "--exportLayerInfo=l.json"]) == 1
+    shown = capsys.readouterr()
+    assert "[E] layer information: TensorRT's inspector gave none for this engine" in shown.err
+    assert "Performance summary" in shown.out
+    assert "&&&& FAILED" in shown.out
+    assert not Path("l.json").exists()
+
+
+def test_a_file_that_cannot_be_written_any_more_fails_the_call(device, capsys, monkeypatch) -> None:
+    def refuse(self: Path, _data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(device, "_hand_over", _handing_over(device))
+    assert main(["trtexec", "--onnx=model.onnx", "--exportProfile=p.json"]) == 1
+    assert "[E] cannot write p.json: No space left on device" in capsys.readouterr().err
+
+
+def _handing_over(device: Device):
+    def hand_over(kind: str, jobs, sink) -> tuple[Run, ...]:
+        run = measured(settings(), job=jobs[0])
+        sink(run)
+        return (run,)
+
+    return hand_over
+
+
+def test_an_engine_that_cannot_be_copied_fails_the_call(device, capsys, monkeypatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trtexec_session.shutil, "copyfile", refuse)
+    assert main(["trtexec", "--onnx=model.onnx", "--saveEngine=out.engine"]) == 1
+    assert "[E] cannot write out.engine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["nowhere/t.json", "."])
+def test_where_nothing_can_be_written_is_said_before_measuring(device, capsys, path) -> None:
+    assert main(["trtexec", "--onnx=model.onnx", f"--exportTimes={path}"]) == 2
+    assert f"cannot write {path}" in capsys.readouterr().err
+    assert device.jobs == []
+
+
+def test_raw_files_hold_the_values_that_were_fed(device) -> None:
+    np.arange(192, dtype=np.float32).tofile("x.raw")
+    flags = ["--onnx=model.onnx", "--loadInputs=x:x.raw", "--dumpRawBindingsToFile"]
+    assert main(["trtexec", *flags]) == 0
+    assert Path("x.input.1.3.8.8.fp32.raw").read_bytes() == Path("x.raw").read_bytes()
+    assert Path("y.output.1.4.fp32.raw").stat().st_size == 16
+
+
+def test_inputs_of_other_first_dimensions_than_the_batch_are_written_too(device) -> None:
+    job = job_of(settings("--dumpRawBindingsToFile"), Subject(name="m", kind="onnx"))
+    workload = msgspec.structs.replace(job.workload, batch=4)
+    inputs = (
+        Tensor(name="x", shape=(4, 2), dtype=DataType.FP32),
+        Tensor(name="mask", shape=(3,), dtype=DataType.BOOL),
+    )
+    device.changes = {"inputs": inputs, "job": msgspec.structs.replace(job, workload=workload)}
+    assert main(["trtexec", "--onnx=model.onnx", "--dumpRawBindingsToFile"]) == 0
+    assert Path("x.input.4.2.fp32.raw").stat().st_size == 32
+    assert Path("mask.input.3.bool.raw").stat().st_size == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [((), None), (("--useRuntime=lean",), "lean"), (("--useRuntime=full",), None)],
+)
+def test_the_version_is_that_of_the_runtime_in_use(monkeypatch, flags, asked) -> None:
+    seen = []
+
+    def installed_version(runtime: str | None = None) -> str:
+        seen.append(runtime)
+        return "10.16.1.11"
+
+    monkeypatch.setattr(libraries, "installed_version", installed_version)
+    assert main(["trtexec", "--help", *flags]) == 0
+    assert seen == [asked]
+
+
+def test_random_inputs_are_the_same_again(device) -> None:
+    flags = ["trtexec", "--onnx=model.onnx", "--dumpRawBindingsToFile"]
+    assert main(flags) == 0
+    first = Path("x.input.1.3.8.8.fp32.raw").read_bytes()
+    Store().delete("0123456789ab")
+    assert main(flags) == 0
+    assert Path("x.input.1.3.8.8.fp32.raw").read_bytes() == first
+
+
+def test_the_version_of_a_plan(device, capsys) -> None:
+    assert main(["trtexec", "--loadEngine=e.bin", "--getPlanVersionOnly"]) == 0
+    assert "[I] Plan was created with TensorRT version 10.9.0.34" in capsys.readouterr().out
+    assert device.jobs == []
+    assert main(["trtexec", "--loadEngine=nowhere", "--getPlanVersionOnly"]) == 1
+    assert "[E] engine nowhere: No such file or directory" in capsys.readouterr().err
+    Path("e.bin").write_bytes(b"no plan")
+    assert main(["trtexec", "--loadEngine=e.bin", "--getPlanVersionOnly"]) == 1
+    shown = capsys.readouterr()
+    assert "does not begin as an engine" in shown.err
+    assert "&&&& FAILED" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--onx=model.onnx"], "did you mean --onnx?"),
+        (["--onnx=model.onnx", "--threads"], "--threads is not honoured"),
+        (["--onnx=nowhere.onnx"], "there is no such file"),
+        (["--fp16=false"], "leave --fp16 out"),
+        (["--"], "is not a flag"),
+        (["--onnx=model.onnx", "--loadInputs=x:nowhere.raw"], "there is no file nowhere.raw"),
+    ],
+)
+def test_a_usage_error_is_2_and_no_run(device, capsys, flags, message) -> None:
+    assert main(["trtexec", *flags]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert shown.out == ""
+    assert device.jobs == []
+
+
+def test_a_store_that_cannot_be_written_is_2_and_no_run(device, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert main(["trtexec", "--onnx=model.onnx", f"--es-store={tmp_path / 'file'}"]) == 2
+    assert "cannot write to the store" in capsys.readouterr().err
+    assert device.jobs == []
+
+
+def test_the_order_of_lines_holds_where_both_streams_go_to_one_file(tmp_path) -> None:
+    code = (
+        "from enginescope.cli.measure.trtexec import say\n"
+        "from enginescope.compat.trtexec.log.log import Line\n"
+        "say((Line('I', 'first'), Line('W', 'second'), Line('I', 'third')))\n"
+    )
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run([sys.executable, "-c", code], stdout=log, stderr=log, check=True)
+    words = [line.split()[-1] for line in (tmp_path / "log").read_text().splitlines()]
+    assert words == ["first", "second", "third"]
+
+
+def test_a_missing_gpu_is_2_and_no_run(device, capsys, monkeypatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise MissingDependencyError("no NVIDIA GPU can be used here")
+
+    monkeypatch.setattr(demands, "check_demands", refuse)
+    assert main(["trtexec", "--onnx=model.onnx"]) == 2
+    assert "no NVIDIA GPU can be used here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["--onnx=x", "--help"]])
+def test_help_needs_no_tensorrt(monkeypatch, capsys, arguments) -> None:
+    monkeypatch.setattr(trtexec, "installed_tensorrt", lambda _arguments: None)
+    assert main(["trtexec", *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert "--exportTimes=<file>" in shown
+    assert "all versions" in shown
+
+
+def test_help_of_a_version_has_its_flags_alone(device, capsys) -> None:
+    assert main(["trtexec", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "Flags of TensorRT 10.16.1." in shown
+    assert "--noCudaGraph" not in shown
+    assert "--uff" not in shown
+
+
+def test_without_tensorrt_one_line_says_how_to_get_it(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(trtexec, "installed_tensorrt", lambda _arguments: None)
+    assert main(["trtexec", "--onnx=model.onnx"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == (
+        "enginescope: TensorRT is not installed: pip install tensorrt 'enginescope[trt]'\n"
+    )
+    assert shown.out == ""
+
+
+def test_another_store(device, tmp_path, capsys) -> None:
+    assert main(["trtexec", "--onnx=model.onnx", f"--es-store={tmp_path / 'other'}"]) == 0
+    assert Store(tmp_path / "other").load("0123456789ab").id == "0123456789ab"
+
+
+def test_from_the_shell_without_tensorrt(tmp_path) -> None:
+    environment = {**os.environ, "ENGINESCOPE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "enginescope", "trtexec", "--onnx=x", "--fp16"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""

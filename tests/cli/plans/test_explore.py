@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.cli.plans import explore as verb
+from enginescope.store.archive import Store
+from tests.analysis.layers.test_plan_profile import several
+from tests.formats import plans
+from tests.formats.importing.test_plan_files import TIMES
+from tests.render.runs import imported_run, measured_run
+from tests.store.test_archive import a_run
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    return Store()
+
+
+@pytest.fixture
+def plan(store, tmp_path) -> Path:
+    folder = tmp_path / "engines"
+    folder.mkdir()
+    (folder / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    (folder / "net.profile.json").write_text(json.dumps(TIMES))
+    return folder / "net.graph.json"
+
+
+def test_a_plan_with_its_neighbours(plan, capsys) -> None:
+    assert main(["explore", str(plan)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("net\n")
+    assert "The layers add up to 1.000 ms" in shown.out
+    assert shown.err == ""
+
+
+def test_named_files(plan, tmp_path, capsys) -> None:
+    times, timing = tmp_path / "t.json", tmp_path / "m.json"
+    times.write_text(json.dumps([{"count": 2}, {"name": "conv + relu", "averageMs": 3.0}]))
+    summary = {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]}
+    timing.write_text(json.dumps({"performance_summary": summary}))
+    arguments = ["explore", str(plan), "--profile", str(times), "--metadata", str(timing)]
+    assert main(arguments) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "3.000 ms" in shown
+    assert "mean GPU compute time of 1.500 ms" in shown
+
+
+def test_a_folder_of_one_engine(plan, capsys) -> None:
+    assert main(["explore", str(plan.parent)]) == 0
+    assert "conv + relu" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_folder_with_another_number_of_plans(plan, more, capsys) -> None:
+    plan.with_name("other.graph.json").write_bytes(plan.read_bytes())
+    if not more:
+        for one in plan.parent.glob("*.graph.json"):
+            one.unlink()
+    assert main(["explore", str(plan.parent)]) == 2
+    shown = capsys.readouterr().err
+    assert ("2 plans" if more else "no plans") in shown
+    assert ("net, other" in shown) == bool(more)
+
+
+def test_a_stored_run(store, tmp_path, capsys) -> None:
+    run = imported_run()
+    store.save(run, tags=("mine",))
+    for name in ("mine", run.id[:6], str(store.folder_of(run.id))):
+        assert main(["explore", name]) == 0
+        assert "Slowest layers" in capsys.readouterr().out
+
+
+def test_a_run_without_a_plan(store, capsys) -> None:
+    store.save(measured_run())
+    assert main(["explore", "latest"]) == 0
+    assert "MatMul" in capsys.readouterr().out
+
+
+def test_a_run_with_nothing_to_look_into(store, capsys) -> None:
+    store.save(a_run(plan=None, profile=None))
+    assert main(["explore", "latest"]) == 2
+    assert "neither a plan nor layer times" in capsys.readouterr().err
+
+
+def test_json_and_csv(plan, tmp_path, capsys) -> None:
+    target = tmp_path / "layers.csv"
+    assert main(["explore", str(plan), "--json", "--csv", str(target), "--sort", "plan"]) == 0
+    shown = capsys.readouterr()
+    assert [one["index"] for one in json.loads(shown.out)["layers"]] == [0, 1, 2]
+    assert f"written: {target}" in shown.err
+    with target.open(newline="") as file:
+        assert [row["index"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+
+
+def test_csv_that_cannot_be_written(plan, tmp_path, capsys) -> None:
+    assert main(["explore", str(plan), "--csv", str(tmp_path / "no" / "layers.csv")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_an_optimisation_profile(plan, capsys) -> None:
+    layers = [{"Name": one.name, "LayerType": "X"} for one in several().layers]
+    plan.write_bytes(plans.encoded({"Layers": layers}))
+    assert main(["explore", str(plan), "--plan-profile", "10"]) == 0
+    assert "optimisation profile 10 of 0, 1, 10" in capsys.readouterr().out
+    assert main(["explore", str(plan), "--plan-profile", "2"]) == 2
+    assert "it has: 0, 1, 10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.json"], "absent.json does not exist"),
+        (["absent"], "enginescope runs lists them"),
+        (["engines", "--profile", "engines/net.profile.json"], "only be named with a plan file"),
+        (["engines/net.profile.json"], "it holds layer times"),
+        (["net.onnx"], "is a model, no plan"),
+        (["engines/net.graph.json", "--sort", "colour"], "colour"),
+    ],
+)
+def test_what_cannot_be_looked_into(plan, tmp_path, arguments, message, capsys) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    assert main(["explore", *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert "Traceback" not in shown
+
+
+def test_every_order_can_be_asked_for() -> None:
+    from enginescope.analysis.plans.exploration import ORDERS
+
+    assert set(verb._SORTS) == set(ORDERS)

@@ -1,0 +1,118 @@
+"""Pictures that ``explore`` draws, on an engine recorded on an H200."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.render.graph.write import layouts
+
+NAME = "small_convnet.onnx.engine"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def plan(data: Path) -> str:
+    return str(data / "trt86-h200-process" / f"{NAME}.graph.json")
+
+
+def texts(path: Path) -> list[str]:
+    return [one.text or "" for one in ElementTree.parse(path).getroot().iter(f"{SVG}text")]
+
+
+def test_three_files_at_once(plan, tmp_path, capsys) -> None:
+    pytest.importorskip("vl_convert")
+    files = {one: tmp_path / f"x.{one}" for one in ("svg", "png", "dot")}
+    options = [word for one, path in files.items() for word in (f"--{one}", str(path))]
+    assert main(["explore", plan, *options, "--layout", "own"]) == 0
+    said = capsys.readouterr().err
+    assert all(f"written: {path}" in said for path in files.values())
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert files["dot"].read_text(encoding="utf-8").startswith(f'digraph "{NAME}"')
+
+
+@pytest.mark.parametrize("coloring", ["type", "precision", "time", "lint"])
+def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--color", coloring]) == 0
+    words = " | ".join(texts(path))
+    legend = {"type": "convolution", "precision": "FP16", "time": " ms: ", "lint": "nothing found"}
+    assert legend[coloring] in words
+    assert ("PLAN" in words) == (coloring == "lint")
+
+
+def test_details(plan, tmp_path) -> None:
+    found = {}
+    for details in ("few", "usual", "all"):
+        path = tmp_path / f"{details}.svg"
+        assert main(["explore", plan, "--svg", str(path), "--details", details]) == 0
+        found[details] = texts(path)
+    assert not any(" ms · " in one for one in found["few"][8:])
+    assert any(one.endswith(("NCHW", "NHWC8")) for one in found["usual"])
+    assert len(found["few"]) < len(found["usual"]) < len(found["all"])
+
+
+def test_only_what_is_meant(plan, tmp_path) -> None:
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
+    found = texts(path)
+    assert any(" of " in one and "nodes" in one for one in found)
+    assert "left out" in found
+    assert "Pooling" in found
+    assert "Convolution" not in found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--filter", "type:Reformat"], "--png FILE"),
+        (["--highlight", "x"], "--highlight"),
+        (["--color", "time"], "it is of the drawing"),
+        (["--layout", "own"], "it is of the drawing"),
+        (["--constants"], "it is of the drawing"),
+        (["--png-scale", "2"], "--png-scale"),
+        (["--svg", "x.svg", "--png-scale", "2"], "it is of the PNG"),
+        (["--svg", "x.svg", "--filter", "type:Nothing"], "no layer of type 'Nothing'"),
+        (["--svg", "x.svg", "--filter", "("], "regular expression"),
+        (["--svg", "x.svg", "--dot", "x.svg"], "two results"),
+        (["--png", "x.png", "--png-scale", "8", "--details", "all"], "too large"),
+    ],
+)
+def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore", plan, *options]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.out == ""
+
+
+def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
+    bare = tmp_path / "bare.json"
+    bare.write_bytes(Path(plan).read_bytes())
+    target = str(tmp_path / "x.svg")
+    assert main(["explore", str(bare), "--svg", target, "--color", "time"]) == 2
+    assert "--profile FILE" in capsys.readouterr().err
+
+
+def test_graphviz_that_is_not_there(plan, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(layouts, "is_installed", lambda _: False)
+    target = str(tmp_path / "x.svg")
+    assert main(["explore", plan, "--svg", target]) == 0
+    assert main(["explore", plan, "--svg", target, "--layout", "dot"]) == 2
+    assert "pip install 'enginescope[graphviz]'" in capsys.readouterr().err
+
+
+def test_graphviz_that_fails_is_said(plan, tmp_path, monkeypatch, capsys) -> None:
+    from enginescope.render.graph.write.layouts import GraphvizError
+
+    def fails(*_: object) -> None:
+        raise GraphvizError("Graphviz gave no layout", why="signal 6")
+
+    monkeypatch.setattr(layouts, "is_installed", lambda _: True)
+    monkeypatch.setattr(layouts, "graphviz_layout", fails)
+    assert main(["explore", plan, "--svg", str(tmp_path / "x.svg"), "--layout", "dot"]) == 0
+    said = capsys.readouterr().err
+    assert "laid out by enginescope itself: Graphviz gave no layout: signal 6 (W-GRAPHVIZ)" in said

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.store.archive import Store
+from tests.formats import plans
+from tests.rules.made import timed
+from tests.store.stored_runs import a_run
+
+TIMES = [
+    {"count": 10},
+    {"name": "copy for conv", "timeMs": 5.0, "averageMs": 0.5, "medianMs": 0.5, "percentage": 50},
+    {"name": "conv + relu", "timeMs": 5.0, "averageMs": 0.5, "medianMs": 0.5, "percentage": 50},
+    {"name": "squeeze", "timeMs": 0.0, "averageMs": 0.0, "medianMs": 0.0, "percentage": 0},
+]
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan with its profile beside it; the working directory is elsewhere, and empty."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    (folder / "net.profile.json").write_text(json.dumps(TIMES))
+    file = folder / "net.graph.json"
+    file.write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    return file
+
+
+def document(capfdbinary: pytest.CaptureFixture[bytes]) -> dict:
+    return json.loads(capfdbinary.readouterr().out)["plans"][0]
+
+
+def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
+    assert main(["lint", str(plan)]) == 1
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert lines[0] == "net (3 layers, sum 1.000 ms): findings 1 warning, 1 info"
+    assert any(line.startswith("0.500  50.0  PLAN104  info") for line in lines)
+    assert "PLAN102" in shown.out
+    assert max(map(len, lines)) <= 80
+    assert shown.err == ""
+
+
+def test_without_a_profile_it_says_so(plan, capsys) -> None:
+    plan.with_name("net.profile.json").unlink()
+    assert main(["lint", str(plan)]) == 1
+    shown = capsys.readouterr()
+    assert "net (3 layers): findings" in shown.out
+    assert "give one with --profile" in shown.err
+
+
+def test_a_profile_by_name(plan, tmp_path, capfdbinary) -> None:
+    other = tmp_path / "times.json"
+    other.write_text(json.dumps(TIMES[:2]))
+    main(["lint", str(plan), "--profile", str(other), "--json", "--select", "profile-mismatch"])
+    (one,) = document(capfdbinary)["findings"]
+    assert one["layers"] == [{"index": 1, "name": "conv + relu"}]
+
+
+def test_the_level_decides_the_exit_code(plan) -> None:
+    assert main(["lint", str(plan), "--level", "error"]) == 0
+    assert main(["lint", str(plan), "--level", "never"]) == 0
+    assert main(["lint", str(plan), "--ignore", "PLAN102"]) == 0
+    assert main(["lint", str(plan), "--ignore", "PLAN102", "--level", "info"]) == 1
+
+
+def test_select_and_ignore(plan, capfdbinary) -> None:
+    arguments = [
+        "--select",
+        "PLAN104,TIME",
+        "--ignore",
+        "TIME201",
+        "--select",
+        "misaligned-channels",
+    ]
+    main(["lint", str(plan), "--json", *arguments])
+    found = document(capfdbinary)
+    assert found["rules"] == ["PLAN102", "PLAN104", "TIME202", "TIME203", "TIME204"]
+    assert [one["code"] for one in found["findings"]] == ["PLAN102", "PLAN104"]
+
+
+def test_nothing_found(plan, capsys) -> None:
+    assert main(["lint", str(plan), "--select", "TIME202"]) == 0
+    assert capsys.readouterr().out == "net (3 layers, sum 1.000 ms): findings none\n"
+
+
+def test_more_than_are_shown(plan, capsys) -> None:
+    main(["lint", str(plan), "--top", "1"])
+    assert "… and 1 more; --top N shows them" in capsys.readouterr().out
+
+
+def test_an_unknown_rule(plan, capsys) -> None:
+    assert main(["lint", str(plan), "--ignore", "PLAN140"]) == 2
+    assert "did you mean PLAN1" in capsys.readouterr().err
+
+
+def test_configuration_of_the_working_directory(plan, capfdbinary) -> None:
+    Path("enginescope.toml").write_text(
+        '[lint]\nignore = ["TIME"]\nlevel = "error"\n[lint.layers]\n"conv*" = ["PLAN102"]\n'
+    )
+    assert main(["lint", str(plan), "--json"]) == 0
+    found = document(capfdbinary)
+    assert [one["code"] for one in found["findings"]] == ["PLAN104"]
+    assert found["suppressed"] == 1
+    assert main(["lint", str(plan), "--level", "info", "--ignore", "PLAN104"]) == 0
+
+
+def test_configuration_by_name(plan, tmp_path, capfdbinary) -> None:
+    Path("enginescope.toml").write_text("[lint]\nselect = []\n")
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[lint]\nselect = ["PLAN104"]\n[suite]\nx = 1\n')
+    main(["lint", str(plan), "--config", str(mine), "--json"])
+    assert document(capfdbinary)["rules"] == ["PLAN104"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"lint = [", "enginescope.toml"),
+        (b"\xff\xfe", "enginescope.toml"),
+        (b"lint = 3", "no table"),
+        (b"[lint]\nlevels = 1", "did you mean level"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used(plan, capsys, text, says) -> None:
+    Path("enginescope.toml").write_bytes(text)
+    assert main(["lint", str(plan)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_configuration_that_cannot_be_read(plan, capsys, monkeypatch) -> None:
+    Path("enginescope.toml").write_text("")
+
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert main(["lint", str(plan)]) == 2
+    assert "Permission denied" in capsys.readouterr().err
+
+
+def test_sarif(plan, tmp_path, capsys) -> None:
+    file = tmp_path / "found.sarif"
+    assert main(["lint", str(plan), "--sarif", str(file)]) == 1
+    (run,) = json.loads(file.read_bytes())["runs"]
+    assert {one["ruleId"] for one in run["results"]} == {"PLAN102", "PLAN104"}
+    assert "PLAN104" in capsys.readouterr().out
+    assert main(["lint", str(plan), "--sarif", str(tmp_path / "no/such/folder")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_folder_of_engines(plan, tmp_path, capsys) -> None:
+    (plan.parent / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
+    assert main(["lint", str(plan.parent)]) == 1
+    shown = capsys.readouterr().out
+    assert "net (3 layers, sum" in shown
+    assert "other (5 layers)" in shown
+    (plan.parent / "net.graph.json").unlink()
+    (plan.parent / "other.graph.json").unlink()
+    assert main(["lint", str(plan.parent)]) == 2
+    assert "holds no plan" in capsys.readouterr().err
+
+
+def test_a_stored_run(plan, tmp_path, capfdbinary) -> None:
+    made, _ = parse_plan(plan.read_bytes(), "net")
+    store = Store()
+    run = a_run(id="abc123", plan=made, profile=timed(made, 0.5, 0.25, 0.0))
+    backend = msgspec.structs.replace(run.job.backend, options={"profile_index": "1"})
+    job = msgspec.structs.replace(run.job, backend=backend)
+    store.save(msgspec.structs.replace(run, job=job))
+    assert main(["lint", "abc123", "--json", "--select", "PLAN104"]) == 0
+    found = document(capfdbinary)
+    assert (found["source"], found["findings"][0]["stake_ms"]) == ("abc123", 0.5)
+    folder = store.runs_folder / "abc123"
+    for name in (folder, folder / "run.json"):
+        assert main(["lint", str(name), "--json", "--select", "PLAN104"]) == 0
+        assert document(capfdbinary)["source"] == "abc123"
+
+
+def test_a_run_without_a_plan(plan, capsys) -> None:
+    Store().save(a_run(id="abc123"))
+    assert main(["lint", "abc123"]) == 2
+    assert "run abc123 has no plan" in capsys.readouterr().err
+    assert main(["lint", "nothing-like-it"]) == 2
+
+
+def test_what_is_no_plan(plan, capsys) -> None:
+    model = plan.with_name("net.onnx")
+    model.write_bytes(b"\x08\x08")
+    assert main(["lint", str(model)]) == 2
+    assert "is a model, no plan" in capsys.readouterr().err
+
+
+def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
+    beside = str(plan.with_name("net.profile.json"))
+    assert main(["lint", str(plan), str(plan), "--profile", beside]) == 2
+    assert "several plans" in capsys.readouterr().err
+    assert main(["lint", str(plan.parent), "--profile", beside]) == 2
+    assert "no plan file" in capsys.readouterr().err
+
+
+def test_the_gpu_by_name(plan, capfdbinary) -> None:
+    main(["lint", str(plan), "--gpu", "h200", "--json", "--select", "TIME204"])
+    found = document(capfdbinary)["findings"]
+    assert {one["evidence"]["gpu"] for one in found} == {"H200"}
+    assert main(["lint", str(plan), "--gpu", "H2000"]) == 2
+    assert b"did you mean H20" in capfdbinary.readouterr().err
+
+
+def test_notices_of_reading_go_to_standard_error(plan, capsys) -> None:
+    names = plan.with_name("names.json")
+    names.write_bytes(plans.encoded(plans.names_only()))
+    assert main(["lint", str(names)]) == 0
+    shown = capsys.readouterr()
+    assert "I-NAMES-ONLY" in shown.err
+    assert "findings none" in shown.out
+
+
+def test_notices_are_in_lines_of_the_terminal_s_width(plan, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    plan.with_name("net.profile.json").write_text("[{")
+    main(["lint", str(plan)])
+    lines = capsys.readouterr().err.splitlines()
+    assert "(W-DAMAGED-FILE)" in " ".join(lines)
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60
+
+
+def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
+    main(["lint", str(plan)])
+    assert "ms: what can be won at most; --gpu NAME takes off" in capsys.readouterr().out
+    main(["lint", str(plan), "--gpu", "H200"])
+    assert "ms: what can be won at most, on H200" in capsys.readouterr().out

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Phase
+from enginescope.store.archive import Store
+from tests.store.stored_runs import DAMAGE, a_run
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    made = Store()
+    made.save(a_run("resnet18.onnx", id="abc111", at=1), tags=["baseline"])
+    made.save(a_run("bert.onnx", id="def222", at=2))
+    return made
+
+
+def test_alone_it_lists(store, capsys) -> None:
+    assert main(["runs"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("def222") < shown.index("abc111")
+    assert "resnet18.onnx" in shown
+    assert "baseline" in shown
+
+
+@pytest.mark.parametrize("width", [55, 65, 80])
+def test_a_listing_fits_the_terminal(store, width, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    name = "a_very_long_model_name_indeed_that_goes_on_and_on.onnx"
+    backend = BackendSpec(name="ort-trt", precision="fp16", options={"trt_timing": "cache"})
+    store.save(
+        a_run(
+            at=3,
+            job=Job(subject=Subject(name=name), backend=backend),
+            outcome=Outcome(kind=OutcomeKind.OUT_OF_MEMORY),
+        )
+    )
+    main(["runs"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5  # nothing is folded
+    assert max(map(len, lines)) <= width
+    assert ("made" in lines[0], "tags" in lines[0]) == (width >= 70, width >= 60)
+
+
+def test_names_have_the_room_there_is(store, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    backend = BackendSpec(name="trtexec", precision="fp16")
+    store.save(a_run(job=Job(subject=Subject(name="x" * 14), backend=backend)))
+    main(["runs"])
+    shown = capsys.readouterr().out
+    assert "trtexec:fp16" in shown
+    assert "x" * 14 in shown
+
+
+def test_a_longer_list_is_hinted_at(store, capsys) -> None:
+    assert main(["runs", "list", "--limit", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "abc111" not in shown.out
+    assert "more than 1; enginescope runs list --limit N" in shown.err
+    assert main(["runs", "list", "--limit", "2"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_broken_is_named_beside_the_list(store, capfdbinary) -> None:
+    DAMAGE["half"](store.runs_folder / "abc111")
+    (store.path / "index.sqlite").unlink()
+    assert main(["runs", "--json"]) == 0
+    shown = capfdbinary.readouterr()
+    assert [row["id"] for row in json.loads(shown.out)] == ["def222"]
+    assert b"Run abc111 was skipped" in shown.err
+
+
+def test_filters(store, capfdbinary) -> None:
+    assert main(["runs", "list", "--model", "bert", "--json"]) == 0
+    assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["def222"]
+    assert main(["runs", "list", "--tag", "baseline", "--json"]) == 0
+    assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["abc111"]
+    assert main(["runs", "list", "--outcome", "crashed", "--json"]) == 0
+    assert json.loads(capfdbinary.readouterr().out) == []
+
+
+def test_an_outcome_there_is_not(store, capsys) -> None:
+    assert main(["runs", "list", "--outcome", "crash"]) == 2
+    assert "did you mean crashed?" in capsys.readouterr().err
+
+
+def test_nothing_fits_is_not_an_empty_store(store, capsys) -> None:
+    assert main(["runs", "list", "--tag", "none"]) == 0
+    assert capsys.readouterr().err == "no such runs\n"
+
+
+def test_options_before_the_sub_command_count(store, tmp_path, monkeypatch, capfdbinary) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "elsewhere"))
+    assert main(["runs", "--store", str(store.path), "--json", "list", "--limit", "1"]) == 0
+    assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["def222"]
+
+
+def test_an_empty_store_says_so(tmp_path, capsys) -> None:
+    assert main(["runs", "--store", str(tmp_path / "none")]) == 0
+    assert "enginescope bench" in capsys.readouterr().err
+
+
+def test_show(store, tmp_path, capsys) -> None:
+    (tmp_path / "worker.log").write_text("log")
+    store.save(
+        a_run(
+            id="eee",
+            command="enginescope bench m.onnx",
+            phases=(Phase(name="load", duration_ms=12.5),),
+            artifacts=(
+                Artifact(kind="worker_log", path=str(tmp_path / "worker.log")),
+                Artifact(kind="times", path="gone.json"),
+            ),
+        ),
+        tags=["shown"],
+    )
+    assert main(["runs", "show", "shown"]) == 0
+    shown = capsys.readouterr().out.replace("\n", " ")
+    for fact in (
+        "m.onnx · ort-cpu",
+        "enginescope bench m.onnx",
+        "2026-01-01 00:00:00 UTC (measured)",
+        "12.5 ms",
+        "shown",
+        "artifacts/worker.log (worker_log, 3.00 B)",
+        "gone.json (times, not known)",
+        "(W-ARTIFACT-LOST)",
+    ):
+        assert fact in shown
+
+
+def test_show_names_the_folder(store, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["runs", "show", "abc"]) == 0
+    assert str(store.runs_folder / "abc111") in capsys.readouterr().out
+
+
+def test_show_as_json_has_the_record(store, capfdbinary) -> None:
+    assert main(["runs", "show", "abc", "--json"]) == 0
+    (run,) = json.loads(capfdbinary.readouterr().out)["runs"]
+    assert run["record"]["job"]["subject"]["name"] == "resnet18.onnx"
+
+
+def test_tags(store, capsys) -> None:
+    assert main(["runs", "tag", "abc", "x", "y"]) == 0
+    assert capsys.readouterr().out == "abc111: baseline x y\n"
+    assert main(["runs", "untag", "x", "x", "y", "baseline"]) == 0
+    assert capsys.readouterr().out == "abc111: no tags\n"
+
+
+def test_export(store, tmp_path, capsys) -> None:
+    assert main(["runs", "export", "abc", str(tmp_path / "out.zip")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "out.zip")
+    assert "abc111/run.json" in zipfile.ZipFile(tmp_path / "out.zip").namelist()
+
+
+def test_import_of_what_was_exported(store, tmp_path, capsys) -> None:
+    main(["runs", "export", "abc", str(tmp_path / "out.zip")])
+    capsys.readouterr()
+    other = ["--store", str(tmp_path / "other")]
+    assert main(["runs", "import-zip", str(tmp_path / "out.zip"), *other]) == 0
+    assert capsys.readouterr().out == "stored abc111\n"
+    assert main(["runs", "import-zip", str(tmp_path / "out.zip"), *other]) == 2
+    assert "there is a run of that id" in capsys.readouterr().err
+
+
+def test_what_was_imported_before_a_bad_file_is_said(tmp_path, capsys) -> None:
+    store = Store(tmp_path / "one")
+    store.save(a_run(id="abc"))
+    good, bad = store.export("abc", tmp_path / "good.zip"), tmp_path / "bad.zip"
+    bad.write_text("x")
+    assert main(["runs", "import-zip", str(good), str(bad), "--store", str(tmp_path / "two")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "stored abc\n"
+    assert "bad.zip" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["tag", "abc", "x"], {"run": "abc111", "tags": ["baseline", "x"]}),
+        (["untag", "abc", "baseline"], {"run": "abc111", "tags": []}),
+        (["export", "abc", "out.zip"], "out.zip"),
+        (["import-zip", "given.zip"], ["eee333"]),
+        (["delete", "abc", "abc111", "--yes"], ["abc111"]),
+        (["reindex"], {"indexed": 2, "broken": []}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_json_of_every_sub_command(
+    store, tmp_path, monkeypatch, capfdbinary, arguments, answer
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = Store(tmp_path / "other")
+    other.save(a_run(id="eee333"))
+    other.export("eee333", tmp_path / "given.zip")
+    assert main(["runs", *arguments, "--json"]) == 0
+    shown = capfdbinary.readouterr()
+    assert json.loads(shown.out) == answer
+    assert shown.err == b""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("said", "left", "status"), [("y\n", 1, 0), ("n\n", 2, 130)])
+def test_on_a_terminal_deleting_asks(store, monkeypatch, capsys, said, left, status) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(said))
+    assert main(["runs", "delete", "abc"]) == status
+    shown = capsys.readouterr()
+    assert "delete abc111?" in shown.err
+    assert "delete abc111?" not in shown.out
+    assert len(store.rows()) == left
+
+
+def test_a_run_elsewhere_is_not_deleted_nor_the_one_of_its_name(store, tmp_path) -> None:
+    folder = Store(tmp_path / "other").save(a_run(id="abc111"))
+    assert main(["runs", "delete", str(folder), "--yes"]) == 2
+    assert folder.is_dir()
+    assert len(store.rows()) == 2
+
+
+def test_an_unfinished_save_can_be_deleted(store, capsys) -> None:
+    (store.runs_folder / ".part-1f").mkdir()
+    assert main(["runs", "delete", ".part-1f", "--yes"]) == 0
+    assert capsys.readouterr().out == "deleted .part-1f\n"
+
+
+def test_deleting_asks_or_needs_yes(store, capsys) -> None:
+    assert main(["runs", "delete", "abc"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["runs", "delete", "abc", "def", "--yes"]) == 0
+    assert capsys.readouterr().out == "deleted abc111\ndeleted def222\n"
+    assert store.rows() == ()
+
+
+def test_nothing_is_deleted_if_one_name_is_wrong(store) -> None:
+    assert main(["runs", "delete", "abc", "zzz", "--yes"]) == 2
+    assert len(store.rows()) == 2
+
+
+def test_reindex_names_what_is_broken(store, capsys) -> None:
+    (store.runs_folder / "abc111" / "run.json").write_text("{")
+    assert main(["runs", "reindex"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "1 run indexed\n"
+    assert "skipped abc111: " in shown.err
+
+
+@pytest.mark.parametrize("verb", ["show", "export", "tag"])
+def test_an_unknown_run_is_a_user_error(store, verb, tmp_path, capsys) -> None:
+    more = {"show": [], "export": [str(tmp_path / "x.zip")], "tag": ["t"]}[verb]
+    assert main(["runs", verb, "zzz", *more]) == 2
+    shown = capsys.readouterr().err
+    assert "run 'zzz'" in shown
+    assert "Traceback" not in shown
+
+
+def test_a_broken_run_is_a_user_error(store, capsys) -> None:
+    (store.runs_folder / "abc111" / "run.json").write_text("{")
+    assert main(["runs", "show", "abc"]) == 2
+    assert "not valid JSON" in capsys.readouterr().err

@@ -1,0 +1,484 @@
+"""``enginescope suite`` as a user runs it: cells in processes, killed, resumed, changed."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.errors import UsageError
+from enginescope.probe.affinity import usable_processors
+from enginescope.store import run_folder
+
+LIMIT_S = 280
+TIMING = '[timing]\niterations = 10\nwarmup = "1"\n'
+
+
+def command(store: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "enginescope", "suite", "--store", str(store), *arguments]
+
+
+def suite(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "80"}
+    return subprocess.run(
+        command(store, *arguments), capture_output=True, text=True, timeout=LIMIT_S, env=env
+    )
+
+
+def rows(folder: Path) -> list[dict]:
+    """Every row that was kept, in order, the older ones of a cell too."""
+    return [json.loads(one) for one in (folder / "cells.jsonl").read_bytes().splitlines()]
+
+
+def statuses(folder: Path) -> dict[str, str]:
+    return {one["cell"]["model"]: one["status"] for one in rows(folder)}
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def perf(folder: Path, name: str) -> list[dict[str, str]]:
+    (path,) = (folder / "ort_perf").glob(f"benchmark_{name}_*.csv")
+    return table(path)
+
+
+def planted(model: Path, *faults: str) -> str:
+    return "".join(
+        f'[[model]]\nname = "{one}"\npath = "{model}"\nbackends = ["fake?fault={one}"]\n'
+        + ('timeout = "4s"\n' if one == "hang" else "")
+        for one in faults
+    )
+
+
+def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
+    file = tmp_path / "zoo.toml"
+    file.write_text(
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = ["ort-cpu", "fake"]\nlayers = false\n'
+        f'timeout = "150s"\nmemory_limit = "700MiB"\n'
+        + TIMING
+        + planted(convnet, "segfault", "hang", "memory", "abort")
+    )
+    ended = suite(tmp_path, str(file))
+    folder = tmp_path / "suites" / "zoo"
+    assert ended.returncode == 3, ended.stderr
+    assert statuses(folder) == {
+        "small_convnet": "ok",
+        "segfault": "crashed",
+        "hang": "timed_out",
+        "memory": "out_of_memory",
+        "abort": "crashed",
+    }
+    assert "6 cells: 2 ok, 2 crashed, 1 timed out, 1 out of memory" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80 + len(str(tmp_path))
+    found = table(folder / "results.csv")
+    measured = [one for one in found if one["metric"] == "latency"]
+    assert sorted(one["spec"] for one in measured) == ["fake", "ort-cpu"]
+    assert [one["spec"] for one in found if one["metric"] == "speed_up"] == ["ort-cpu", "fake"]
+    assert {one["reason"] for one in found if one["model"] == "segfault"} == {"died of SIGSEGV"}
+    assert [one["model"] for one in perf(folder, "fail")] == ["segfault", "hang", "memory", "abort"]
+    assert perf(folder, "status")[0]["ORT-CPUFp32"] == "Pass"
+    assert b"small_convnet" in (folder / "suite.html").read_bytes()
+    before = rows(folder)
+
+    again = suite(tmp_path, str(file))
+    assert rows(folder) == before  # nothing is run again
+    assert "6 cells, 2 done before" in again.stderr
+    since = before[-1]["ended"][:10]
+    assert f"known to be bad since {since}: segfault" in again.stderr
+    assert again.returncode == 3
+
+    more = suite(tmp_path, str(file), "--retry-failed", "--include", "segfault", "--json")
+    assert [one["cell"]["model"] for one in rows(folder)[len(before) :]] == ["segfault"]
+    assert json.loads(more.stdout)["rows"][0]["status"] == "crashed"
+    assert more.stderr == ""
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
+    file = tmp_path / "killed.toml"
+    on = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(5))
+    file.write_text(
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = [{on}]\nlayers = false\n'
+        '[timing]\niterations = 300\nwarmup = "1"\n'
+    )
+    folder = tmp_path / "suites" / "killed"
+    process = subprocess.Popen(command(tmp_path, str(file)), stderr=subprocess.DEVNULL)
+    limit = time.monotonic() + LIMIT_S
+    while not (folder / "cells.jsonl").exists() or len(rows(folder)) < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = rows(folder)
+    assert 2 <= len(before) < 5
+    ended = suite(tmp_path, str(file))
+    assert ended.returncode == 0, ended.stderr
+    assert rows(folder)[: len(before)] == before
+    assert len({one["cell"]["key"] for one in rows(folder)}) == len(rows(folder)) == 5
+    assert f"{len(before)} done before" in ended.stderr
+    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
+    assert {one["run"] for one in rows(folder)} <= kept
+
+
+@pytest.mark.slow
+def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, convnet) -> None:
+    asked = ["--on", "fake?latency_us=2000", "--iterations", "300", "--include", "convnet"]
+    asked = [str(convnet.parent), *asked, "--no-layers", "--processes", "4", "--name", "killed"]
+    process = subprocess.Popen(command(tmp_path, *asked), stderr=subprocess.DEVNULL)
+    limit = time.monotonic() + LIMIT_S
+    while not (before := {one.parent.name for one in tmp_path.glob("runs/*/run.json")}):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(before) < 4
+    assert not (tmp_path / "suites" / "killed" / "cells.jsonl").exists()
+    ended = suite(tmp_path, *asked)
+    assert ended.returncode == 0, ended.stderr
+    (row,) = rows(tmp_path / "suites" / "killed")
+    assert len(row["runs"]) == 4
+    assert not before & set(row["runs"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, jobs) -> None:
+    if len(usable_processors() or ()) < int(jobs):
+        pytest.skip("one processor has no two lanes")
+    on = [part for seed in range(6) for part in ("--on", f"fake?seed={seed}&latency_us=2000")]
+    options = ["--no-layers", "--iterations", "300", "--jobs", jobs, "--include", "convnet"]
+    folder = tmp_path / "suites" / "samples"
+    arguments = [str(convnet.parent), *on, *options, "--name", "samples"]
+    process = subprocess.Popen(
+        command(tmp_path, *arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    limit = time.monotonic() + LIMIT_S
+    while not (folder / "cells.jsonl").exists() and process.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=LIMIT_S)
+    if "physical cores" in said:
+        pytest.skip("the processors are threads of one core")
+    assert process.returncode == 128 + signal.SIGTERM, said
+    done = rows(folder)
+    assert 1 <= len(done) < 6
+    assert {one["status"] for one in done} == {"ok"}  # who was killed with it is no crash
+    assert f"{len(done)} of 6 cells are done" in said
+    assert len({one["cell"] for one in table(folder / "results.csv")}) == len(done)
+    assert b"not done" in (folder / "suite.html").read_bytes()
+
+
+def test_only_what_changed_is_done_again(tmp_path, convnet, transformer, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    zoo = tmp_path / "zoo"
+    for name, model in (("conv", convnet), ("block", transformer)):
+        (zoo / name).mkdir(parents=True)
+        (zoo / name / "model.onnx").write_bytes(model.read_bytes())
+    options = ["--on", "fake", "--iterations", "5", "--no-layers", "--store", "s"]
+    assert main(["suite", "zoo", *options]) == 0
+    folder = Path("s/suites/zoo")
+    assert [one["cell"]["model"] for one in rows(folder)] == ["block", "conv"]
+    model = zoo / "conv" / "model.onnx"
+    model.write_bytes(model.read_bytes() + b"\0")
+    assert main(["suite", "zoo", *options]) == 0
+    assert [one["cell"]["model"] for one in rows(folder)] == ["block", "conv", "conv"]
+    assert main(["suite", "zoo", *options, "--warmup", "2"]) == 0  # another option: all of them
+    assert len(rows(folder)) == 5
+    assert len(table(folder / "results.csv")[0]) > 20
+
+
+def test_a_provider_that_is_not_here_is_unsupported_and_says_why(
+    tmp_path, convnet, transformer, capsys
+) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    if "TensorrtExecutionProvider" in ort.get_available_providers():
+        pytest.skip("this ONNX Runtime has the provider")
+    models = ["--store", str(tmp_path), "--on", "ort-trt", "--iterations", "2", "--name", "trt"]
+    assert main(["suite", str(convnet.parent), *models]) == 3
+    made = rows(tmp_path / "suites" / "trt")
+    assert [one["status"] for one in made] == ["unsupported"] * 2
+    assert all("TensorrtExecutionProvider is not in this" in one["reason"] for one in made)
+    assert "2 unsupported" in capsys.readouterr().out
+    assert all(one["run"] for one in made)  # a gate sees them too
+
+
+def with_answers(folder: Path, model: Path, *, wrong: bool) -> None:
+    """A model with a data set whose outputs are its own, or are not."""
+    onnx = pytest.importorskip("onnx")
+    ort = pytest.importorskip("onnxruntime")
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    named = onnx.load(str(model))
+    named.producer_name = folder.name  # models of the same content are the same model
+    onnx.save(named, str(folder / "model.onnx"))
+    session = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    image = np.random.default_rng(0).random((1, 3, 96, 96), np.float32)
+    (scores,) = session.run(None, {"image": image})
+    values = {"input_0": image, "output_0": scores + 3 if wrong else scores}
+    for name, array in values.items():
+        tensor = onnx.numpy_helper.from_array(array, "image" if "in" in name else "scores")
+        (data / f"{name}.pb").write_bytes(tensor.SerializeToString())
+
+
+def test_a_reference_of_a_file_lies_beside_it_and_one_that_is_typed_here(
+    tmp_path, convnet, monkeypatch, capsys
+) -> None:
+    file = tmp_path / "suites" / "one.toml"
+    file.parent.mkdir()
+    for folder, name in (("suites", "of_file.onnx"), ("here", "typed.onnx")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        shutil.copy(convnet, tmp_path / folder / name)
+    checks = '[validation]\nreference = "./of_file.onnx"\n'
+    file.write_text(f'[suite]\nmode = "validate"\nmodels = ["{convnet}"]\n{checks}')
+    monkeypatch.chdir(tmp_path / "here")
+    for typed, found in (
+        ((), "suites/of_file.onnx"),
+        (("--reference", "typed.onnx"), "here/typed.onnx"),
+    ):
+        listed = ["suite", str(file), *typed, "--list", "--json", "--store", str(tmp_path / "s")]
+        assert main(listed) == 0
+        (one,) = json.loads(capsys.readouterr().out)
+        assert one["checking"]["reference"] == str(tmp_path / found)
+
+
+def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_answers(tmp_path / "zoo" / "good", convnet, wrong=False)
+    with_answers(tmp_path / "zoo" / "bad", convnet, wrong=True)
+    options = ["--mode", "both", "--input", "dataset", "--iterations", "5", "--no-layers"]
+    loose = [*options, "--name", "loose", "--rtol", "0", "--atol", "4", "--include", "bad"]
+    assert main(["suite", "zoo", *loose, "--store", "s"]) == 0  # as was asked for
+    assert main(["suite", "zoo", *options, "--store", "s"]) == 1  # the answer is bad
+    bad, good = rows(Path("s/suites/zoo"))
+    assert (bad["status"], bad["run"]) == ("wrong", None)
+    assert bad["reason"].startswith("scores: ")
+    figures = {one["metric"]: one["value"] for one in bad["figures"]}
+    assert figures["max_abs_error"] == pytest.approx(3, rel=1e-3)
+    assert good["status"] == "ok"
+    assert {"latency", "max_abs_error"} <= {one["metric"] for one in good["figures"]}
+    assert perf(Path("s/suites/zoo"), "fail")[0]["error type"] == "result accuracy issue"
+
+    # the same suite, in which what was good is bad now, against this one
+    data = {name: tmp_path / "zoo" / name / "test_data_set_0" for name in ("bad", "good")}
+    data["bad"].rename(tmp_path / "wrong")
+    data["good"].rename(data["bad"])
+    (tmp_path / "wrong").rename(data["good"])
+    assert main(["suite", "zoo", *options, "--store", "s", "--name", "now"]) == 1
+    capsys.readouterr()
+    assert main(["gate", "--baseline", "zoo", "now", "--store", "s", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {(one["model"], one["outcome"]) for one in found["rows"]} == {
+        ("good", "new failure"),
+        ("bad", "fixed"),
+    }
+    assert main(["gate", "--baseline", "now", "s/suites/zoo", "--store", "s"]) == 1
+
+
+def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
+    options = ["--store", str(tmp_path), "--no-layers", "--iterations", "200"]
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
+    zoo = str(tmp_path / "zoo")
+    for name, spec in (("main", "fake?latency_us=1000"), ("head", "fake?latency_us=3000")):
+        assert main(["suite", zoo, *options, "--name", name, "--on", spec]) == 0
+    capsys.readouterr()
+    status = main(["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--all"])
+    shown = capsys.readouterr().out
+    assert status == 1
+    assert shown.startswith("gate failed: 1 regression")
+    assert "net.onnx · fake" in shown
+    assert main(["gate", "--baseline", "main", "main", "--store", str(tmp_path)]) == 2
+    assert "all of them are the baseline's" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="all of them are the baseline's"):
+        es.gate("main", baseline="main", store=tmp_path)
+
+
+def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
+    options = [str(tmp_path / "zoo"), "--store", str(tmp_path), "--no-layers", "--processes", "3"]
+    options += ["--iterations", "40", "--warmup", "2"]
+    asked = [*options, "--name", "main", "--on", "fake?latency_us=1000"]
+    assert main(["suite", *asked]) == 0
+    assert "median of 3 processes" in capsys.readouterr().out
+    folder = tmp_path / "suites" / "main"
+    (good,) = rows(folder)
+    assert (len(good["runs"]), good["attempts"]) == (3, 1)
+    assert good["run"] in good["runs"]
+    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
+    assert kept == set(good["runs"])
+    ids = {one["metric"]: one["runs"] for one in table(folder / "results.csv")}
+    assert ids["latency"] == " ".join(good["runs"])
+    assert main(["suite", *asked]) == 0
+    assert rows(folder) == [good]  # nothing is run again
+    assert main(["suite", *options, "--name", "head", "--on", "fake?latency_us=3000"]) == 0
+    capsys.readouterr()
+    args = ["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--json"]
+    assert main(args) == 1
+    found = json.loads(capsys.readouterr().out)
+    (row,) = found["rows"]
+    assert row["outcome"] == "regression"
+    assert (len(row["baseline"]), len(row["current"])) == (3, 3)
+    assert row["verdict"]["estimate"]["method"] == "processes"
+    assert "I-FEW-PROCESSES" in {one["code"] for one in found["notices"]}
+
+
+def test_a_process_that_fails_for_good_ends_its_cell(tmp_path, convnet) -> None:
+    options = ["--no-layers", "--processes", "3", "--retries", "1", "--include", "convnet"]
+    asked = ["--store", str(tmp_path), "--name", "bad", "--on", "fake?fault=segfault", *options]
+    assert main(["suite", str(convnet.parent), *asked]) == 3
+    (bad,) = rows(tmp_path / "suites" / "bad")
+    assert (bad["status"], bad["attempts"], bad["runs"]) == ("crashed", 2, [])
+    assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2  # of its first process alone
+
+
+def test_side_by_side_on_cores_of_their_own(tmp_path, convnet) -> None:
+    if len(usable_processors() or ()) < 2:
+        pytest.skip("one processor has no two lanes")
+    on = [part for seed in range(4) for part in ("--on", f"fake?seed={seed}")]
+    options = ["--no-layers", "--iterations", "20", "--jobs", "2", "--name", "lanes"]
+    ended = suite(tmp_path, str(convnet.parent), *on, *options, "--include", "convnet")
+    if "physical cores" in ended.stderr:
+        pytest.skip("the processors are threads of one core")
+    assert ended.returncode == 0, ended.stderr
+    made = rows(tmp_path / "suites" / "lanes")
+    assert len(made) == 4
+    runs = [json.loads((tmp_path / "runs" / one["run"] / "run.json").read_text()) for one in made]
+    pinned = {tuple(one["job"]["conditions"]["pinned_cores"]) for one in runs}
+    assert 1 <= len(pinned) <= 2
+    assert () not in pinned
+    assert made[0]["cell"]["job"]["conditions"]["pinned_cores"] == []  # the plan's cell is kept
+
+
+def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    assert main(["suite", "--init"]) == 0
+    assert main(["suite", "--list", "--store", "s"]) == 0
+    assert capsys.readouterr().out.count("light_") == 9
+    assert main(["suite", "--list", "--store", "s", "--processes", "3"]) == 0
+    assert capsys.readouterr().out.count(" · random · 3 processes\n") == 9
+    assert main(["suite", "--init"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["suite", "--init", "s.yaml"]) == 2  # it would be read as YAML
+    assert "--init s.toml" in capsys.readouterr().err
+    assert not (tmp_path / "s.yaml").exists()
+
+
+def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys) -> None:
+    file = tmp_path / "suite.toml"
+    text = '[suite]\nmodels = ["samples"]\nmode = "validate"\n[validation]\n'
+    for held, typed, kept in (
+        ('tolerance = "fp16"', ("--rtol", "0.1"), {"rtol": 0.1, "tolerance": None}),
+        ("rtol = 0.1\natol = 0.2", ("--tolerance", "fp16"), {"rtol": None, "tolerance": "fp16"}),
+        ("atol = 0.2", ("--rtol", "0.1"), {"rtol": 0.1, "atol": 0.2}),
+    ):
+        file.write_text(text + held)
+        asked = ["suite", str(file), "--list", "--json", "--store", str(tmp_path), *typed]
+        assert main(asked) == 0
+        cell = json.loads(capsys.readouterr().out)[0]
+        assert cell["checking"].items() >= kept.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[suite]\nmodels = ["samples"]\nbackend = ["fake"]', "did you mean backends?"),
+        ('[suite]\nmodels = ["samples"]\nname = "two words"', "--name NAME"),
+        ("[suite]", "models = "),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\ntolerance = "fp61"',
+            "did you mean fp",
+        ),
+        ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "out/x"',
+            "start from the suite's file",
+        ),
+        (
+            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "trt@x"',
+            "leave out the @",
+        ),
+        (
+            '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',
+            "leaves nothing to it",
+        ),
+        ('[suite]\nmodels = ["samples"]\n[validation]\nrtol = nan', "validation.rtol"),
+        ('[suite]\nmodels = ["samples"]\n[timing]\nprecision = inf', "timing.precision"),
+    ],
+)
+def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> None:
+    file = tmp_path / "suite.toml"
+    file.write_text(text)
+    assert main(["suite", str(file), "--store", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "suites").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_zoo_in_two_precisions_with_three_planted_cells(tmp_path, convnet, request) -> None:
+    """The nine light topologies, and the models that are only at hand where they are."""
+    pytest.importorskip("onnx")
+    from tests.conftest import SHARED
+
+    words = ["onnx:light", *([str(SHARED / "models")] if SHARED.is_dir() else [])]
+    file = tmp_path / "zoo.toml"
+    file.write_text(
+        f"[suite]\nmodels = {json.dumps(words)}\n"
+        'backends = ["ort-cpu", "ort-cpu:fp16"]\nlayers = false\nexclude = ["bert"]\n'
+        'timeout = "60s"\nmemory_limit = "2GiB"\n[timing]\niterations = 1\nwarmup = 0\n'
+        + planted(convnet, "segfault", "memory")
+    )
+    ended = subprocess.run(
+        command(tmp_path, str(file)), capture_output=True, text=True, timeout=800
+    )
+    assert ended.returncode == 3, ended.stderr
+    made = rows(tmp_path / "suites" / "zoo")
+    by_status = {one["cell"]["model"]: one["status"] for one in made}
+    assert by_status["segfault"] == "crashed"
+    assert by_status["memory"] == "out_of_memory"
+    light = [one for one in made if one["cell"]["model"].startswith("light_")]
+    assert len(light) == 18
+    assert {one["status"] for one in light} == {"ok"}
+    assert {one["cell"]["job"]["backend"]["precision"] for one in light} == {None, "fp16"}
+
+
+def test_a_full_store_ends_the_suite_and_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:
+    file = tmp_path / "zoo.toml"
+    cells = [f'[[model]]\nname = "m{n}"\npath = "{__file__}"\nbackends = ["fake"]\n' for n in "01"]
+    file.write_text(TIMING + "".join(cells))
+    usual = run_folder.write_run
+
+    def full(_run: Any, folder: Path, **_more: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+
+    monkeypatch.setattr(run_folder, "write_run", full)
+    given = ["suite", str(file), "--store", str(tmp_path / "store"), "--json"]
+    assert main(given) == 3
+    shown = capsys.readouterr()
+    (row,) = json.loads(shown.out)["rows"]
+    assert row["status"] == "ok"
+    assert {one["metric"] for one in row["figures"]} >= {"latency", "load"}
+    for part in ("No space left on device", "m0", "same command again to resume"):
+        assert part in shown.err
+
+    monkeypatch.setattr(run_folder, "write_run", usual)
+    assert main(given) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2

@@ -1,0 +1,274 @@
+"""Cells of a suite in another Python of this machine, with other versions of the libraries."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.store.archive import Store
+from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+T = TypeVar("T")
+#: A backend that measures nothing, in the other Python.
+THERE = "fake@other"
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def with_version(folder: Path, version: str) -> None:
+    """Have a folder of modules claim a version of ONNX Runtime."""
+    for one in folder.glob("onnxruntime-*"):
+        (one / "METADATA").unlink()
+        one.rmdir()
+    info = folder / f"onnxruntime-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: onnxruntime\nVersion: {version}\n"
+    )
+
+
+@pytest.fixture
+def python(tmp_path) -> Path:
+    """This Python by another name, in which ONNX Runtime seems to be another."""
+    with_version(tmp_path / "site", "0.9.9")
+    run = f'PYTHONPATH="{tmp_path / "site"}:{SOURCE}" exec "{sys.executable}" "$@"'
+    return script(tmp_path / "other-python", run)
+
+
+def suite_file(folder: Path, model: Path, python: Path | str, *, there: str = THERE) -> Path:
+    text = (
+        f'[suite]\nmodels = ["{model}"]\nbackends = ["fake", "{there}"]\nlayers = false\n'
+        f'[environments]\nother = "{python}"\n{TIMING}'
+    )
+    path = folder / "two.toml"
+    path.write_text(text)
+    return path
+
+
+def run(store: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    typed = command(store, *map(str, arguments))
+    return subprocess.run(typed, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def test_each_python_does_its_cells_and_has_its_own_versions(tmp_path, convnet, python) -> None:
+    asked = suite_file(tmp_path, convnet, "./other-python")  # beside the file
+    store, out = tmp_path / "store", tmp_path / "out"
+    ended = run(store, asked, "-o", out)
+    assert ended.returncode == 0, ended.stderr
+    here, there = rows(out)
+    assert [one["cell"]["job"]["backend"].get("environment") for one in (here, there)] == [
+        None,
+        "other",
+    ]
+    assert there["status"] == "ok"
+    assert there["versions"]["onnxruntime"] == "0.9.9"
+    assert here["versions"]["onnxruntime"] != "0.9.9"
+    kept = Store(store).load(there["run"])
+    assert str(kept.job.backend) == THERE
+    assert kept.environment.versions["onnxruntime"] == "0.9.9"
+    assert kept.tags == ("two",)
+    assert THERE in ended.stdout
+
+    assert "2 done before" in run(store, asked, "-o", out).stderr
+    with_version(tmp_path / "site", "0.9.10")
+    again = run(store, asked, "-o", out)
+    assert "1 of other versions" in again.stderr
+    assert [one["versions"]["onnxruntime"] for one in rows(out)[2:]] == ["0.9.10"]
+
+
+def test_named_on_the_command_line(tmp_path, convnet, python, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out"
+    folder = tmp_path / "zoo"
+    folder.mkdir()
+    (folder / "net.onnx").write_bytes(convnet.read_bytes())
+    more = ("--iterations", 5, "--no-layers", "-o", out)
+    ended = run(
+        tmp_path / "store", "zoo", "--on", THERE, "--environment", "other=./other-python", *more
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert [one["versions"]["onnxruntime"] for one in rows(out)] == ["0.9.9"]
+
+
+@pytest.mark.parametrize(
+    ("dies", "said"),
+    [
+        ("echo out of luck; exit 7", "ended with status 7: out of luck"),
+        ("kill -9 $$", "ended by signal 9"),
+    ],
+)
+def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> None:
+    mortal = script(
+        tmp_path / "mortal", f'case "$2" in *errand) {dies};; esac; exec "{python}" "$@"'
+    )
+    out = tmp_path / "out"
+    ended = run(tmp_path / "store", suite_file(tmp_path, convnet, mortal), "-o", out)
+    assert ended.returncode == 3, ended.stderr
+    here, there = rows(out)
+    assert (here["status"], there["status"]) == ("ok", "crashed")
+    assert there["reason"].endswith(said)
+    assert "environment other" in there["reason"]
+    assert there["versions"]["onnxruntime"] == "0.9.9"  # so that it is known to be bad there
+
+
+def test_a_python_that_is_gone_for_a_while(tmp_path, convnet, python) -> None:
+    gone = 'case "$2" in *conditions) mv "$0" "$0.gone";; esac'
+    mortal = script(tmp_path / "mortal", f'{gone}; exec "{python}" "$@"')
+    store, out = tmp_path / "store", tmp_path / "out"
+    asked = suite_file(tmp_path, convnet, mortal)
+    assert run(store, asked, "-o", out).returncode == 3
+    there = rows(out)[-1]
+    assert there["status"] == "unsupported"
+    assert "it cannot be started: No such file" in there["reason"]
+    script(mortal, f'exec "{python}" "$@"')
+    again = run(store, asked, "-o", out)
+    assert again.returncode == 0, again.stderr  # not known to be bad
+    assert "two: 2 cells, 1 done before\n" in again.stderr
+    assert rows(out)[-1]["status"] == "ok"
+
+
+def test_what_start_up_files_print_is_no_answer(tmp_path, convnet, python) -> None:
+    chatty = f'echo "CUDA 12 loaded"; "{python}" "$@"; status=$?; echo bye; exit $status'
+    asked = suite_file(tmp_path, convnet, script(tmp_path / "chatty", chatty))
+    (tmp_path / "site" / "sitecustomize.py").write_text("print('no line of its own', end='')\n")
+    ended = run(tmp_path / "store", asked, "-o", tmp_path / "out")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_worker_that_dies_there_is_a_row_as_here(tmp_path, convnet, python) -> None:
+    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=segfault")
+    out = tmp_path / "out"
+    assert run(tmp_path / "store", asked, "-o", out).returncode == 3
+    there = rows(out)[-1]
+    assert (there["status"], there["reason"]) == ("crashed", "died of SIGSEGV")
+    assert Store(tmp_path / "store").load(there["run"]).job.backend.environment == "other"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_nothing_outlives_a_suite_that_is_killed(tmp_path, convnet, python) -> None:
+    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=hang")
+    process = subprocess.Popen(
+        command(tmp_path / "store", str(asked), "-o", str(tmp_path / "out")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        started = until(lambda: theirs(process.pid))
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert started
+    assert until(lambda: not any(one.is_running() for one in started))
+
+
+def test_nothing_is_left_of_a_cell_that_is_ended(tmp_path, convnet, python) -> None:
+    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=hang")
+    (tmp_path / "tmp").mkdir()
+    process = subprocess.Popen(
+        command(tmp_path / "store", str(asked), "-o", str(tmp_path / "out")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )
+    try:
+        assert until(lambda: theirs(process.pid))
+        assert any((tmp_path / "tmp").iterdir())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+    assert not any((tmp_path / "tmp").iterdir())
+
+
+def theirs(parent: int) -> list[psutil.Process]:
+    """Return the process of a cell in another Python with its worker; none before both are."""
+    found = psutil.Process(parent).children(recursive=True)
+    errands = [one for one in found if "enginescope.cell_errand" in one.cmdline()]
+    workers = [one for errand in errands for one in errand.children(recursive=True)]
+    return [*errands, *workers] if workers else []
+
+
+def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:
+    """Return what a call returns as soon as it is true; ``None``: it never was."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if found := true():
+                return found
+        time.sleep(0.1)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("nowhere/bin/python", ("cannot be started", "bin/python")),
+        ("without", ("No module named enginescope", "-m pip install enginescope==")),
+        ("older", ("has enginescope 0.0.1", "-m pip install enginescope==")),
+        ("mute", ("gave no answer that can be read: it said hello", "bin/python")),
+    ],
+)
+def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) -> None:
+    script(tmp_path / "without", "echo No module named enginescope >&2; exit 1")
+    script(tmp_path / "older", """echo '{"enginescope": "0.0.1"}'""")
+    script(tmp_path / "mute", "echo hello")
+    asked = suite_file(tmp_path, convnet, tmp_path / python)
+    assert main(["suite", str(asked), "--store", str(tmp_path / "store")]) == 2
+    text = " ".join(capsys.readouterr().err.split())
+    for one in ("environment other", *said):
+        assert one in text
+    assert not (tmp_path / "store" / "suites").exists()
+
+
+def test_an_environment_that_no_table_names(tmp_path, convnet, capsys) -> None:
+    asked = suite_file(tmp_path, convnet, sys.executable, there="fake@othr")
+    assert main(["suite", str(asked), "--store", str(tmp_path / "store")]) == 2
+    text = capsys.readouterr().err
+    assert "no environment is called 'othr'" in text
+    assert "did you mean other?" in text
+
+
+def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python) -> None:
+    assert main(["bench", str(convnet), "--on", THERE, "--store", str(tmp_path)]) == 2
+    assert "only cells of a suite" in capsys.readouterr().err
+    asked = suite_file(tmp_path, convnet, python)
+    jobs = ("--emit-k8s", str(tmp_path / "jobs"), "--k8s-image", "me/es:1")
+    assert main(["suite", str(asked), *jobs, "--store", str(tmp_path / "store")]) == 2
+    assert "environments are of this machine" in capsys.readouterr().err
+    assert not (tmp_path / "store" / "suites").exists()
+
+
+def test_the_plan_says_which_python(tmp_path, convnet, capsys) -> None:
+    asked = suite_file(tmp_path, convnet, "python3")
+    assert main(["suite", str(asked), "--list", "--json", "--store", str(tmp_path)]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    assert [one["job"]["backend"].get("environment") for one in cells] == [None, "other"]
+
+
+def test_what_is_missing_there_is_to_be_installed_there(tmp_path, convnet, python) -> None:
+    (tmp_path / "site" / "onnx_ir.py").write_text("raise ImportError('not in this Python')\n")
+    asked = suite_file(tmp_path, convnet, python, there="ort-cpu:fp16@other")
+    out = tmp_path / "out"
+    assert run(tmp_path / "store", asked, "-o", out).returncode == 3
+    there = rows(out)[-1]
+    assert there["status"] in ("unsupported", "failed"), there
+    assert f"{python} -m pip install 'enginescope[convert]'" in there["hint"]

@@ -1,0 +1,58 @@
+"""What is shown of a suite while it runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from enginescope.cli.suites import suite_progress
+from enginescope.cli.suites.suite_progress import SuiteProgress
+from enginescope.records.progress import Progress
+from enginescope.runner.suites.suite_resume import resume_state
+from tests.suites.made import cell, result
+
+
+@pytest.fixture
+def progress(monkeypatch) -> Iterator[SuiteProgress]:
+    shown = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(suite_progress, "live_lines", lambda _console: Live(console=shown))
+    plan = result([], cells=(cell("a"), cell("b"))).plan
+    with SuiteProgress() as started:
+        started.session_started(plan, resume_state(plan.cells, {}, None))
+        yield started
+
+
+def lines(progress: SuiteProgress) -> list[str]:
+    return str(progress._live.get_renderable()).splitlines()[1:]
+
+
+def test_which_of_several_processes_measures(progress) -> None:
+    one = cell(mode="both", processes=3)
+    progress.cell_started(one, 0)
+    progress.cell_progressed(0, Progress(phase="answers"))
+    assert lines(progress) == ["  m · ort-cpu: answering"]
+    for number in (0, 1):
+        progress.process_started(0, number)
+        progress.cell_progressed(0, Progress(phase="load"))
+        said = f"  m · ort-cpu: process {number + 1} of 3, loading the model"
+        assert lines(progress) == [said]
+    progress.cell_started(one, 0)
+    progress.cell_progressed(0, Progress(phase="answers"))
+    assert lines(progress) == ["  m · ort-cpu: answering"]
+
+
+def test_one_process_is_not_counted(progress) -> None:
+    one = cell()
+    progress.cell_started(one, 0)
+    progress.process_started(0, 0)
+    progress.cell_progressed(0, Progress(phase="load"))
+    assert lines(progress) == ["  m · ort-cpu: loading the model"]
+
+
+def test_a_cell_in_another_python_says_where_it_runs(progress) -> None:
+    progress.cell_started(cell("m", "ort-cpu@old"), 0)
+    assert lines(progress) == ["  m · ort-cpu@old: runs in environment old"]

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.store.archive import Store
+from tests.analysis.compared_plans import run_a, run_b
+from tests.formats import plans
+from tests.formats.importing.test_plan_files import TIMES
+from tests.render.runs import measured_run
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    return Store()
+
+
+@pytest.fixture
+def stored(store) -> list[str]:
+    """Ids of two runs with plans."""
+    runs = [run_a(), run_b()]
+    for run in runs:
+        store.save(run)
+    return [run.id for run in runs]
+
+
+@pytest.fixture
+def files(store, tmp_path) -> list[str]:
+    """Two plan files, the second in other formats and slower."""
+    made = []
+    for name, raw, factor in (
+        ("before", plans.tensorrt_8_4(), 1.0),
+        ("after", plans.tensorrt_8_6(), 2.0),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        data = raw if isinstance(raw, bytes) else plans.encoded(raw)
+        (folder / "net.graph.json").write_bytes(data)
+        times = [
+            {
+                key: value * factor if key in ("timeMs", "averageMs") else value
+                for key, value in row.items()
+            }
+            for row in TIMES
+        ]
+        (folder / "net.profile.json").write_text(json.dumps(times))
+        made.append(str(folder / "net.graph.json"))
+    return made
+
+
+def shown(arguments: list[str], capsys, status: int = 0) -> str:
+    assert main(["compare", *arguments]) == status
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_runs(stored, capsys) -> None:
+    text = shown([one[:8] for one in stored], capsys)
+    assert text.startswith("A net a B net b B is faster: its layers add up to 4.188 ms")
+    assert "Convolution: FP32 → FP16" in text
+
+
+def test_files_of_one_name_are_told_apart(files, capsys) -> None:
+    text = shown(files, capsys)
+    assert text.startswith("A net (before/net.graph.json) B net (after/net.graph.json) B is slower")
+    assert "1.00 ms (100 %) more" in text
+
+
+def test_folders_of_one_model_are_told_apart(files, capsys) -> None:
+    text = shown([str(Path(one).parent) for one in files], capsys)
+    assert text.startswith("A net (before) B net (after)")
+
+
+def test_a_folder_and_a_run(files, stored, capsys) -> None:
+    assert "B net b" in shown([str(Path(files[0]).parent), stored[1]], capsys)
+
+
+def test_three_plans(files, stored, capsys) -> None:
+    text = shown([*stored, files[0]], capsys)
+    assert "C net" in text
+    assert "What explains" not in text
+
+
+def test_json_is_all_of_standard_output(stored, capsys) -> None:
+    assert main(["compare", "--json", *stored]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["difference"]["difference_ms"] == -1.6875
+    assert made["plans"][0]["run"] == stored[0]
+
+
+def test_csv_and_page(stored, tmp_path, capsys) -> None:
+    table, page = tmp_path / "pairs.csv", tmp_path / "page.html"
+    arguments = ["compare", *stored, "--csv", str(table), "--html", str(page), "--only", "tactic"]
+    assert main(arguments) == 0
+    assert f"written: {page}" in capsys.readouterr().err
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert [one["a_name"] for one in rows] == ["conv1/x", "conv2/x + pool/x", "head/x"]
+    assert b"B is faster" in page.read_bytes()
+
+
+@pytest.mark.parametrize(("only", "count"), [("convolution", 6), ("Pooling", 1)])
+def test_a_type_in_any_case(only, count, stored, capsys) -> None:
+    assert main(["compare", "--json", "--only", only, *stored]) == 0
+    assert len(json.loads(capsys.readouterr().out)["layers"]) == count
+
+
+def test_the_threshold(stored, capsys) -> None:
+    assert "differ by less than 30 %" in shown(["--threshold", "30", *stored], capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no plans or runs to compare"),
+        (["A"], "alone is nothing to compare"),
+        (["A", "B", "--only", "Pool"], "did you mean Pooling?"),
+        (["A", "B", "A", "--only", "tactic"], None),
+        (["A", "B", "A", "--only", "Pooling"], "only the layers of two plans are listed"),
+        (["A", "nothing"], "run 'nothing'"),
+        (["A", "absent.json"], "absent.json does not exist"),
+        (["A", "B", "--plan-profile", "3"], "no layers of profile 3"),
+        (["A", "B", "--threshold", "-1"], "--threshold"),
+        (["A", "B", "--csv", "x", "--html", "x"], "two results would go into it"),
+        (["A", "B", "--csv", "no/such/folder.csv"], "cannot write no/such/folder.csv"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments, said, stored, capsys) -> None:
+    ids = dict(zip("AB", stored, strict=True))
+    status = main(["compare", *(ids.get(one, one) for one in arguments)])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    if said is None:
+        assert status == 0
+    else:
+        assert status == 2
+        assert said in err
+
+
+def test_a_run_without_a_plan(store, stored, capsys) -> None:
+    bare = measured_run()
+    store.save(bare)
+    assert main(["compare", stored[0], bare.id]) == 2
+    assert "squeezenet.onnx has no plan to compare" in capsys.readouterr().err
+
+
+def test_the_page_may_not_overwrite_a_plan(files, capsys) -> None:
+    assert main(["compare", *files, "--html", files[0]]) == 2
+    assert "it is a file that is read" in capsys.readouterr().err
+
+
+@pytest.fixture
+def log(data, tmp_path) -> Path:
+    packed = data / "trt86-h200-process" / "small_convnet.onnx.engine.build.log.gz"
+    found = tmp_path / "build.log"
+    found.write_bytes(gzip.decompress(packed.read_bytes()))
+    return found
+
+
+def test_choices_of_two_builds_without_plans(store, log, capsys) -> None:
+    arguments = ["--build-log", str(log), "--build-log", str(log)]
+    text = shown(arguments, capsys)
+    assert text.startswith("Choices that differ")
+    assert "layers were chosen alike" in text
+    assert main(["compare", "--json", *arguments]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert "plans" not in made
+    assert {tuple(one["differs"]) for one in made["build_choices"]} == {()}
+
+
+def test_choices_beside_plans(stored, log, capsys) -> None:
+    text = shown([*stored, "--build-log", str(log), "--build-log", str(log)], capsys)
+    assert "What explains the difference" in text
+    assert "Choices that differ" in text
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_build_logs_come_in_pairs(stored, log, count, capsys) -> None:
+    assert main(["compare", *stored, *(["--build-log", str(log)] * count)]) == 2
+    assert "give --build-log twice" in capsys.readouterr().err
+
+
+def test_a_page_needs_plans(store, log, tmp_path, capsys) -> None:
+    arguments = ["--build-log", str(log), "--build-log", str(log)]
+    assert main(["compare", *arguments, "--html", str(tmp_path / "x.html")]) == 2
+    assert "no plans or runs to compare" in capsys.readouterr().err
+
+
+def test_a_damaged_log_is_told(stored, tmp_path, capsys) -> None:
+    bad = tmp_path / "bad.log"
+    bad.write_text("nothing of a build")
+    assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
+    assert "bad.log" in capsys.readouterr().err
+
+
+def test_stored_runs_of_one_model_are_told_apart(store, capsys) -> None:
+    runs = [run_a(), run_a()]
+    for run in runs:
+        store.save(run)
+    text = shown([run.id for run in runs], capsys)
+    assert text.startswith(f"A net a ({runs[0].id[:8]}) B net a ({runs[1].id[:8]})")

@@ -1,0 +1,201 @@
+"""compare on what was measured: comparisons, tags, runs, imported files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import msgspec
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.records.run.job import Subject
+from enginescope.store.archive import Store
+from tests.analysis.compared_plans import run_a, run_b
+from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
+
+replace = msgspec.structs.replace
+TAG = f"cmp-{COMPARISON}"
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    return Store()
+
+
+@pytest.fixture
+def compared(store):
+    """A stored comparison in turn, B 5 % slower; with the run of its last process."""
+    a, b = in_turn(1.05, jobs=(job(), job(intra_op_num_threads="1")))
+    for run in (*a, *b):
+        store.save(run, tags=[TAG])
+    return b[-1]
+
+
+def shown(arguments: list[str], capsys, status: int = 0) -> str:
+    assert main(["compare", *arguments]) == status
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> None:
+    text = shown([TAG], capsys)
+    assert text.startswith(
+        "A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 Xeon, 2 cores "
+        "B is slower: 1.05"
+    )
+    assert "12 processes a side, interleaved" in text
+    assert shown([COMPARISON], capsys) == text
+    assert shown([compared.id[:8]], capsys) == text
+
+
+def test_runs_alone(compared, store, capsys) -> None:
+    runs = [process(1.0), process(1.2, seed=3)]
+    for run in runs:
+        store.save(run)
+    text = shown([one.id for one in runs], capsys)
+    assert text.startswith(f"A net.onnx · ort-cpu ({runs[0].id[:8]})")
+    assert "B is slower: 1.2" in text
+    assert "one process a side" in text
+    assert "I-ASSUMED-SCATTER" in text
+    assert "incomparable" not in text
+
+
+def test_tags_are_sides_with_their_runs_as_processes(store, capsys) -> None:
+    for tag, level in (("before", 1.0), ("after", 0.9)):
+        for number in range(5):
+            store.save(process(level * (1 + number / 2_000), seed=number), tags=[tag])
+    text = shown(["before", "after"], capsys)
+    assert text.startswith("A net.onnx · ort-cpu (before) B net.onnx · ort-cpu (after)")
+    assert "B is faster: 0.900 × A" in text
+    assert "5 processes a side, not interleaved" in text
+    assert "I-NOT-IN-TURN" in text
+
+
+def test_a_tag_of_several_jobs_is_no_side(compared, store, capsys) -> None:
+    store.save(process(1.0))
+    assert main(["compare", TAG, "latest"]) == 2
+    err = capsys.readouterr().err
+    assert f"tag {TAG} is of 2 jobs" in err
+    assert "net.onnx · ort-cpu, net.onnx · ort-cpu?intra_op_num_threads=1" in err
+
+
+def test_imported_runs_under_one_tag_are_processes_whatever_they_are_called(store, capsys) -> None:
+    for tag, level in (("before", 1.0), ("after", 1.0)):
+        for number in range(4):
+            one = job()
+            subject = Subject(name=f"times{number}", kind="unknown")
+            run = process(level, seed=number, job=replace(one, subject=subject), origin="imported")
+            store.save(run, tags=[tag])
+    assert "4 processes a side" in shown(["before", "after"], capsys)
+
+
+def test_other_conditions_are_incomparable_unless_meant(store, capsys) -> None:
+    runs = [process(1.0, job=job(precision=one)) for one in ("fp32", "fp16")]
+    for run in runs:
+        store.save(run)
+    ids = [one.id for one in runs]
+    text = shown(ids, capsys)
+    assert "B and A are not comparable: precision: fp32 against fp16" in text
+    assert "--across precision" in text
+    text = shown([*ids, "--across", "precision"], capsys)
+    assert "not comparable" not in text
+    assert "B differs from A in precision: fp32 against fp16 (I-MEANT)" in text
+    assert main(["compare", *ids, "--across", "precisoin"]) == 2
+    assert "did you mean precision?" in capsys.readouterr().err
+
+
+def test_the_threshold(compared, capsys) -> None:
+    assert "B is as fast as A within 10 %" in shown([TAG, "--threshold", "10"], capsys)
+
+
+def test_verdicts_stand_before_the_plans(store, capsys) -> None:
+    made = []
+    for plan, level in ((run_a(), 2.0), (run_b(), 1.0)):
+        run = replace(plan, samples=process(level).samples)
+        store.save(run)
+        made.append(run.id)
+    text = shown(made, capsys)
+    assert "B is faster: 0.50" in text
+    assert text.index("B is faster: 0.50") < text.index("B is faster: its layers add up to")
+    assert main(["compare", "--json", *made]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["measured"]["pairs"][0]["verdicts"][0]["kind"] == "faster"
+    assert document["difference"]["difference_ms"] == -1.6875
+
+
+def test_a_side_without_samples_leaves_the_plans_and_says_so(store, capsys) -> None:
+    a, b = replace(run_a(), samples=process(2.0).samples), run_b()
+    for run in (a, b):
+        store.save(run)
+    assert main(["compare", a.id, b.id]) == 0
+    shown_ = capsys.readouterr()
+    assert f"not measured, so plans alone are compared: {b.id}" in shown_.err
+    assert "its layers add up to" in shown_.out
+
+
+def test_files_of_trtexec_are_sides(store, data, tmp_path, capsys) -> None:
+    packed = data / "trt86-h200" / "depth_anything_small.timing.json.gz"
+    whole = json.loads(gzip.decompress(packed.read_bytes()))
+    for name, part in (("before.json", whole[: len(whole) // 2]), ("after.json", whole)):
+        (tmp_path / name).write_text(json.dumps(part))
+    text = shown(["before.json", "after.json"], capsys)
+    assert "one process a side" in text
+    assert "Latency (trtexec)" in text
+    assert "incomparable" not in text
+
+
+def test_a_comparison_that_lost_a_process(store, capsys) -> None:
+    a, b = in_turn(1.05)
+    for run in (*a, *b[:-1], crashed(b[-1])):
+        store.save(run, tags=[TAG])
+    text = shown([TAG], capsys)
+    assert "11 processes a side, interleaved" in text
+    assert "W-LOST-PROCESSES" in text
+
+
+def test_runs_that_failed_have_nothing_to_compare(store, capsys) -> None:
+    bad = crashed(process(1.0))
+    good = process(1.0)
+    for run in (bad, good):
+        store.save(run)
+    assert main(["compare", good.id, bad.id]) == 2
+    err = capsys.readouterr().err
+    assert f"{bad.id} has neither samples nor a plan" in err
+    assert "died of SIGSEGV" in err
+
+
+def test_csv_markdown_and_page(compared, tmp_path, capsys) -> None:
+    files = [tmp_path / name for name in ("v.csv", "v.md", "v.html")]
+    options = zip(("--csv", "--markdown", "--html"), map(str, files), strict=True)
+    assert main(["compare", TAG, *(one for pair in options for one in pair)]) == 0
+    rows = list(csv.DictReader(files[0].read_text().splitlines()))
+    assert rows[0]["metric"] == "latency"
+    assert rows[0]["verdict"] == "slower"
+    assert float(rows[0]["low"]) > 1
+    text = files[1].read_text()
+    assert "**B is slower: 1.05" in text
+    assert "| Latency | " in text
+    page = files[2].read_text()
+    assert "<h1>B is slower: 1.05" in page
+    assert "chart-sides_hist" in page
+    assert "chart-sides_processes" in page
+
+
+def test_markdown_of_plans(store, tmp_path, capsys) -> None:
+    runs = [run_a(), run_b()]
+    for run in runs:
+        store.save(run)
+    file = tmp_path / "p.md"
+    assert main(["compare", *(run.id for run in runs), "--markdown", str(file)]) == 0
+    assert "What explains the difference" in file.read_text()
+
+
+def test_one_run_that_is_of_no_comparison(store, capsys) -> None:
+    run = process(1.0)
+    store.save(run)
+    assert main(["compare", run.id]) == 2
+    assert "alone is nothing to compare" in capsys.readouterr().err

@@ -1,0 +1,168 @@
+"""``enginescope history`` on stored runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from enginescope.cli.main import main
+from enginescope.render.verdicts.dot_plot import Stretch, dot_plot
+from enginescope.render.verdicts.history_phrases import letter
+from enginescope.store.archive import Store
+from tests.analysis.gated_runs import job, process
+from tests.analysis.historic_runs import host, over_days
+
+STEP = [4.0] * 12 + [4.4] * 12
+NASTY = "<script>alert(1)</script>.onnx"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    made = Store(tmp_path / "store")
+    environments = {0: host(tensorrt="10.3.0"), 12: host(tensorrt="10.4.0")}
+    for run in over_days(STEP, environments=environments):
+        made.save(run, tags=["nightly"])
+    return made
+
+
+def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
+    assert main(["history", "net.onnx"]) == 0
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert lines[0] == "latency of net.onnx · ort-cpu · batch 1: 1 change of level"
+    assert max(map(len, lines)) <= 80
+    assert shown.count("•") >= 15
+    axis = next(line for line in lines if "└─" in line)
+    assert axis.count("A") == 1
+    assert "TensorRT 10.3.0 → 10.4.0" in shown
+    assert "commit 000000babc → 000000cabc" in shown
+    assert "worse, 2026-01-13 10:00" in shown
+
+
+@pytest.mark.parametrize("name", ["net.onnx", "some/where/net.onnx", "NET"])
+def test_a_model_by_name_path_or_part(store, name, capsys) -> None:
+    assert main(["history", name]) == 0
+    assert "net.onnx" in capsys.readouterr().out
+
+
+def test_the_exact_name_goes_before_a_part_of_one(store, capfdbinary) -> None:
+    store.save(process(1.0, of=job("subnet.onnx")))
+    main(["history", "net.onnx", "--json"])
+    (one,) = json.loads(capfdbinary.readouterr().out)["series"]
+    assert one["label"].startswith("net.onnx")
+
+
+def test_a_screen_of_long_names_fits_and_says_how_many_are_left(store, capsys) -> None:
+    for number in range(6):
+        store.save(process(1.0, of=job(f"{'a_long_name_' * 6}{number}.onnx")))
+    assert main(["history", "a_long"]) == 0
+    shown = capsys.readouterr()
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "… and 1 more job;" in shown.err
+
+
+@pytest.mark.parametrize("name", ["one/model.onnx", "zoo/one/model.onnx"])
+def test_models_that_are_all_called_model_onnx_are_told_apart(store, name, capfdbinary) -> None:
+    for folder in ("one", "two"):
+        store.save(process(1.0, of=job(f"{folder}/model.onnx")))
+    main(["history", name, "--json"])
+    (one,) = json.loads(capfdbinary.readouterr().out)["series"]
+    assert one["label"].startswith("one/model.onnx")
+
+
+def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
+    damaged = store.rows()[0].id
+    assert main(["history", "net.onnx"]) == 0  # the index knows it
+    (store.runs_folder / damaged / "run.json").write_text("{")
+    capsys.readouterr()
+    assert main(["history", "net.onnx"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 change of level" in out
+    assert f"left out: run {damaged}: " in err
+    assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
+
+
+def test_json(store, capfdbinary) -> None:
+    assert main(["history", "net.onnx", "--json"]) == 0
+    document = json.loads(capfdbinary.readouterr().out)
+    (one,) = document["series"]
+    assert (document["schema"], len(one["points"]), one["unit"]) == (1, 24, "ms")
+    (change,) = one["changes"]
+    assert (change["at"], change["is_sure"], change["is_worse"]) == (12, True, True)
+    assert change["changed"][0]["fact"] == "TensorRT"
+
+
+def test_only_the_newest(store, capfdbinary) -> None:
+    main(["history", "net.onnx", "--last", "12", "--json"])
+    (one,) = json.loads(capfdbinary.readouterr().out)["series"]
+    assert (len(one["points"]), one["changes"]) == (12, [])
+
+
+def test_files(store, capsys) -> None:
+    pytest.importorskip("vl_convert")
+    assert main(["history", "net.onnx", "--html", "h.html", "--png", "h.png"]) == 0
+    assert Path("h.png").read_bytes().startswith(b"\x89PNG")
+    text = Path("h.html").read_text(encoding="utf-8")
+    assert "<h1>Latency of net.onnx · ort-cpu · batch 1: 1 change of level</h1>" in text
+    assert "TensorRT 10.3.0 → 10.4.0" in text
+    assert "default-src &#39;none&#39;" in text
+    assert "written: h.png" in capsys.readouterr().err
+
+
+def test_names_are_escaped_on_the_page(store) -> None:
+    for run in over_days([4.0] * 3, of=job(NASTY)):
+        store.save(run)
+    assert main(["history", "script", "--html", "h.html"]) == 0
+    assert "<script>alert" not in Path("h.html").read_text(encoding="utf-8")
+
+
+def test_a_picture_is_of_one_job(store, capsys) -> None:
+    store.save(process(1.0, of=job(spec="trt")))
+    assert main(["history", "net.onnx", "--png", "h.png"]) == 2
+    assert "--png is of one job, and there are 2" in capsys.readouterr().err
+    assert not Path("h.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["other.onnx"], "no runs of other.onnx"),
+        (["net.onnx", "--tag", "none"], "no runs of net.onnx"),
+        (["net.onnx", "--metric", "latncy"], "did you mean latency?"),
+        (["net.onnx", "--metric", "engine_size"], "no engine_size in the runs"),
+        (["net.onnx", "--html", "no/such/folder"], "cannot write no/such/folder"),
+        (["net.onnx", "--sitting", "x"], "not a duration"),
+    ],
+)
+def test_mistakes_are_told(store, arguments, message, capsys) -> None:
+    assert main(["history", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
+    Store(tmp_path).save(process(4.0))
+    assert main(["history", "net"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 run in 1 sitting, 2026-01-01;" in shown
+    assert shown.count("•") == 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60, 1000])
+@pytest.mark.parametrize("width", [30, 80])
+def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
+    values = [4.0 + 0.001 * (at % 13) for at in range(count)]
+    levels = [Stretch(first=0, last=count - 1, value=4.005)]
+    lines = dot_plot(values, levels=levels, marks=[(count // 2, "A")], width=width)
+    assert max(map(len, lines)) <= width
+    assert "A" in lines[-1]
+    assert any("•" in line for line in lines)
+
+
+def test_letters_go_on_after_z() -> None:
+    assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from enginescope.compat.trtexec.log.device_lines import device_lines
+from enginescope.records.environment import Device
+from tests.compat.trtexec.runs import version
+
+BARE = Device(name="A GPU")
+
+
+def texts(*args) -> list[str]:
+    return [one.text for one in device_lines(*args)]
+
+
+def test_what_is_not_known_has_no_line() -> None:
+    assert texts((BARE,), BARE, 0, version("8.6.1")) == [
+        "=== Device Information ===",
+        "Selected Device: A GPU",
+        "",
+        "TensorRT version: 8.6.1",
+    ]
+
+
+def test_later_versions_list_all_devices() -> None:
+    second = Device(name="B", uuid="GPU-2", compute_capability="9.0")
+    assert texts((BARE, second), second, 1, version("10.16.1")) == [
+        "=== Device Information ===",
+        "Available Devices: ",
+        '  Device 0: "A GPU" UUID: ',
+        '  Device 1: "B" UUID: GPU-2',
+        "Selected Device: B",
+        "Selected Device ID: 1",
+        "Selected Device UUID: GPU-2",
+        "Compute Capability: 9.0",
+        "",
+        "TensorRT version: 10.16.1",
+    ]
+
+
+def test_no_device_that_can_be_told() -> None:
+    assert texts((), None, 0, version("8.6.1"))[:2] == ["=== Device Information ===", ""]

@@ -1,0 +1,352 @@
+"""A run printed, and read back by the parser of trtexec's logs."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.compat.trtexec.arguments import read_arguments
+from enginescope.compat.trtexec.kept_files import KeptTexts
+from enginescope.compat.trtexec.log.device_lines import device_lines
+from enginescope.compat.trtexec.log.log import Line, printed, status
+from enginescope.compat.trtexec.log.option_sections import option_lines
+from enginescope.compat.trtexec.log.performance import HEADINGS
+from enginescope.compat.trtexec.log.report import run_lines
+from enginescope.compat.trtexec.settings import Settings, settings_of
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.trtexec.exported_times import parse_times
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints
+from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from tests.compat.trtexec.runs import PROFILE, N, measured, settings, version
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+GPU = Device(
+    name="NVIDIA H200",
+    uuid="GPU-1",
+    compute_capability="9.0",
+    sm_count=132,
+    memory_bytes=143_155 * 2**20,
+)
+INSPECTOR = '{"Layers": ["a\x1fb", "c"], "Bindings": ["x", "y"]}'
+
+
+def log_of(asked: Settings, lines: tuple[Line, ...]) -> str:
+    trt = asked.arguments.version
+    typed = ("enginescope", "trtexec", "--onnx=model.onnx")
+    body = [printed(one, NOW) for one in lines]
+    return "\n".join([status("RUNNING", trt, typed), *body, status("PASSED", trt, typed)]) + "\n"
+
+
+def printed_run(asked: Settings, run: Run, texts: KeptTexts | None = None) -> tuple[Line, ...]:
+    return (
+        *option_lines(asked),
+        *device_lines((GPU,), GPU, 0, asked.arguments.version),
+        *run_lines(run, asked, texts or KeptTexts()),
+    )
+
+
+def parsed(asked: Settings, lines: tuple[Line, ...]) -> TrtexecLog:
+    found, notices = parse_trtexec_log(log_of(asked, lines).encode(), "ours.log")
+    assert notices == ()
+    return found
+
+
+@pytest.mark.parametrize("trt", ["8.6.1", "9.3.0", "10.16.1.11", "11.1.0"])
+def test_our_log_reads_back_to_the_same_figures(trt) -> None:
+    asked = settings("--dumpProfile", "--percentile=50,99.9", trt=trt)
+    run = measured(asked)
+    log = parsed(asked, printed_run(asked, run))
+    report = log.report
+    assert report.passed is True
+    assert report.tool_version == str(asked.arguments.version)
+    assert report.command == "enginescope trtexec --onnx=model.onnx"
+    assert report.device == GPU if trt != "8.6.1" else report.device is not None
+    assert report.throughput_per_s == 800
+    assert report.host_walltime_s == 1.25
+    assert report.parse_s == 0.25
+    assert report.build_s == (12.25 if trt == "8.6.1" else 12)
+    assert report.deserialize_s == 0.03125
+    assert report.engine_bytes == (None if trt == "8.6.1" else 2 * 2**20)
+    assert report.context_memory_bytes == (None if trt == "8.6.1" else 5 * 2**20)
+    assert len(report.summaries) == 5
+    for one in report.summaries:
+        series = run.series(one.metric)
+        assert series is not None
+        ours = as_trtexec_prints(series, (50.0, 99.9))
+        assert one.median_ms == pytest.approx(ours.median_ms, rel=1e-5)
+        assert one.mean_ms == pytest.approx(float(series.values_ms.mean()), rel=6e-6)
+        assert one.percentiles[1][1] == pytest.approx(ours.percentiles[1][1], rel=1e-5)
+    assert log.profile is not None
+    assert log.profile.iterations == 120
+    assert [layer.name for layer in log.profile.layers] == ["conv1", 'fc "x"\\y\\x0az']
+    assert log.profile.layers[1].mean_ms == 0.1667
+
+
+def test_the_mode_is_in_the_log() -> None:
+    asked = settings("--exposeDMA", trt="11.1.0")
+    options = parsed(asked, printed_run(asked, measured(asked))).report.options
+    mode = options["Inference Options"]
+    assert mode["CUDA Graph"] == mode["Spin-wait"] == mode["ExposeDMA"] == "Enabled"
+    assert mode["Data transfers"] == "Disabled"
+    assert "Separate profiling" not in mode
+    assert options["Build Options"]["Precision"] == "Strongly Typed"
+
+
+@pytest.fixture
+def recorded(data: Path, tmp_path: Path) -> Path:
+    folder = data / "trt86-h200"
+    times = gzip.decompress((folder / "depth_anything_small.timing.json.gz").read_bytes())
+    (tmp_path / "depth_anything_small.timing.json").write_bytes(times)
+    log = "depth_anything_small.engine.profile.log"
+    (tmp_path / log).write_bytes((folder / log).read_bytes())
+    return tmp_path
+
+
+def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
+    (run,) = import_artifacts([recorded]).runs
+    source = (recorded / "depth_anything_small.timing.json").read_bytes()
+    times, _ = parse_times(source, "times")
+    run = msgspec.structs.replace(run, wall_ms=times.wall_ms)
+    theirs = run.tool
+    assert theirs is not None
+    assert theirs.command is not None
+    asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
+    ours = parsed(asked, run_lines(run, asked, KeptTexts())).report
+    assert ours.throughput_per_s == pytest.approx(theirs.throughput_per_s, rel=5e-6)
+    assert ours.host_walltime_s == pytest.approx(theirs.host_walltime_s, rel=5e-6)
+    assert ours.total_gpu_compute_s == theirs.total_gpu_compute_s
+    by_metric = {one.metric: one for one in theirs.summaries}
+    exact = [one for one in ours.summaries if one.metric != "enqueue"]
+    assert len(exact) == 4
+    for one in exact:
+        assert one == by_metric[one.metric]
+
+
+def test_recorded_options_are_repeated_key_by_key(data) -> None:
+    for name in ("resnet18.engine.build.log", "resnet18.engine.profile.log"):
+        theirs = parse_trtexec_log((data / "trt86-h200" / name).read_bytes(), name)[0].report
+        assert theirs.command is not None
+        asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
+        ours = parsed(asked, option_lines(asked)).report
+        expected = {title: dict(section) for title, section in theirs.options.items()}
+        # layers are always profiled in a run of their own
+        expected["Inference Options"]["Separate profiling"] = "Enabled"
+        assert ours.options == expected
+        for title, section in expected.items():
+            assert list(ours.options[title]) == list(section)
+
+
+def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
+    return [one.text for one in lines if one.level == level]
+
+
+def varied(asked: Settings, **series: np.ndarray) -> Run:
+    """The run with the values of some series replaced."""
+    run = measured(asked)
+    changed = tuple(
+        msgspec.structs.replace(one, values_ms=series.get(one.metric, one.values_ms))
+        for one in run.samples
+    )
+    return msgspec.structs.replace(run, samples=changed)
+
+
+def test_a_sound_run_has_no_warnings() -> None:
+    asked = settings()
+    assert texts_of(run_lines(measured(asked), asked, KeptTexts()), "W") == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "words", "hint10", "hint11"),
+    [
+        ("enqueue", "bound by Enqueue Time", "--useCudaGraph", "--noCudaGraph"),
+        ("h2d", "host-to-device transfers", "--noDataTransfers", "--includeDataTransfers"),
+        ("d2h", "device-to-host transfers", "--noDataTransfers", "--includeDataTransfers"),
+    ],
+)
+def test_what_bounds_the_throughput_is_warned_of(metric, words, hint10, hint11) -> None:
+    for trt, hint in (("10.16.1", hint10), ("11.1.0", hint11)):
+        flags = ("--includeDataTransfers",) if trt == "11.1.0" else ()
+        asked = settings(*flags, trt=trt)
+        lines = run_lines(varied(asked, **{metric: np.full(N, 1.001)}), asked, KeptTexts())
+        found = texts_of(lines, "W")
+        assert len(found) == 2
+        assert words in found[0]
+        assert hint in found[1]
+
+
+def test_unsteady_compute_times_are_warned_of_by_the_versions_own_measure() -> None:
+    unsteady = 1 + 0.02 * (-1.0) ** np.arange(N)
+    for trt, warned in (("8.6.1", True), ("10.13.0", True), ("10.13.2", False), ("11.1.0", False)):
+        asked = settings(trt=trt)
+        found = texts_of(run_lines(varied(asked, gpu_compute=unsteady), asked, KeptTexts()), "W")
+        assert (found[:1] == []) is not warned
+        if warned:
+            assert found[0] == (
+                "* GPU compute time is unstable, with coefficient of variance = 2%."
+            )
+
+
+def test_copies_that_are_not_made_are_printed_as_zero() -> None:
+    asked = settings("--noDataTransfers")
+    run = measured(asked)
+    kept = tuple(one for one in run.samples if one.metric not in ("h2d", "d2h"))
+    run = msgspec.structs.replace(run, samples=kept)
+    report = parsed(asked, printed_run(asked, run)).report
+    assert [one.metric for one in report.summaries] == list(HEADINGS)
+    by_metric = {one.metric: one for one in report.summaries}
+    assert by_metric["h2d"].max_ms == by_metric["d2h"].max_ms == 0
+    assert report.messages == ()
+
+
+def test_several_streams_are_warned_of() -> None:
+    asked = settings("--infStreams=2")
+    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    assert found.startswith("* Multiple inference streams are used.")
+
+
+def test_our_own_notices_are_warnings_too() -> None:
+    asked = settings()
+    run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
+    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
+
+
+def test_dynamic_dimensions_that_nobody_fixed() -> None:
+    asked = settings()
+    notice = Notice(
+        code="I-DYNAMIC-SHAPE",
+        message="taken as 1",
+        evidence={"input": "x", "shape": [1, 3]},
+        level="info",
+    )
+    found = texts_of(run_lines(measured(asked, notices=(notice,)), asked, KeptTexts()), "W")
+    (text,) = found
+    assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
+    assert text.endswith("Automatically overriding shape to: 1x3")
+
+
+@pytest.mark.parametrize("trt", ["8.6.1", "10.16.1", "11.1.0"])
+def test_a_graph_that_could_not_be_captured(trt) -> None:
+    asked = settings(*(() if trt == "11.1.0" else ("--useCudaGraph",)), trt=trt)
+    run = measured(asked)
+    mode = msgspec.structs.replace(run.job.workload.mode, cuda_graph=False)
+    workload = msgspec.structs.replace(run.job.workload, mode=mode)
+    run = msgspec.structs.replace(run, job=msgspec.structs.replace(run.job, workload=workload))
+    found = texts_of(run_lines(run, asked, KeptTexts()), "W")
+    assert len(found) == 3
+    assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
+    captured = run_lines(measured(asked), asked, KeptTexts())
+    assert any("Successfully captured" in one.text for one in captured) == (trt != "8.6.1")
+
+
+@pytest.mark.parametrize(("trt", "ends"), [("8.6.1", None), ("9.0.0", 300), ("10.16.1", 200)])
+def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
+    asked = settings("--avgRuns=1", trt=trt)
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    averages = [one for one in found if one.startswith("Average on 1 runs - GPU latency: ")]
+    assert len(averages) == (N if ends is None else 2 * ends)
+    if ends is not None:
+        assert f"... Omitting {N - 2 * ends} lines" in found
+
+
+def test_an_unfilled_last_average_is_left_out() -> None:
+    asked = settings("--avgRuns=300")
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    assert sum(one.startswith("Average on 300 runs") for one in found) == 3
+
+
+def test_layers_bindings_and_shapes() -> None:
+    asked = settings("--dumpLayerInfo", "--dumpOptimizationProfile", "--optShapes=x:2x3")
+    lines = run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR))
+    found = [one.text for one in lines]
+    assert "Layers:\na\\x1fb\nc\n\nBindings:\nx\ny" in found
+    assert "Model input x (profile 0): min=2x3, opt=2x3, max=2x3" in found
+    assert "Input binding for x with dimensions 1x3x8x8 and type fp32 is created." in found
+    assert found.index("Layer Information:") < found.index("Starting inference")
+
+
+def test_no_layer_information_is_a_warning() -> None:
+    asked = settings("--dumpLayerInfo")
+    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    assert "inspector gave none" in found
+
+
+def test_outputs_are_printed() -> None:
+    asked = settings("--dumpOutput")
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    assert "y: (1x4)\n1.5 nan inf -inf" in found
+
+
+def test_the_librarys_lines_are_among_ours() -> None:
+    log = (
+        "[01/02/2026-03:04:05] [I] [TRT] [MemUsageChange] Init CUDA\n"
+        "[01/02/2026-03:04:05] [W] [TRT] weights\n"
+        "[01/02/2026-03:04:05] [V] [TRT] Tactic: 1\n"
+        "a library's own words\n"
+    )
+    asked = settings()
+    lines = run_lines(measured(asked), asked, KeptTexts(build_log=log))
+    assert Line("I", "[TRT] [MemUsageChange] Init CUDA") in lines
+    assert Line("W", "[TRT] weights") in lines
+    assert texts_of(lines, "V") == []
+    verbose = settings("--verbose")
+    lines = run_lines(measured(verbose), verbose, KeptTexts(run_log=log))
+    found = texts_of(lines, "V")
+    assert found[:2] == ["[TRT] Tactic: 1", "a library's own words"]
+    assert found[2] == "=== Explanations of the performance metrics ==="
+    assert found[3].startswith("Latency: H2D + GPU compute + D2H")
+
+
+def test_the_log_of_a_build_is_printed_once() -> None:
+    log = "[01/02/2026-03:04:05] [I] [TRT] Detected 1 inputs\n"
+    texts = KeptTexts(build_log=log, run_log=log)
+    asked = settings("--skipInference")
+    run = measured(asked)
+    built = tuple(one for one in run.phases if one.name != "load")
+    lines = run_lines(msgspec.structs.replace(run, phases=built), asked, texts)
+    assert lines.count(Line("I", "[TRT] Detected 1 inputs")) == 1
+    found = [one.text for one in lines]
+    assert found[1:3] == ["Start parsing network model.", "[TRT] Detected 1 inputs"]
+    both = settings()
+    assert run_lines(measured(both), both, texts).count(lines[2]) == 2
+
+
+def test_a_failed_run_says_why_and_reports_nothing() -> None:
+    asked = settings()
+    outcome = Outcome(kind=OutcomeKind.FAILED, message="no kernel", hint="another GPU")
+    lines = run_lines(measured(asked, outcome=outcome, samples=()), asked, KeptTexts())
+    assert texts_of(lines, "E") == ["no kernel", "  try: another GPU"]
+    assert not any("Performance summary" in one.text for one in lines)
+    silent = measured(asked, outcome=Outcome(kind=OutcomeKind.CRASHED), samples=())
+    assert texts_of(run_lines(silent, asked, KeptTexts()), "E") == ["the worker ended: crashed"]
+
+
+def test_a_skipped_inference_ends_after_the_layers() -> None:
+    asked = settings("--skipInference")
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    assert found[-1] == "Skipped inference phase since --skipInference is added."
+    assert not any("Starting inference" in one for one in found)
+
+
+def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:
+    for trt, has_section in (("8.6.1", True), ("10.16.1", False)):
+        asked = settings("--loadEngine=e.plan", trt=trt)
+        log = parsed(asked, printed_run(asked, measured(asked, phases=(), build=None)))
+        assert ("Build Options" in log.report.options) is has_section
+        assert log.report.build_s is None
+        if trt == "10.16.1":
+            assert log.report.engine_bytes == 3 * 2**20
+
+
+def test_no_layer_times_no_table() -> None:
+    asked = settings("--dumpProfile")
+    found = [one.text for one in run_lines(measured(asked, profile=None), asked, KeptTexts())]
+    assert not any(one.startswith("=== Profile") for one in found)
+    assert PROFILE.layers[1].total_ms == 0

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.tensorrt.build.options import read_options, read_precision
+from enginescope.core.errors import UsageError
+from tests.compat.trtexec.runs import settings
+
+
+def options(*flags: str, trt: str = "10.16.1") -> dict[str, str]:
+    found = settings(*flags, trt=trt).options
+    read_options(found)  # the backend takes every one
+    return found
+
+
+def test_the_defaults_are_trtexecs() -> None:
+    assert options() == {
+        "profiling_verbosity": "layer_names_only",
+        "log_level": "info",
+    }
+
+
+def test_flags_with_a_value_and_switches() -> None:
+    found = options(
+        "--builderOptimizationLevel=5",
+        "--maxAuxStreams=0",
+        "--noTF32",
+        "--vc",
+        "--timingCacheFile=c.bin",
+        "--tacticSources=-CUDNN,+JIT_CONVOLUTIONS",
+        "--device=1",
+        "--persistentCacheRatio=0.5",
+        "--pi",
+        "--verbose",
+    )
+    assert found["builder_optimization_level"] == "5"
+    assert found["max_aux_streams"] == "0"
+    assert found["tf32"] == "0"
+    assert found["version_compatible"] == "1"
+    assert found["timing_cache"] == "c.bin"
+    assert found["tactic_sources"] == "-CUDNN,+JIT_CONVOLUTIONS"
+    assert found["device"] == "1"
+    assert found["persistent_cache_ratio"] == "0.5"
+    assert found["native_instance_norm"] == "0"
+    assert found["log_level"] == "verbose"
+
+
+def test_the_librarys_own_choice_is_left_to_it() -> None:
+    assert "max_aux_streams" not in options("--maxAuxStreams=-1")
+
+
+def test_sizes_of_pools() -> None:
+    found = options("--memPoolSize=workspace:1G,dlaSRAM:0.5,tacticSharedMem:512K")
+    assert found["memory_pools"] == (
+        "workspace:1073741824B,dla_managed_sram:524288B,tactic_shared_memory:524288B"
+    )
+    assert options("--workspace=2", trt="8.6.1")["memory_pools"] == "workspace:2097152B"
+
+
+def test_a_suffix_before_10_is_refused_rather_than_misread() -> None:
+    with pytest.raises(UsageError, match="'1G' has a suffix") as caught:
+        options("--memPoolSize=workspace:1G", trt="8.6.1")
+    assert caught.value.hint == "the size in MiB: 1024"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--memPoolSize=workspce:1",), "workspce"),
+        (("--memPoolSize=workspace",), "workspace"),
+        (("--memPoolSize=workspace:1T",), "'1T' is not a size"),
+        (("--preview=profileSharing0806",), "--preview"),
+        (("--preview=+sharing",), "--preview"),
+        (("--sparsity=some",), "--sparsity=some"),
+        (("--hardwareCompatibilityLevel=all",), "--hardwareCompatibilityLevel=all"),
+        (("--runtimePlatform=Linux",), "--runtimePlatform=Linux"),
+        (("--weightStreamingBudget=120%",), "lies in 0…100 %"),
+        (("--weightStreamingBudget=much",), "is not a size"),
+        (("--allowWeightStreaming",), "without --stronglyTyped"),
+        (("--fp8", "--int8"), "TensorRT does not mix them"),
+        (("--best", "--stronglyTyped"), "the network's own types are kept"),
+        (("--staticPlugins=a,b.so",), "a comma in a path"),
+    ],
+)
+def test_values_that_cannot_be(flags, message) -> None:
+    with pytest.raises(UsageError, match=message):
+        settings(*flags)
+
+
+def test_words_become_the_backends_own() -> None:
+    found = options(
+        "--preview=+profileSharing0806,-aliasedPluginIO1003",
+        "--hardwareCompatibilityLevel=ampere+",
+        "--runtimePlatform=windowsamd64",
+        "--profilingVerbosity=verbose",
+        "--stronglyTyped",
+        "--allowWeightStreaming",
+    )
+    assert found["preview_features"] == "+PROFILE_SHARING_0806,-ALIASED_PLUGIN_IO_10_03"
+    assert found["hardware_compatibility"] == "ampere_plus"
+    assert found["runtime_platform"] == "windows_amd64"
+    assert found["profiling_verbosity"] == "detailed"
+    assert found["strongly_typed"] == found["weight_streaming"] == "1"
+
+
+def test_stripped_weights() -> None:
+    assert "refit" not in options("--stripWeights")
+    assert options("--stripWeights")["refit_identical"] == "1"
+    assert options("--weightless")["strip_plan"] == "1"
+    assert "refit_identical" not in options("--stripWeights", "--refit")
+    assert options("--stripAllWeights")["refit"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("-1", "auto"), ("-2", "off"), ("50%", "50%"), ("2M", "2097152"), ("12", "12")],
+)
+def test_the_budget_of_streamed_weights(given, wanted) -> None:
+    assert options(f"--weightStreamingBudget={given}")["weight_streaming_budget"] == wanted
+
+
+def test_plugins() -> None:
+    found = options("--staticPlugins=a.so", "--dynamicPlugins=b.so", "--setPluginsToSerialize=b.so")
+    assert found["plugins"] == "a.so,b.so"
+    assert found["serialize_plugins"] == "b.so"
+
+
+def test_precisions_are_joined() -> None:
+    assert settings("--fp16", "--int8", "--fp16").precision == "fp16+int8"
+    assert read_precision(settings("--best").precision) == ("best",)
+    assert settings().precision is None
+    ignored = settings("--fp16", "--stronglyTyped")
+    assert ignored.precision is None
+    assert ignored.warnings == ("--fp16 has no effect with --stronglyTyped",)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.tensorrt.build.options import OPTIONS
+from enginescope.compat.trtexec.flags import flag_for
+from enginescope.core.errors import UsageError
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, all_flags
+from tests.compat.trtexec.runs import version
+
+FLAGS = all_flags()
+
+
+def test_the_table_has_every_flag_of_trtexec() -> None:
+    assert len(FLAGS) == 162
+    assert next(iter(FLAGS)) == "--onnx"
+
+
+@pytest.mark.parametrize("flag", FLAGS.values(), ids=lambda one: one.name)
+def test_each_row_says_what_becomes_of_it(flag) -> None:
+    word, _, target = flag.to.partition(" ")
+    assert flag.kind in ("flag", "int", "float", "text", "file", "shapes")
+    assert flag.meaning or word == "alias"
+    if word == "option":
+        key, equals, _ = target.partition("=")
+        assert key in OPTIONS
+        assert (flag.kind == "flag") == bool(equals)
+    elif word == "precision":
+        assert target in PRECISIONS
+    elif word == "alias":
+        assert FLAGS[target].alias_of is None
+        assert FLAGS[target].kind == flag.kind or target == "--infStreams"
+    else:
+        assert word in ("setting", "nothing", "refused")
+
+
+@pytest.mark.parametrize("flag", FLAGS.values(), ids=lambda one: one.name)
+def test_each_flag_is_taken_or_refused_by_name_in_every_version(flag) -> None:
+    for text in ("8.6.1", "10.16.1", "11.1.0", "11.4.1"):
+        trt = version(text)
+        if flag.is_in(trt.release) and not flag.is_refused:
+            assert flag_for(flag.name, trt) is flag
+            continue
+        with pytest.raises(UsageError, match=f"^{flag.name} ") as caught:
+            flag_for(flag.name, trt)
+        assert caught.value.why
+        if flag.last is not None and flag.last < trt.release:
+            assert caught.value.hint
+
+
+def test_a_precision_of_tensorrt_10_is_gone_in_11() -> None:
+    with pytest.raises(UsageError, match=r"--fp16 is gone in TensorRT 11\.1\.0") as caught:
+        flag_for("--fp16", version("11.1.0"))
+    assert "modelopt.onnx.autocast" in str(caught.value.hint)
+
+
+def test_a_later_flag_says_since_when() -> None:
+    with pytest.raises(UsageError, match=r"came with TensorRT 11\.0") as caught:
+        flag_for("--noCudaGraph", version("10.16.1"))
+    assert caught.value.why == "installed is 10.16.1"
+
+
+def test_an_unknown_flag_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match="no flag --exportTime") as caught:
+        flag_for("--exportTime", version("10.16.1"))
+    assert caught.value.hint == "did you mean --exportTimes?"
+    with pytest.raises(UsageError) as caught:
+        flag_for("--qqqqqqqq", version("10.16.1"))
+    assert caught.value.hint == "enginescope trtexec --help lists the flags"

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from enginescope.compat.trtexec.flags import STORE_FLAG
+from enginescope.compat.trtexec.help_text import flag_tables, help_text
+from enginescope.formats.trtexec.trtexec_flags import all_flags
+from tests.compat.trtexec.runs import version
+
+PAGE = Path(__file__).parents[3] / "docs" / "trtexec.md"
+BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
+
+
+@pytest.mark.parametrize("text", ["8.6.1", "10.16.1", "11.1.0"])
+def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
+    taken, _, refused = help_text(version(text)).partition("Not honoured")
+    listed = {
+        line[2:].split()[0].partition("=")[0] for line in taken.split("\n") if line[:4] == "  --"
+    }
+    flags = [one for one in all_flags().values() if one.is_in(version(text).release)]
+    assert listed == {STORE_FLAG, *(one.name for one in flags if not one.is_refused)}
+    assert set(refused.split()) & {one.name for one in all_flags().values()} == {
+        one.name for one in flags if one.is_refused
+    }
+
+
+def test_the_help_fits_a_terminal_of_its_lists() -> None:
+    refused = help_text(None).partition("Not honoured")[2].splitlines()[1:]
+    assert all(len(line) <= 80 for line in refused)
+
+
+def test_the_documented_flags_are_those_of_the_table() -> None:
+    """Written anew with ENGINESCOPE_WRITE_DOCS=1."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    assert end
+    wanted = f"{before}{BEGIN}\n{flag_tables()}\n{END}{after}"
+    if os.environ.get("ENGINESCOPE_WRITE_DOCS"):
+        PAGE.write_text(wanted, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == wanted
+
+
+def test_a_newer_tensorrt_is_said_to_be_taken_for_the_last_known() -> None:
+    assert "is newer than 11.1" in " ".join(help_text(version("11.4.1")).split())
+    assert "newer" not in help_text(version("11.1.0")).partition("=== Model")[0]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from enginescope.compat.trtexec.jobs import job_of
+from enginescope.records.run.job import InputShape, Mode, StopRule, Subject, WarmUp
+from tests.compat.trtexec.runs import settings
+
+SUBJECT = Subject(name="model.onnx", kind="onnx", path="model.onnx")
+
+
+def test_the_job_of_a_plain_command_line() -> None:
+    job = job_of(settings("--fp16", "--shapes=x:1x3"), SUBJECT)
+    assert job.backend.name == "trt"
+    assert job.backend.precision == "fp16"
+    assert job.workload.shapes == (InputShape(name="x", dims=(1, 3)),)
+    assert job.workload.warmup == WarmUp(time_ms=200, iterations=0, limit_ms=200)
+    assert job.workload.stop == StopRule(duration_ms=3000, min_iterations=10, precision_pct=None)
+    assert job.workload.mode == Mode(
+        kind="throughput",
+        in_flight=2,
+        transfers=True,
+        cuda_graph=False,
+        spin_wait=False,
+        streams=1,
+    )
+    assert not job.layer_profile
+    assert not job.keep_outputs
+    assert job.engine_cache is None
+
+
+def test_files_are_found_from_everywhere(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = job_of(settings("--loadInputs=x:a.raw"), SUBJECT)
+    assert job.workload.files[0].path == str(tmp_path / "a.raw")
+
+
+def test_both_minima_hold_and_a_round_is_a_query_of_each_stream() -> None:
+    flags = ("--iterations=50", "--duration=0", "--infStreams=4", "--exposeDMA", "--idleTime=1")
+    job = job_of(settings(*flags), SUBJECT)
+    assert job.workload.stop.duration_ms == 0
+    assert job.workload.stop.min_iterations == 200
+    assert job.workload.mode.in_flight == 1
+    assert job.workload.mode.idle_ms == 1
+
+
+def test_passes_are_asked_for_by_what_is_reported() -> None:
+    assert job_of(settings("--exportProfile=p.json"), SUBJECT).layer_profile
+    assert job_of(settings("--dumpProfile"), SUBJECT).layer_profile
+    assert not job_of(settings("--dumpProfile", "--skipInference"), SUBJECT).layer_profile
+    for flag in ("--dumpOutput", "--exportOutput=o.json", "--dumpRawBindingsToFile"):
+        assert job_of(settings(flag), SUBJECT).keep_outputs
+
+
+def test_a_skipped_inference_runs_once_at_most() -> None:
+    job = job_of(settings("--skipInference"), SUBJECT)
+    assert job.workload.stop == StopRule(iterations=1, precision_pct=None)

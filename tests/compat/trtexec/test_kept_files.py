@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from enginescope.compat.trtexec.kept_files import KeptTexts, kept_texts
+from enginescope.records.run.run import Artifact
+from tests.compat.trtexec.runs import measured, settings
+
+
+def test_texts_are_read_by_what_they_are(tmp_path) -> None:
+    files = {"plan": "{}", "build_log": "built", "worker_log": "measured", "trex_metadata": "no"}
+    artifacts = []
+    for kind, text in files.items():
+        (tmp_path / kind).write_text(text)
+        artifacts.append(Artifact(kind=kind, path=str(tmp_path / kind)))
+    run = measured(settings(), artifacts=tuple(artifacts))
+    assert kept_texts(run) == KeptTexts(inspector="{}", build_log="built", run_log="measured")
+
+
+def test_a_file_that_cannot_be_read_counts_as_absent(tmp_path) -> None:
+    gone = (
+        Artifact(kind="plan", path=str(tmp_path / "gone")),
+        Artifact(kind="worker_log", path=str(tmp_path)),
+    )
+    assert kept_texts(measured(settings(), artifacts=gone)) == KeptTexts()

@@ -1,0 +1,105 @@
+"""What ``enginescope process`` left on an H200 with TensorRT 8.6, read back without a GPU."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from tests.compat.trtexec.log.test_exports import TRTEXECS
+
+STEM = "small_convnet.onnx.engine"
+
+
+@pytest.fixture
+def folder(data: Path, tmp_path: Path) -> Path:
+    """The recorded files, unpacked."""
+    for file in (data / "trt86-h200-process").iterdir():
+        content = file.read_bytes()
+        packed = file.suffix == ".gz"
+        target = tmp_path / (file.stem if packed else file.name)
+        target.write_bytes(gzip.decompress(content) if packed else content)
+    return tmp_path
+
+
+@pytest.fixture
+def times(folder: Path) -> list[dict[str, float]]:
+    return json.loads((folder / f"{STEM}.timing.json").read_text())
+
+
+def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
+    found = import_artifacts([folder])
+    (run,) = found.runs
+    assert not found.skipped
+    assert run.tool is not None
+    assert run.tool.passed
+    assert run.tool.tool_version == "8.6.0"
+    view = RunView(run)
+    assert "W-SUMMARY-MISMATCH" not in {one.code for one in view.notices}
+    for printed in run.tool.summaries:
+        ours = view.summary(printed.metric)
+        if ours is None:  # copies of no length
+            assert printed.max_ms == 0
+            continue
+        for name in ("min_ms", "max_ms", "median_ms"):
+            assert getattr(ours, name) == pytest.approx(getattr(printed, name), rel=2e-6)
+        # recorded when the mean was still added up in 32-bit floats, as trtexec does
+        assert ours.mean_ms == pytest.approx(printed.mean_ms, rel=1e-5)
+        for p, value in printed.percentiles:
+            percentile = ours.percentile(p)
+            assert percentile is not None
+            assert percentile.value_ms == pytest.approx(value, rel=2e-6)
+
+
+def test_throughput_follows_from_the_times_alone(folder, times) -> None:
+    (run,) = import_artifacts([folder]).runs
+    assert run.tool is not None
+    span_ms = times[-1]["endD2hMs"] - times[0]["startH2dMs"]
+    assert 1e3 * len(times) / span_ms == pytest.approx(run.tool.throughput_per_s, rel=1e-5)
+
+
+def test_times_hold_what_trtexec_writes_and_more(times) -> None:
+    assert len(times) > 10_000
+    for key in TRTEXECS:
+        assert all(isinstance(row[key], float) for row in times), key
+    column = {key: np.array([row[key] for row in times]) for key in times[0]}
+    np.testing.assert_allclose(
+        column["enqueueMs"], column["endEnqMs"] - column["startEnqMs"], atol=1e-8
+    )
+    np.testing.assert_allclose(
+        column["computeMs"], column["endComputeMs"] - column["startComputeMs"], atol=1e-8
+    )
+    # one query is enqueued while the one before it computes
+    assert (column["startEnqMs"][1:] < column["endComputeMs"][:-1] + 0.02).mean() > 0.99
+    assert (np.diff(column["startComputeMs"]) > 0).all()
+    assert column["startComputeMs"][0] >= 200  # the warm-up lies before
+
+
+def test_layers_of_the_profile_are_those_of_the_plan(folder) -> None:
+    (run,) = import_artifacts([folder]).runs
+    assert run.profile is not None
+    assert run.plan is not None
+    assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
+    view = RunView(run)
+    assert view.layer_sum_ratio is not None
+    assert 1 < view.layer_sum_ratio < 4  # timing each layer adds to it
+
+
+@pytest.mark.parametrize("step", ["build", "profile"])
+def test_metadata_is_in_the_form_of_trex(folder, step) -> None:
+    path = folder / f"{STEM}.{step}.metadata.json"
+    report, notices = parse_trex_metadata(path.read_bytes(), path.name)
+    assert notices == ()
+    assert report.device is not None
+    assert report.device.name == "NVIDIA H200"
+    if step == "profile":
+        assert {one.metric for one in report.summaries} >= {"trtexec_latency", "gpu_compute"}
+        assert report.throughput_per_s is not None
+    else:
+        assert report.options["Build Options"]["Precision"] == "FP32+FP16"

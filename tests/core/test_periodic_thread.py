@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import threading
+
+from enginescope.core.periodic_thread import PeriodicThread
+
+
+def test_it_is_done_at_once_and_again_until_it_is_stopped() -> None:
+    done: list[threading.Thread] = []
+    often = threading.Event()
+
+    def do() -> None:
+        done.append(threading.current_thread())
+        if len(done) == 3:
+            often.set()
+
+    one = PeriodicThread(do, 0.001)
+    one.start()
+    assert often.wait(30)
+    one.stop()
+    count = len(done)
+    assert count >= 3
+    assert set(done) != {threading.current_thread()}
+    assert all(not thread.is_alive() for thread in done)
+
+
+def test_the_first_call_may_come_an_interval_later() -> None:
+    done: list[int] = []
+    one = PeriodicThread(lambda: done.append(1), 600.0, waits_first=True)
+    one.start()
+    one.stop()
+    assert done == []
+
+
+def test_stop_waits_for_the_call_that_is_under_way() -> None:
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def do() -> None:
+        begun.set()
+        may_end.wait(30)
+        ended.set()
+
+    one = PeriodicThread(do, 600.0)
+    one.start()
+    assert begun.wait(30)
+    threading.Timer(0.05, may_end.set).start()
+    one.stop()
+    assert ended.is_set()
+
+
+def test_what_was_not_started_stops_too() -> None:
+    PeriodicThread(lambda: None, 1.0).stop()

@@ -1,0 +1,46 @@
+"""docs/fleet.md and docs/containers.md name what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import enginescope as es
+from enginescope.cli.suites.suite import command
+from enginescope.cli.suites.suite_fleet import fleet_options
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def named(file: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]+)", (DOCS / file).read_text()))
+
+
+def test_every_option_is_explained_and_no_other() -> None:
+    taken = {name for one in command.params for name in one.opts if name.startswith("--")}
+
+    @fleet_options
+    def nothing() -> None:
+        """Take the options of fleets alone."""
+
+    ours = {name for one in nothing.__click_params__ for name in one.opts}
+    of_others = {"--gres", "--exclusive"}  # Slurm's
+    assert ours <= named("fleet.md")
+    assert named("fleet.md") <= taken | of_others
+
+
+def test_files_that_are_named_are_there() -> None:
+    for file in ("fleet.md", "containers.md"):
+        text = (DOCS / file).read_text()
+        for path in re.findall(r"`((?:docker|\.github|src)/[\w./-]+)`", text):
+            assert (ROOT / path).exists(), path
+        for link in re.findall(r"\]\(([\w./-]+)\)", text):
+            assert (DOCS / link).exists(), link
+
+
+def test_what_the_docs_call_from_python_is_there() -> None:
+    text = (DOCS / "compare.md").read_text()
+    names = set(re.findall(r"\bes\.(\w+)\(", text))
+    assert {"compare", "bench_interleaved", "noise_floor", "gate", "history"} <= names
+    assert names <= set(es.__all__)

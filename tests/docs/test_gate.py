@@ -1,0 +1,50 @@
+"""docs/gate.md and docs/history.md name what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.cli.verdicts.gate import command as gate_command
+from enginescope.cli.verdicts.history import command as history_command
+from enginescope.records.verdict.gate import FAILING, GateOutcome
+from enginescope.render.verdicts.gate_sarif import RULES
+
+DOCS = Path(__file__).parents[2] / "docs"
+GATE = (DOCS / "gate.md").read_text(encoding="utf-8")
+HISTORY = (DOCS / "history.md").read_text(encoding="utf-8")
+
+
+def rows(text: str, heading: str) -> list[list[str]]:
+    part = text.partition(heading)[2].partition("\n\n")[0]
+    return [
+        re.split(r"(?<!\\)\|", line)[1:-1] for line in part.splitlines() if line.startswith("|")
+    ]
+
+
+def options(command) -> set[str]:
+    return {name for one in command.params for name in one.opts if name.startswith("--")}
+
+
+def test_options() -> None:
+    shared = {"--store"}
+    for text, command in ((GATE, gate_command), (HISTORY, history_command)):
+        cells = "".join(row[0] for row in rows(text, "| option | does |"))
+        assert set(re.findall(r"--[a-z][a-z-]+", cells)) == options(command) - shared
+
+
+def test_outcomes_and_which_of_them_fail() -> None:
+    told = {row[0].strip(): row[1].strip() for row in rows(GATE, "| outcome | fails | when |")}
+    told.pop("---", None)
+    assert set(told) == {one.value for one in GateOutcome}
+    assert {name for name, fails in told.items() if fails == "yes"} == {
+        one.value for one in FAILING
+    }
+
+
+def test_metrics_and_rules() -> None:
+    metrics = GATE.partition("## Metrics\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`([a-z]+_?[a-z]*|p\d\d)`", metrics)) <= set(GATE_METRICS)
+    for code, *_ in RULES:
+        assert f"`{code}`" in GATE

@@ -1,0 +1,31 @@
+"""docs/machine.md has every code of the machine's notices and hints, and no other."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from enginescope.runner import assemble as notices
+from enginescope.runner.machine import cooldown, machine_hints
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "machine.md").read_text(encoding="utf-8")
+#: Notices on conditions that docs/measurement.md has.
+ELSEWHERE = {"W-GOVERNOR", "W-WARMUP", "W-STOPPED-SHORT", "I-SHORT-OF-GOAL"}
+
+
+def codes_in(*modules) -> set[str]:
+    source = "".join(map(inspect.getsource, modules))
+    return set(re.findall(r'code="([HWI]-[A-Z-]+)"', source))
+
+
+def rows(heading: str) -> set[str]:
+    return set(re.findall(rf"^\| `({heading}-[A-Z-]+)` \|", PAGE, re.MULTILINE))
+
+
+def test_hints() -> None:
+    assert rows("H") == codes_in(machine_hints)
+
+
+def test_notices() -> None:
+    assert rows("W") == codes_in(notices, cooldown) - ELSEWHERE

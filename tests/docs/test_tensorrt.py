@@ -1,0 +1,139 @@
+"""docs/tensorrt.md names what there is: options, flags, precisions, notices, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
+from enginescope.backends.tensorrt.build.options import OPTIONS
+from enginescope.cli.measure.bench import command as bench
+from enginescope.cli.measure.build import command as build
+from enginescope.cli.mode_options import mode_options
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.records.plan.build import DeviceMemory
+from enginescope.records.run.metric import METRICS
+from tests.fakes.site import recorded_symbols as recorded
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src/enginescope/backends/tensorrt").rglob("*.py"))
+BEGIN, END = "<!-- begin of the options -->", "<!-- end of the options -->"
+CODE = re.compile(r'code=f?"([^"]+)"')
+MARKED = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\]\(([^)]+)\)")
+#: Pages that speak of TensorRT, whose links are followed.
+PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return (ROOT / "docs" / "tensorrt.md").read_text(encoding="utf-8")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Option -> its other cells."""
+    table = text.partition(BEGIN)[2].partition(END)[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    return {first.strip("`"): rest for first, *rest in cells}
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading, up to the next of its level."""
+    _, found, after = text.partition(f"\n## {title}\n")
+    assert found, title
+    return after.partition("\n## ")[0]
+
+
+def test_the_table_has_every_option_in_order(text) -> None:
+    assert list(rows(text)) == list(OPTIONS)
+
+
+@pytest.mark.parametrize("key", OPTIONS)
+def test_an_option_is_described_as_it_is(text, key) -> None:
+    values, where, what = rows(text)[key]
+    assert where == ("engine" if OPTIONS[key].builds else "run")
+    assert what
+    examples = MARKED.findall(values)
+    assert examples
+    for one in examples:
+        OPTIONS[key].read(one)  # raises where it is no value of the option
+
+
+def test_versions_are_those_of_the_recorded_bindings(text) -> None:
+    """ "from 10" stands where 8.6 lacks what an option sets, and nowhere else."""
+    known = {version: recorded.surface(version) for version in ("8.6.0", "10.16.1")}
+    for version, surface in known.items():
+        names = {
+            **{key: name in surface.enums["BuilderFlag"] for key, name in FLAGS.items()},
+            **{key: key in surface.members["IBuilderConfig"] for key in ATTRIBUTES},
+        }
+        lacking = {key for key, is_there in names.items() if not is_there}
+        said = {key for key in names if "from 10" in rows(text)[key][2]}
+        assert lacking == (said if version == "8.6.0" else set())
+
+
+def test_precisions_are_in_the_versions_that_are_named(text) -> None:
+    lines = section(text, "Precisions").splitlines()
+    table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    said = {name: cells for names, *cells in table for name in MARKED.findall(names)}
+    assert set(said) == set(PRECISIONS)
+    surfaces = [recorded.surface(version) for version in ("8.6.0", "10.16.1", "11.4.0")]
+    for name in set(PRECISIONS) - {"best"}:
+        has = [name.upper() in surface.enums["BuilderFlag"] for surface in surfaces]
+        assert said[name] == ["yes" if one else "no" for one in has]
+
+
+def test_every_flag_of_build_is_explained(text) -> None:
+    flags = {name for one in build.params for name in one.opts if name.startswith("-")}
+    assert len(flags) > 20
+    assert flags <= set(MARKED.findall(section(text, "Building")))
+
+
+def test_every_way_to_issue_requests_is_explained(text) -> None:
+    def nothing() -> None:
+        """Carries the options."""
+
+    names = [one.opts[0] for one in mode_options(nothing).__click_params__]
+    assert set(names) <= {name for one in bench.params for name in one.opts}
+    explained = {one.split()[0].strip(",") for one in MARKED.findall(section(text, "Modes"))}
+    assert set(names) <= explained
+
+
+def test_every_metric_of_a_run_is_explained(text) -> None:
+    elsewhere = {"end_to_end", "device_latency"}  # imported; of ONNX Runtime's providers
+    assert set(METRICS) - elsewhere <= set(MARKED.findall(section(text, "Modes")))
+
+
+def test_every_notice_is_explained_and_no_other(text) -> None:
+    codes: set[str] = set()
+    for path in SOURCES:
+        codes |= set(CODE.findall(path.read_text(encoding="utf-8")))
+    spelled = {one.format(level=level) for one in codes for level in "IW"}
+    explained = set(re.findall(r"`([WI]-[A-Z-]+)`", section(text, "Notices")))
+    assert len(spelled) > 5
+    assert explained == spelled
+
+
+def test_every_figure_of_device_memory_is_explained(text) -> None:
+    fields = {one.name for one in msgspec.structs.fields(DeviceMemory)}
+    assert fields <= set(MARKED.findall(section(text, "Device memory")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda one: str(one.relative_to(ROOT)))
+def test_links_lead_somewhere(page) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        file, _, heading = target.partition("#")
+        found = page.parent / file if file else page
+        assert found.exists(), target
+        assert not heading or heading in anchors(found), target
+
+
+def anchors(path: Path) -> set[str]:
+    """Names of a page's headings, as they are linked to."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in titles}

@@ -1,0 +1,209 @@
+"""Archives: written, read back, damaged, and as trex writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.archive.archive_kinds import kind_by_name
+from enginescope.formats.archive.archive_manifest import (
+    MANIFEST,
+    SCHEMA,
+    TeaSubject,
+    parse_manifest,
+)
+from enginescope.formats.archive.archive_reader import check_tea, extract_tea, read_tea
+from enginescope.formats.archive.archive_writer import tea_file, write_tea
+from enginescope.records.environment import Device
+from tests.formats import plans
+
+FILES = {
+    "net.engine": b"ftrt" + bytes(range(256)) * 8,
+    "net.graph.json": plans.encoded(plans.tensorrt_8_4()),
+    "net.build.log": b"[01/02/2024-10:00:00] [I] === Build Options ===\n",
+    "timing.cache": b"\x00\x01\x02",
+    "notes.txt": b"hello",
+    "own.log": b"free text",
+}
+KINDS = {
+    "net.engine": "engine",
+    "net.graph.json": "plan",
+    "net.build.log": "trtexec_log",
+    "timing.cache": "timing_cache",
+    "notes.txt": "other",
+    "own.log": "log",
+}
+
+
+@pytest.fixture
+def archive(tmp_path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
+    found = [tea_file(folder / name, name) for name in FILES]
+    subject = TeaSubject(name="net", versions={"tensorrt": "10.4"}, devices=(Device(name="H200"),))
+    write_tea(tmp_path / "net.tea", found, [subject])
+    return tmp_path / "net.tea"
+
+
+def rewritten(archive: Path, change) -> Path:
+    """The same archive with its files changed, the checksums of the zip file sound."""
+    with zipfile.ZipFile(archive) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    change(files)
+    with zipfile.ZipFile(archive, "w") as new:
+        for name, data in files.items():
+            new.writestr(name, data)
+    return archive
+
+
+def test_the_manifest_says_what_every_file_is(archive) -> None:
+    contents = read_tea(archive)
+    assert contents.manifest is not None
+    assert contents.manifest.subjects[0].devices[0].name == "H200"
+    assert {one.name: one.kind for one in contents.entries} == KINDS
+    for one in contents.entries:
+        assert one.size_bytes == len(FILES[one.name])
+        assert one.sha256 == hashlib.sha256(FILES[one.name]).hexdigest()
+    assert check_tea(archive) == ()
+
+
+def test_there_and_back(archive, tmp_path) -> None:
+    written = extract_tea(archive, tmp_path / "out")
+    assert {one.name: one.read_bytes() for one in written} == FILES
+
+
+def test_any_zip_program_reads_it(archive) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        assert packed.testzip() is None
+        assert json.loads(packed.read(MANIFEST))["schema"] == SCHEMA
+        methods = {one.filename: one.compress_type for one in packed.infolist()}
+    assert methods["net.engine"] == zipfile.ZIP_STORED
+    assert methods["net.graph.json"] == zipfile.ZIP_DEFLATED
+
+
+@pytest.mark.parametrize("name", ["runs/0123/times.json", "runs/0123/notes.txt", "runs/a.cache"])
+def test_all_files_below_runs_belong_to_a_run(name) -> None:
+    assert kind_by_name(name, b"[]") == "run"
+    assert kind_by_name(f"other/{name}", b"[]") != "run"
+
+
+def test_some_of_the_files(archive, tmp_path) -> None:
+    (only,) = extract_tea(archive, tmp_path / "out", lambda one: one.kind == "plan")
+    assert only.name == "net.graph.json"
+    assert list((tmp_path / "out").iterdir()) == [only]
+
+
+def test_nothing_is_overwritten(archive, tmp_path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="there is a file of that name"):
+        extract_tea(archive, tmp_path / "out")
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_a_changed_file_is_not_what_the_manifest_says(archive, tmp_path) -> None:
+    rewritten(archive, lambda files: files.update({"notes.txt": b"other"}))
+    assert check_tea(archive) == ("notes.txt",)
+    with pytest.raises(FormatError, match=r"notes\.txt: it is not what the manifest says"):
+        extract_tea(archive, tmp_path / "out")
+    assert not (tmp_path / "out" / "notes.txt").exists()
+
+
+def test_a_missing_file(archive) -> None:
+    rewritten(archive, lambda files: files.pop("notes.txt"))
+    with pytest.raises(FormatError, match=r"notes\.txt: the manifest has it, the archive not"):
+        read_tea(archive)
+
+
+def test_a_file_that_was_put_in_later_is_named(archive) -> None:
+    rewritten(archive, lambda files: files.update({"later.txt": b"x"}))
+    contents = read_tea(archive)
+    assert contents.unlisted == ("later.txt",)
+    assert contents.entries[-1].kind == "other"
+    assert contents.entries[-1].sha256 is None
+
+
+def test_a_manifest_of_a_newer_enginescope(archive) -> None:
+    newer = json.dumps({"format": "enginescope-archive", "schema": SCHEMA + 1}).encode()
+    rewritten(archive, lambda files: files.update({MANIFEST: newer}))
+    with pytest.raises(FormatError, match=f"its schema is {SCHEMA + 1}"):
+        read_tea(archive)
+
+
+def test_a_damaged_manifest(archive) -> None:
+    broken = json.dumps({"format": "enginescope-archive", "schema": 1, "files": 3}).encode()
+    rewritten(archive, lambda files: files.update({MANIFEST: broken}))
+    with pytest.raises(FormatError, match=MANIFEST):
+        read_tea(archive)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"manifest": 1}', b"\xff", b"[" * 100_000])
+def test_a_manifest_of_something_else_is_a_file_like_others(archive, data) -> None:
+    assert parse_manifest(data, "net.tea") is None
+    rewritten(archive, lambda files: files.update({MANIFEST: data}))
+    contents = read_tea(archive)
+    assert contents.manifest is None
+    assert MANIFEST in {one.name for one in contents.entries}
+    assert all(one.sha256 is None for one in contents.entries)
+
+
+def test_as_trex_writes_it(tmp_path) -> None:
+    """trex's EngineArchive: engine.trt, build.txt, two configurations, the timing cache."""
+    path = tmp_path / "net.tea"
+    engine_facts = {"name": "net", "num_layers": "2", "io_tensors": {"x": {"mode": "INPUT"}}}
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
+        made.writestr("build.txt", "Applying generic optimizations\n")
+        made.writestr("engine.trt", b"ftrt\x00\x01")
+        made.writestr("build_cfg.json", json.dumps({"engine_build_duration": 3.5}, indent=4))
+        made.writestr("plan_cfg.json", json.dumps(engine_facts, indent=4))
+        made.writestr("timing.cache", b"\x00")
+    contents = read_tea(path)
+    assert contents.manifest is None
+    assert {one.name: one.kind for one in contents.entries} == {
+        "build.txt": "build_log",
+        "engine.trt": "engine",
+        "build_cfg.json": "trex_build_configuration",
+        "plan_cfg.json": "trex_engine_configuration",
+        "timing.cache": "timing_cache",
+    }
+    assert len(extract_tea(path, tmp_path / "out")) == 5
+    assert check_tea(path) == ()
+
+
+def test_two_files_of_one_name(tmp_path) -> None:
+    (tmp_path / "a").write_text("1")
+    files = [tea_file(tmp_path / "a", "x"), tea_file(tmp_path / "a", "x")]
+    with pytest.raises(UsageError, match="the same name in the archive: x"):
+        write_tea(tmp_path / "net.tea", files)
+    with pytest.raises(UsageError, match=r"a manifest\.json of its own"):
+        write_tea(tmp_path / "net.tea", [tea_file(tmp_path / "a", MANIFEST)])
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path) -> None:
+    (tmp_path / "a").write_text("1")
+    files = [tea_file(tmp_path / "a", "a")]
+    with pytest.raises(UsageError, match="cannot write"):
+        write_tea(tmp_path / "no" / "net.tea", files)
+    (tmp_path / "a").unlink()
+    with pytest.raises(UsageError, match="cannot write"):
+        write_tea(tmp_path / "net.tea", files)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_must_be_space(archive, tmp_path, monkeypatch) -> None:
+    class Usage:
+        free = 10
+
+    monkeypatch.setattr(
+        "enginescope.formats.archive.archive_reader.shutil.disk_usage", lambda _: Usage
+    )
+    with pytest.raises(UsageError, match="10 are free"):
+        extract_tea(archive, tmp_path / "deep" / "out")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.importing.plan_files import PlanFiles, neighbour, read_plan_files
+from tests.formats import plans
+
+TIMES = [{"count": 5}, {"name": "conv + relu", "timeMs": 5.0, "averageMs": 1.0, "medianMs": 1.0}]
+TIMING = {"performance_summary": {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]}}
+BUILD = {
+    "build_options": {"Precision": "FP32+FP16"},
+    "device_information": {"Selected Device": "GPU"},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "net.engine.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    for role, value in (
+        ("profile", TIMES),
+        ("profile.metadata", TIMING),
+        ("build.metadata", BUILD),
+    ):
+        (tmp_path / f"net.engine.{role}.json").write_text(json.dumps(value))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("plan", "profile"),
+    [
+        ("x.graph.json", "x.profile.json"),
+        ("x_layer_info.json", "x_profile.json"),
+        ("x-engine_info.json", "x-profile.json"),
+        ("layers.json", "profile.json"),
+        ("x.json", "x.profile.json"),
+    ],
+)
+def test_what_a_neighbour_is_called(tmp_path: Path, plan: str, profile: str) -> None:
+    assert neighbour(tmp_path / plan, "profile") is None
+    (tmp_path / profile).write_text("[]")
+    assert neighbour(tmp_path / plan, "profile") == tmp_path / profile
+
+
+def test_files_beside_the_plan_are_read(folder: Path) -> None:
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    assert read.plan.name == "net.engine"
+    assert read.profile is not None
+    assert read.profile.iterations == 5
+    assert read.report is not None
+    assert read.report.summaries[0].mean_ms == 1.5
+    assert read.report.device is not None
+    assert read.report.device.name == "GPU"
+    assert [one.name for one in read.files] == [
+        "net.engine.graph.json",
+        "net.engine.profile.json",
+        "net.engine.profile.metadata.json",
+        "net.engine.build.metadata.json",
+    ]
+    assert read.notices == ()
+
+
+def test_a_plan_alone(tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    path.write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    read = read_plan_files(PlanFiles(plan=path))
+    assert (read.plan.name, read.profile, read.report) == (tmp_path.name, None, None)
+
+
+def test_a_named_file_goes_before_a_found_one(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps([{"count": 9}, *TIMES[1:]]))
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json", profile=other))
+    assert read.profile is not None
+    assert read.profile.iterations == 9
+
+
+def test_a_damaged_neighbour_leaves_a_notice_and_a_named_one_an_error(folder: Path) -> None:
+    path = folder / "net.engine.profile.json"
+    path.write_text("[1, 2]")
+    plan = folder / "net.engine.graph.json"
+    read = read_plan_files(PlanFiles(plan=plan))
+    assert read.profile is None
+    assert [one.code for one in read.notices] == ["W-DAMAGED-FILE"]
+    with pytest.raises(FormatError, match="no layer times"):
+        read_plan_files(PlanFiles(plan=plan, profile=path))
+
+
+@pytest.mark.parametrize("content", [b"ptrt\x00\x01", b"\xff\xfe\x00"])
+def test_what_is_no_json_is_perhaps_an_engine(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "net.engine"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="no JSON") as caught:
+        read_plan_files(PlanFiles(plan=path))
+    assert caught.value.hint is not None
+    assert "--on trt" in caught.value.hint
+
+
+def test_json_that_is_no_plan(tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    path.write_text("{}")
+    with pytest.raises(FormatError, match="no layers"):
+        read_plan_files(PlanFiles(plan=path))
+
+
+def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="absent"):
+        read_plan_files(PlanFiles(plan=tmp_path / "absent.json"))
+
+
+def test_times_of_whole_requests_beside_the_plan(folder: Path) -> None:
+    rows = [
+        {"h2dMs": 0.1, "computeMs": one, "d2hMs": 0.1, "latencyMs": one + 0.2} for one in (1, 2)
+    ]
+    (folder / "net.engine.timing.json").write_text(json.dumps(rows))
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    assert read.times is not None
+    assert {one.metric: len(one) for one in read.times.samples}["gpu_compute"] == 2
+    assert read.facts.times is read.times
+    assert read.artifacts[-1].kind == "trtexec_times"
+    # Two times whose percentiles are not those that were printed: said, as import says it.
+    assert [one.code for one in read.notices] == ["W-SUMMARY-MISMATCH"]
+
+
+def test_how_coarse_times_are_and_what_was_repaired_in_their_file_is_said(folder: Path) -> None:
+    """A run made of the plan shows percentiles of these times."""
+    steps = [1.0 + (one % 7) / 1024 for one in range(200)]
+    records = [{"startEnqMs": 5000.0 + one, "computeMs": one} for one in steps]
+    text = json.dumps(records).replace("}]", ', "note": "a\x01b"}]')
+    (folder / "net.engine.timing.json").write_text(text)
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    found = {one.code: one.level for one in read.notices}
+    assert found["I-RESOLUTION"] == found["I-JSON-REPAIRED"] == "info"
+
+
+@pytest.mark.parametrize("text", ["[{", '[{"name": "x"}]', "{}"])
+def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> None:
+    (folder / "net.engine.timing.json").write_text(text)
+    read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    assert read.times is None
+    (one,) = read.notices
+    assert (one.code, one.evidence["file"]) == ("W-DAMAGED-FILE", "net.engine.timing.json")

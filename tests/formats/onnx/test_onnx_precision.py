@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.onnx.onnx_precision import onnx_precision
+from tests.fakes.models import perceptron, save, value
+
+HALF = np.ones(4, np.float16)
+
+
+def test_a_net_of_fp32_holds_fp32(tmp_path) -> None:
+    assert onnx_precision(perceptron(tmp_path / "net.onnx")) == "fp32"
+
+
+@pytest.mark.parametrize("where", ["weight", "constant", "cast", "branch"])
+def test_fp16_is_seen_wherever_it_is(tmp_path: Path, where: str) -> None:
+    ends = ([value("x", [4])], [value("y", [4])])
+    weights = {}
+    down = helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)
+    back = helper.make_node("Cast", ["s"], ["y"], to=TensorProto.FLOAT)
+    if where == "cast":
+        nodes = [down, helper.make_node("Relu", ["h"], ["s"]), back]
+    elif where == "weight":
+        weights = {"w": HALF}
+        nodes = [helper.make_node("Cast", ["w"], ["c"], to=TensorProto.FLOAT)]
+        nodes.append(helper.make_node("Add", ["x", "c"], ["y"]))
+    else:
+        constant = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(HALF))
+        widened = helper.make_node("Cast", ["w"], ["c"], to=TensorProto.FLOAT)
+        nodes = [constant, widened, helper.make_node("Add", ["x", "c"], ["y"])]
+    if where == "branch":
+        inner = helper.make_graph(nodes, "inner", [], [value("y", [4])])
+        condition = numpy_helper.from_array(np.array(True))
+        nodes = [helper.make_node("Constant", [], ["yes"], value=condition)]
+        nodes.append(helper.make_node("If", ["yes"], ["y"], then_branch=inner, else_branch=inner))
+    assert onnx_precision(save(tmp_path / "net.onnx", nodes, *ends, **weights)) == "fp16"
+
+
+def test_quantisers_make_int8(tmp_path) -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    weights = {"s": np.float32(0.1), "z": np.int8(0)}
+    ends = ([value("x", [4])], [value("y", [4])])
+    assert onnx_precision(save(tmp_path / "net.onnx", nodes, *ends, **weights)) == "int8"
+
+
+def test_what_is_no_model_is_said(tmp_path) -> None:
+    (tmp_path / "x.onnx").write_bytes(b"\xff\xfe nothing")
+    with pytest.raises(FormatError, match="no ONNX model"):
+        onnx_precision(tmp_path / "x.onnx")

@@ -1,0 +1,193 @@
+"""Rounded copies round as their type does, and nothing but weights and activations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from enginescope.core.errors import UnsupportedError
+from enginescope.formats.onnx.onnx_rounding import LARGEST, rounded_onnx
+
+onnxruntime = pytest.importorskip("onnxruntime")
+VALUES = np.array([0.1, 1 / 3, -2.7182817, 1e-9, 40000.3, 70000.0, -1e9, np.inf], np.float32)
+LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
+
+
+def saved(
+    path: Path,
+    nodes: list[Any],
+    shapes: tuple[list[Any], list[Any]],
+    weights: dict[str, Any],
+    opset: int = 17,
+) -> Path:
+    """Write a graph from ``x`` to ``y``."""
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)]
+        for name, shape in zip("xy", shapes, strict=True)
+    ]
+    held = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "g", *ends, initializer=held)
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+    onnx.save(model, path)
+    return path
+
+
+def outputs(path: Path, values: Any, level: str = "ORT_DISABLE_ALL") -> dict[str, Any]:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"x": values}), strict=True))
+
+
+def identity(path: Path, opset: int = 17) -> Path:
+    return saved(path, [helper.make_node("Neg", ["x"], ["y"])], ([8], [8]), {}, opset)
+
+
+def to_bits(values: Any, bits: int) -> Any:
+    """Round to so many explicit bits of the mantissa, by the definition of rounding."""
+    fraction, exponent = np.frexp(values.astype(np.float64))
+    return np.ldexp(np.rint(fraction * 2 ** (bits + 1)) / 2 ** (bits + 1), exponent)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("opset", [9, 13, 17, 21])
+def test_fp16_rounds_and_saturates(tmp_path, opset, level) -> None:
+    copy = rounded_onnx(identity(tmp_path / "m.onnx", opset), "fp16", tmp_path / "copy")
+    found = outputs(copy.path, VALUES, level)
+    within = np.clip(VALUES, -65504, 65504).astype(np.float16).astype(np.float32)
+    assert np.array_equal(found["y"], -within)
+    assert copy.activations == ("y",)
+    assert found[LARGEST].tolist() == [np.float32(65504)]
+
+
+def test_the_largest_values_are_those_before_saturation(tmp_path) -> None:
+    nodes = [helper.make_node("Mul", ["x", "f"], ["a"]), helper.make_node("Div", ["a", "f"], ["y"])]
+    weights = {"f": np.full(2, 1000, np.float32)}
+    model = saved(tmp_path / "m.onnx", nodes, ([2], [2]), weights)
+    copy = rounded_onnx(model, "fp16", tmp_path / "copy")
+    found = outputs(copy.path, np.array([100, 1], np.float32))
+    assert dict(zip(copy.activations, found[LARGEST].tolist(), strict=True))["a"] == 100_000
+    assert found["y"][0] == pytest.approx(65.504, rel=1e-3)
+
+
+@pytest.mark.parametrize(("row", "bits"), [("bf16", 7)])
+@pytest.mark.parametrize("level", LEVELS)
+def test_bf16_rounds_the_mantissa_alone(tmp_path, row, bits, level) -> None:
+    copy = rounded_onnx(identity(tmp_path / "m.onnx"), row, tmp_path / "copy")
+    finite = VALUES[:-1]
+    found = outputs(copy.path, VALUES, level)["y"]
+    assert np.array_equal(found[:-1], -to_bits(finite, bits).astype(np.float32))
+    assert found[-1] == -np.inf
+
+
+@pytest.mark.parametrize(("row", "bits"), [("tf32", 10), ("fp8", 3)])
+def test_matrix_operators_read_rounded_values(tmp_path, row, bits) -> None:
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal((4, 3)).astype(np.float32)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Exp", ["m"], ["y"])]
+    model = saved(tmp_path / "m.onnx", nodes, ([2, 4], [2, 3]), weights)
+    copy = rounded_onnx(model, row, tmp_path / "copy")
+    values = rng.standard_normal((2, 4)).astype(np.float32)
+    wanted = np.exp(to_bits(values, bits) @ to_bits(weights["w"], bits))
+    assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-5)
+    assert copy.tensors == 2
+    assert copy.activations == ()
+
+
+@pytest.mark.parametrize("opset", [9, 13, 18])
+def test_int8_has_a_scale_for_each_channel_of_the_weights(tmp_path, opset) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((3, 2, 1, 1)).astype(np.float32) * np.array(
+        [1, 100, 0.01], np.float32
+    ).reshape(3, 1, 1, 1)
+    node = helper.make_node("Conv", ["x", "w"], ["y"])
+    model = saved(tmp_path / "m.onnx", [node], ([1, 2, 4, 4], [1, 3, 4, 4]), {"w": weights}, opset)
+    copy = rounded_onnx(model, "int8", tmp_path / "copy")
+    values = rng.uniform(-1, 3, (1, 2, 4, 4)).astype(np.float32)
+    step = np.abs(weights).max((1, 2, 3), keepdims=True) / 127
+    coarse = np.rint(weights / step) * step
+    low, span = values.min(), (values.max() - values.min()) / 255
+    read = np.rint((values - low) / span) * span + low
+    wanted = np.einsum("oi,bihw->bohw", coarse[:, :, 0, 0], read)
+    assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+
+
+def test_what_depends_on_shapes_alone_stays_exact(tmp_path) -> None:
+    """A width of 2,049 is none that FP16 has."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Cast", ["shape"], ["sizes"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["sizes", "one"], ["same"]),
+        helper.make_node("Cast", ["same"], ["to"], to=TensorProto.INT64),
+        helper.make_node("Reshape", ["x", "to"], ["y"]),
+    ]
+    model = saved(tmp_path / "m.onnx", nodes, ([2049], [2049]), {"one": np.ones(1, np.float32)})
+    copy = rounded_onnx(model, "fp16", tmp_path / "copy")
+    assert outputs(copy.path, np.ones(2049, np.float32))["y"].shape == (2049,)
+
+
+def test_a_single_factor_stays(tmp_path) -> None:
+    """FP16 would make an epsilon of 1e-9 a 0; converters keep such a constant above 0."""
+    node = helper.make_node("Mul", ["x", "f"], ["y"])
+    weights = {"f": np.array(1e-9, np.float32)}
+    model = saved(tmp_path / "m.onnx", [node], ([1], [1]), weights)
+    copy = rounded_onnx(model, "fp16", tmp_path / "copy")
+    assert outputs(copy.path, np.array([60000], np.float32))["y"] == pytest.approx([6e-5], rel=1e-3)
+
+
+def test_branches_are_rounded_too(tmp_path) -> None:
+    def branch(name: str, operator: str) -> Any:
+        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])
+        return helper.make_graph([helper.make_node(operator, ["a"], [name])], name, [], [out])
+
+    nodes = [
+        helper.make_node("Identity", ["x"], ["a"]),
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        helper.make_node("Greater", ["most", "zero"], ["positive"]),
+        helper.make_node(
+            "If",
+            ["positive"],
+            ["y"],
+            then_branch=branch("p", "Sqrt"),
+            else_branch=branch("q", "Neg"),
+        ),
+    ]
+    model = saved(tmp_path / "m.onnx", nodes, ([8], [8]), {"zero": np.array(0, np.float32)})
+    copy = rounded_onnx(model, "bf16", tmp_path / "copy")
+    values = np.linspace(1, 3, 8, dtype=np.float32)
+    wanted = to_bits(np.sqrt(to_bits(values, 7)), 7)
+    assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-7)
+
+
+def test_weights_in_other_files_are_linked_and_rounded(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal((64, 64)).astype(np.float32)}
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    (tmp_path / "whole").mkdir()
+    model = onnx.load(saved(tmp_path / "whole" / "m.onnx", [node], ([1, 64], [1, 64]), weights))
+    apart = tmp_path / "apart.onnx"
+    onnx.save(model, apart, save_as_external_data=True, location="w.bin", size_threshold=0)
+    copy = rounded_onnx(apart, "bf16", tmp_path / "copy")
+    assert copy.path.stat().st_size < 4096
+    values = rng.standard_normal((1, 64)).astype(np.float32)
+    wanted = to_bits(to_bits(values, 7) @ to_bits(weights["w"], 7), 7)
+    assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-2, abs=1e-3)
+
+
+def test_a_model_without_fp32_is_refused(tmp_path) -> None:
+    node = helper.make_node("Neg", ["x"], ["y"])
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT16, [2])] for name in ("x", "y")]
+    graph = helper.make_graph([node], "g", *ends)
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx"
+    )
+    with pytest.raises(UnsupportedError, match="no FP32 tensor"):
+        rounded_onnx(tmp_path / "m.onnx", "fp16", tmp_path / "copy")
+    with pytest.raises(UnsupportedError, match="opset is 8"):
+        rounded_onnx(identity(tmp_path / "old.onnx", 8), "fp16", tmp_path / "copy")

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.onnxruntime.ort_profile import parse_ort_profile
+
+
+def node(name: str, ts: int, dur: int, op: str = "Add", **more: str) -> dict:
+    arguments = {"op_name": op, "provider": "CPUExecutionProvider", "node_index": "0", **more}
+    return {"cat": "Node", "name": f"{name}_kernel_time", "ts": ts, "dur": dur, "args": arguments}
+
+
+def run(dur: int) -> dict:
+    return {"cat": "Session", "name": "model_run", "ts": 0, "dur": dur, "args": {}}
+
+
+def read(events: list):
+    return parse_ort_profile(json.dumps(events).encode(), "o.json")
+
+
+def test_sums_within_a_run_and_means_over_runs() -> None:
+    first = [node("a", 0, 900), run(2000)]
+    second = [node("a", 10, 100), node("a", 20, 300), run(1000)]
+    third = [node("a", 30, 200), run(600)]
+    profile, notices = read([*first, *second, *third])
+    (layer,) = profile.layers
+    assert (layer.total_ms, layer.mean_ms, layer.median_ms) == pytest.approx((0.6, 0.3, 0.3))
+    assert profile.iterations == 2
+    assert profile.whole_ms == pytest.approx(0.8)
+    assert (layer.kind, layer.provider) == ("Add", "CPUExecutionProvider")
+    assert notices == ()
+
+
+def test_a_branch_not_taken_counts_as_nothing() -> None:
+    profile, _ = read([run(1), node("a", 0, 100), run(9), node("b", 0, 50), run(9)])
+    assert {one.name: one.mean_ms for one in profile.layers} == pytest.approx(
+        {"a": 0.05, "b": 0.025}
+    )
+
+
+def test_containers_are_marked_and_come_before_their_bodies() -> None:
+    body = node("body", 20, 5)
+    loop = node("loop", 10, 40, op="Loop")  # reported after its body, begun before it
+    profile, _ = read([run(1), body, loop, run(50)])
+    assert [(one.name, one.is_container) for one in profile.layers] == [
+        ("loop", True),
+        ("body", False),
+    ]
+    assert profile.sum_mean_ms == pytest.approx(0.005)
+
+
+def test_one_name_in_two_graphs_stays_apart() -> None:
+    profile, _ = read([run(1), node("x", 0, 1), node("x", 5, 2, node_index="7"), run(5)])
+    assert [(one.index, one.name) for one in profile.layers] == [(0, "x"), (1, "x")]
+
+
+def test_fences_of_1_16_are_no_nodes() -> None:
+    fence = {"cat": "Node", "name": "a_fence_before", "ts": 0, "dur": 7, "args": {"op_name": "X"}}
+    profile, _ = read([run(1), fence, node("a", 0, 1), run(5)])
+    assert [one.name for one in profile.layers] == ["a"]
+
+
+def test_a_single_run_is_kept_and_told() -> None:
+    profile, notices = read([node("a", 0, 1000), run(2000)])
+    assert profile.iterations == 1
+    assert [one.code for one in notices] == ["W-FIRST-RUN"]
+
+
+def test_a_run_that_did_not_finish() -> None:
+    profile, notices = read([run(1), node("a", 0, 10), run(20), node("a", 0, 99)])
+    assert profile.layers[0].total_ms == pytest.approx(0.01)
+    assert [(one.code, one.evidence["events"]) for one in notices] == [("W-TRUNCATED", 1)]
+
+
+def test_odd_events_are_passed_over() -> None:
+    events = [
+        run(1),
+        3,
+        {"cat": "Node"},
+        {**node("a", 0, -4)},
+        {**node("b", 0, 5), "args": None},
+        run(5),
+    ]
+    profile, _ = read(events)
+    assert [(one.name, one.kind, one.provider) for one in profile.layers] == [("b", None, None)]
+
+
+def test_runs_without_nodes() -> None:
+    profile, _ = read([run(1), run(3)])
+    assert (profile.layers, profile.whole_ms) == ((), pytest.approx(0.003))
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '[{"cat": "Node"}]', "3"])
+def test_what_is_no_profile(text: str) -> None:
+    with pytest.raises(FormatError):
+        parse_ort_profile(text.encode(), "o.json")
+
+
+def test_recorded_loop(data) -> None:
+    raw = (data / "onnxruntime" / "loop_1.31.json").read_bytes()
+    profile, notices = parse_ort_profile(raw, "loop.json")
+    assert [one.name for one in profile.layers] == [
+        "mul",
+        "loop0",
+        "idc",
+        "add_in_loop",
+        "neg_in_loop",
+        "relu",
+    ]
+    assert [one.name for one in profile.layers if one.is_container] == ["loop0"]
+    assert (profile.iterations, notices) == (3, ())
+    kept = json.loads(raw)
+    marks = [i for i, event in enumerate(kept) if event["name"] == "model_run"]
+    adds = [e["dur"] for e in kept[marks[0] :] if e["name"] == "add_in_loop_kernel_time"]
+    assert len(adds) == 15
+    assert profile.layers[3].total_ms == pytest.approx(sum(adds) / 1000)
+
+
+def test_recorded_tensorrt_provider(data) -> None:
+    raw = gzip.decompress(
+        (data / "trt86-h200" / "resnet18_ort_trt_ep.profile.json.gz").read_bytes()
+    )
+    profile, _ = parse_ort_profile(raw, "ep.json")
+    (layer,) = profile.layers
+    assert layer.provider == "TensorrtExecutionProvider"
+    assert profile.iterations == 100
+    assert layer.mean_ms is not None
+    assert profile.whole_ms is not None
+    assert layer.mean_ms < profile.whole_ms
+
+
+def test_iterations_give_batches_of_medians_and_the_clock_truncates() -> None:
+    events = []
+    for iteration in range(61):
+        events += [node("a", 0, 100 if iteration == 30 else 5), run(9)]
+    profile, _ = read(events)
+    assert profile.iterations == 60
+    assert profile.batch_sums_ms == pytest.approx((0.005,) * 12)
+    assert profile.resolution_ms == (0.0, 0.001)
+    assert profile.sum_median_ms == pytest.approx(0.005)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.formats.plan.tensor_format import (
+    parse_dtype,
+    parse_joined,
+    parse_layout,
+    parse_split,
+)
+from enginescope.records.tensor import DataType, Tensor
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "name", "width"),
+    [
+        ("Row major linear FP32", "FP32", "NCHW", None),
+        ("Row major linear FP16 format", "FP16", "NCHW", None),
+        ("Row major linear BFloat16 format", "BF16", "NCHW", None),
+        ("Row major linear BOOL", "BOOL", "NCHW", None),
+        ("Row major linear Int32", "INT32", "NCHW", None),
+        ("Row major linear INT8 format", "INT8", "NCHW", None),
+        ("Row major linear FP8 format.", "FP8", "NCHW", None),
+        ("Row major linear FP32 format (kLINEAR)", "FP32", "NCHW", None),
+        ("Row major Int8 format", "INT8", "NCHW", None),
+        ("Channel major FP32 format", "FP32", "NHWC", None),
+        ("Channel major FP16 format where channel % 8 == 0", "FP16", "NHWC8", 8),
+        ("Channel major FP16 format where channel % 16 == 0", "FP16", "NHWC16", 16),
+        (
+            "Channel major INT8 format where channel == 4 and column stride % 32 == 0",
+            "INT8",
+            "NHWC4",
+            4,
+        ),
+        (
+            "Channel major FP16 format where channel % 8 == 0 with 3 spatial dimensions",
+            "FP16",
+            "NDHWC8",
+            8,
+        ),
+        ("Two wide channel vectorized row major FP16 format", "FP16", "NC/2HW2", 2),
+        ("Four wide channel vectorized row major Int8 format", "INT8", "NC/4HW4", 4),
+        ("Sixteen wide channel vectorized row major FP16 format", "FP16", "NC/16HW16", 16),
+        ("Thirty-two wide channel vectorized row major Int8 format", "INT8", "NC/32HW32", 32),
+        (
+            "Thirty-two wide channel vectorized row major Int8 format with 3 spatial dimensions",
+            "INT8",
+            "NC/32DHW32",
+            32,
+        ),
+    ],
+)
+def test_joined_texts(text: str, dtype: str, name: str, width: int | None) -> None:
+    found, layout = parse_joined(text)
+    assert found is DataType(dtype)
+    assert layout is not None
+    assert (layout.name, layout.vector_width, layout.text) == (name, width, text)
+    assert layout.vector_axis == (1 if width else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("Half", DataType.FP16),
+        ("Float", DataType.FP32),
+        ("BFloat16", DataType.BF16),
+        ("FP8", DataType.FP8),
+        ("FP8E4M3", DataType.FP8),
+        ("Int4", DataType.INT4),
+        ("FP4", DataType.FP4),
+        ("FP4E2M1", DataType.FP4),
+        ("E8M0", DataType.E8M0),
+        ("UInt8", DataType.UINT8),
+        ("Bool", DataType.BOOL),
+    ],
+)
+def test_types_of_generated_kernels_have_no_layout(text: str, dtype: DataType) -> None:
+    assert parse_joined(text) == (dtype, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("tensor(float)", DataType.FP32),
+        ("tensor(double)", DataType.FP64),
+        ("tensor(bfloat16)", DataType.BF16),
+        ("tensor(string)", DataType.STRING),
+        ("FLOAT8E4M3FN", DataType.FP8),
+        ("DataType.HALF", DataType.FP16),
+        ("kINT64", DataType.INT64),
+        ("<f4", DataType.FP32),
+        ("int64", DataType.INT64),
+        ("bool", DataType.BOOL),
+        ("fp16", DataType.FP16),
+    ],
+)
+def test_spellings_elsewhere(text: str, dtype: DataType) -> None:
+    assert parse_dtype(text) is dtype
+
+
+@pytest.mark.parametrize("text", [None, "", "  ", "Unknown format", "something new", "INT3"])
+def test_unknown_is_none_and_never_zero_bytes(text: str | None) -> None:
+    dtype, layout = parse_joined(text)
+    assert (dtype, layout) == (None, None)
+    assert Tensor(name="x", shape=(1, 2), dtype=dtype, layout=layout).nbytes is None
+
+
+def test_a_known_type_in_an_unknown_layout() -> None:
+    dtype, layout = parse_joined("Spiral FP16 arrangement")
+    assert dtype is DataType.FP16
+    assert layout is None
+
+
+def test_split_texts() -> None:
+    dtype, layout = parse_split("kCHW32", "Int8")
+    assert dtype is DataType.INT8
+    assert layout is not None
+    assert (layout.name, layout.vector_width) == ("NC/32HW32", 32)
+    assert parse_split("Row major linear FP16 format", None)[0] is DataType.FP16
+    assert parse_split(None, "Half") == (DataType.FP16, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("kLINEAR", "linear"),
+        ("TensorFormat.HWC8", "NHWC8"),
+        ("kDLA_HWC4", "NHWC4"),
+        ("kCDHW32", "NC/32DHW32"),
+    ],
+)
+def test_enum_members(text: str, name: str) -> None:
+    layout = parse_layout(text)
+    assert layout is not None
+    assert layout.name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kXYZ9",
+        "Channel major FP16 format where channel % 0 == 0",
+        "Nine wide channel vectorized row major Int8 format",
+    ],
+)
+def test_layouts_that_are_not_known(text: str) -> None:
+    assert parse_layout(text) is None
+
+
+def test_padding_follows_the_vector() -> None:
+    _, layout = parse_joined("Channel major FP16 format where channel % 8 == 0")
+    tensor = Tensor(name="x", shape=(1, 3, 2, 2), dtype=DataType.FP16, layout=layout)
+    assert (tensor.nbytes, tensor.padded_nbytes) == (24, 64)

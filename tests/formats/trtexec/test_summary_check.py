@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.formats.trtexec.summary_check import summary_mismatches
+from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints
+from enginescope.records.samples import ReportedSummary, Samples, frozen
+
+SERIES = Samples(
+    metric="gpu_compute",
+    values_ms=frozen(np.random.default_rng(5).integers(630, 660, 2000) * 2.0**-12),
+)
+
+
+def printed(**changes: object) -> ReportedSummary:
+    exact = as_trtexec_prints(SERIES, (90.0, 99.0))
+    return msgspec.structs.replace(exact, **changes)
+
+
+def test_a_series_agrees_with_itself() -> None:
+    assert summary_mismatches((SERIES,), (printed(),)) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"min_ms": 0.1}, ["min"]),
+        ({"median_ms": 0.2, "mean_ms": 0.3}, ["mean", "median"]),
+        ({"percentiles": ((90.0, 0.1),)}, ["p90"]),
+        ({"max_ms": 0.0}, ["max"]),
+    ],
+)
+def test_what_differs_is_named(changes: dict[str, object], names: list[str]) -> None:
+    (notice,) = summary_mismatches((SERIES,), (printed(**changes),))
+    assert notice.code == "W-SUMMARY-MISMATCH"
+    assert list(notice.evidence["differing"]) == names
+    assert notice.evidence["samples"] == 2000
+
+
+def test_rounding_to_six_digits_is_no_mismatch() -> None:
+    exact = printed()
+    rounded = printed(
+        mean_ms=float(f"{exact.mean_ms:.6g}"), median_ms=float(f"{exact.median_ms:.6g}")
+    )
+    assert summary_mismatches((SERIES,), (rounded,)) == ()
+
+
+def test_what_cannot_be_compared() -> None:
+    enqueue = Samples(metric="enqueue", values_ms=frozen([0.01, 0.0]))
+    empty = Samples(metric="h2d", values_ms=frozen([]))
+    summaries = [ReportedSummary(metric=one, min_ms=5.0) for one in ("enqueue", "h2d", "d2h")]
+    assert summary_mismatches((enqueue, empty), summaries) == ()
+
+
+def test_values_that_are_not_stated() -> None:
+    nothing = ReportedSummary(metric="gpu_compute")
+    assert summary_mismatches((SERIES,), (nothing,)) == ()
+
+
+def test_a_mean_that_32_bits_rounded_the_other_way() -> None:
+    # 7,191 copies to the host as an H200 timed them: their sum is rounded at each addition, and not
+    # the same way for exported times and for those that the printed mean is of
+    short = Samples(metric="d2h", values_ms=frozen(np.full(7191, 0.003797251)))
+    exact = as_trtexec_prints(short, ())
+    other = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 1.5e-4))
+    assert summary_mismatches((short,), (other,)) == ()
+    wrong = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 5e-4))
+    assert len(summary_mismatches((short,), (wrong,))) == 1

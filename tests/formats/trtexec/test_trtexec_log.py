@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from tests.formats import logs
+
+WHOLE = logs.OPTIONS_10 + logs.SUMMARY + logs.PROFILE + logs.PASSED
+
+
+def read(text: str) -> TrtexecLog:
+    return parse_trtexec_log(text.encode(), "t.log")[0]
+
+
+@pytest.fixture(params=[WHOLE, logs.prefixed(WHOLE), WHOLE.replace("\n", "\r\n")])
+def whole(request: pytest.FixtureRequest) -> TrtexecLog:
+    """The same log without prefixes, with them, and with Windows line ends."""
+    return read(request.param)
+
+
+def test_identity(whole: TrtexecLog) -> None:
+    report = whole.report
+    assert (report.tool, report.tool_version, report.passed) == ("trtexec", "10.16.0", True)
+    assert report.command == "trtexec --onnx=net.onnx"
+
+
+def test_values_are_kept_whole(whole: TrtexecLog) -> None:
+    options = whole.report.options
+    assert options["Model Options"]["Model"] == "C:\\models\\net.onnx"
+    assert options["Model Options"]["Output"] == ""
+    assert options["Build Options"]["Memory Pools"] == "workspace: default, dlaSRAM: default"
+    assert options["Build Options"]["Input build shape (profile 0)"] == "a=1x3+1x3+1x3; b=1+1+1"
+    assert options["Inference Options"]["Inputs"] == "a<-a.bin; b<-b.bin"
+    assert list(options) == ["Model Options", "Build Options", "Inference Options"]
+
+
+def test_device(whole: TrtexecLog) -> None:
+    device = whole.report.device
+    assert device is not None
+    assert (device.name, device.uuid, device.compute_capability) == ("NVIDIA RTX", "GPU-1:2", "8.6")
+    assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
+    assert whole.report.device_facts["Device 0"] == '"NVIDIA RTX" UUID: GPU-1:2'
+    assert "TensorRT version" not in whole.report.device_facts
+
+
+def test_build_and_load(whole: TrtexecLog) -> None:
+    report = whole.report
+    assert report.engine_bytes == int(12.5 * 2**20)
+    assert report.context_memory_bytes == int(1.5 * 2**20)
+    assert (report.build_s, report.deserialize_s, report.parse_s, report.load_s) == (
+        12.34,
+        0.5,
+        0.25,
+        None,
+    )
+
+
+def test_summaries(whole: TrtexecLog) -> None:
+    report = whole.report
+    latency, enqueue, end_to_end = report.summaries
+    assert (latency.metric, latency.min_ms, latency.max_ms) == ("trtexec_latency", 0.8, 1.25)
+    assert (latency.mean_ms, latency.median_ms) == (0.81, 0.805)
+    assert latency.percentiles == ((90.0, 0.9), (99.9, 1.2e-05))
+    assert (enqueue.max_ms, enqueue.mean_ms) == (None, None)
+    assert end_to_end.metric == "end_to_end"
+    assert (report.throughput_per_s, report.host_walltime_s) == (1234.5, 3.00097)
+    assert report.total_gpu_compute_s == 2.9
+
+
+def test_printed_profile(whole: TrtexecLog) -> None:
+    profile = whole.profile
+    assert profile is not None
+    assert (profile.source, profile.iterations) == ("trtexec", 120)
+    first, odd = profile.layers
+    assert first.name == "conv + relu 3 4"
+    assert (first.total_ms, first.mean_ms, first.median_ms, first.share_pct) == (12, 0.1, 0.09, 75)
+    assert odd.name == "Total"  # a layer may be called so; only the row of 100 % is the sum
+
+
+def test_profile_of_versions_without_a_median() -> None:
+    text = (
+        "&&&& RUNNING TensorRT.trtexec # trtexec\n=== Profile (5 iterations ) ===\n"
+        "  Layer   Time (ms)   Avg. Time (ms)   Time %\n"
+    )
+    assert read(text).profile is None
+    table = "    Time(ms)     Avg.(ms)   Time(%)   Layer\n     1.00       0.2000      100.0   a b\n"
+    profile = read("=== Model Options ===\n\n=== Profile (5 iterations ) ===\n" + table).profile
+    assert profile is not None
+    assert [(one.name, one.mean_ms, one.median_ms) for one in profile.layers] == [
+        ("a b", 0.2, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("digits", "version"),
+    [("8601", "8.6.1"), ("8204", "8.2.4"), ("101600", "10.16.0"), ("110100", "11.1.0")],
+)
+def test_version_of_the_first_line(digits: str, version: str) -> None:
+    report = read(f"&&&& RUNNING TensorRT.trtexec [TensorRT v{digits}] # trtexec --a=b c\n").report
+    assert report.tool_version == version
+    assert report.command == "trtexec --a=b c"
+
+
+def test_messages() -> None:
+    report = read(
+        "[03/14/2025-09:26:53] [W] [TRT] slow: very\n"
+        "[03/14/2025-09:26:53] [V] [TRT] Total Scratch Memory: 3\n"
+        "[03/14/2025-09:26:54] [W] [TRT] slow: very\n"
+        "[03/14/2025-09:26:54] [E] Error[1]: no memory\n"
+        "[03/14/2025-09:26:55] [F] [TRT] gone\n"
+        "[03/14/2025-09:26:55] [W] \n"
+        "&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec\n"
+    ).report
+    assert [(one.level, one.text, one.line) for one in report.messages] == [
+        ("warning", "slow: very", 1),
+        ("error", "Error[1]: no memory", 4),
+        ("fatal", "gone", 5),
+    ]
+    assert report.passed is False
+    assert report.memory == {}
+
+
+def test_memory_totals() -> None:
+    report = read(
+        "[03/14/2025-09:26:53] [I] [TRT] Total Host Persistent Memory: 134464\n"
+        "[03/14/2025-09:26:53] [I] [TRT] Total Weights Memory: 512 bytes\n"
+        "[03/14/2025-09:26:53] [I] [TRT] [MemUsageStats] Peak memory usage of TRT CPU/GPU memory "
+        "allocators: CPU 25 MiB, GPU 26 MiB\n"
+        "[03/14/2025-09:26:53] [I] [TRT] Total Scratch Memory: lots\n"
+        "[03/14/2025-09:26:53] [I] [TRT] Loaded engine size: 23 MiB\n"
+    ).report
+    assert report.memory == {
+        "Total Host Persistent Memory": 134464,
+        "Total Weights Memory": 512,
+        "Peak TRT CPU allocators": 25 * 2**20,
+        "Peak TRT GPU allocators": 26 * 2**20,
+    }
+    assert report.engine_bytes == 23 * 2**20
+
+
+def test_a_log_that_breaks_off() -> None:
+    log, notices = parse_trtexec_log(logs.prefixed(WHOLE)[:900].encode(), "t.log")
+    assert log.report.passed is None
+    assert log.report.options["Model Options"]["Format"] == "ONNX"
+    assert log.profile is None
+    assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
+
+
+def test_several_runs_in_one_file() -> None:
+    second = logs.OPTIONS_10.replace("12.34 sec", "9 sec") + logs.PASSED
+    log, notices = parse_trtexec_log((WHOLE + second).encode(), "t.log")
+    assert log.report.build_s == 9.0
+    assert [(one.code, one.evidence["runs"]) for one in notices] == [("W-SEVERAL-RUNS", 2)]
+
+
+def test_utf16_from_a_redirection() -> None:
+    log, _ = parse_trtexec_log(b"\xff\xfe" + WHOLE.encode("utf-16-le"), "t.log")
+    assert log.report.passed is True
+
+
+def test_some_other_log() -> None:
+    with pytest.raises(FormatError, match="no line of trtexec's"):
+        parse_trtexec_log(b"hello\nworld", "t.log")
+
+
+def test_recorded_build_log(data) -> None:
+    raw = (data / "trt86-h200" / "resnet18.engine.build.log").read_bytes()
+    log, notices = parse_trtexec_log(raw, "b.log")
+    report = log.report
+    assert notices == ()
+    assert (report.tool_version, report.passed) == ("8.6.0", True)
+    assert (report.build_s, report.parse_s, report.deserialize_s) == (32.1546, 0.0759826, 0.0100848)
+    assert report.options["Build Options"]["Precision"] == "FP32+FP16"
+    assert (
+        report.options["Build Options"]["Tempfile Controls"]
+        == "{ in_memory: allow, temporary: allow }"
+    )
+    assert report.options["Reporting Options"]["Dump refittable layers"] == "Disabled"
+    assert report.memory["Total Activation Memory"] == 2418176
+    assert len(report.messages) == 8
+    assert report.device is not None
+    assert report.device.name == "NVIDIA H200"
+
+
+def test_recorded_timing_log(data) -> None:
+    raw = (data / "trt86-h200" / "resnet18.engine.profile.log").read_bytes()
+    log, _ = parse_trtexec_log(raw, "p.log")
+    assert log.report.throughput_per_s == 5438.47
+    assert [one.metric for one in log.report.summaries] == [
+        "trtexec_latency",
+        "enqueue",
+        "h2d",
+        "gpu_compute",
+        "d2h",
+    ]
+    assert log.profile is not None
+    assert (len(log.profile.layers), log.profile.iterations) == (41, 9572)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.formats.trtexec.unit_keys import split_unit
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "factor"),
+    [
+        ("latencyMs", "latency", 1.0),
+        ("startComputeMs", "startcompute", 1.0),
+        ("latencyUs", "latency", 1e-3),
+        ("time_ns", "time", 1e-6),
+        ("wall_seconds", "wall", 1e3),
+        ("elapsedSeconds", "elapsed", 1e3),
+        ("latency_s", "latency", 1e3),
+        ("Latency (ms)", "latency", 1.0),
+        ("latency[us]", "latency", 1e-3),
+        ("ms", "ms", 1.0),
+        ("times", "times", None),
+        ("latency", "latency", None),
+        ("gpu_compute", "gpucompute", None),
+        ("averages", "averages", None),
+        ("Status", "status", None),
+    ],
+)
+def test_units_in_names(key: str, name: str, factor: float | None) -> None:
+    assert split_unit(key) == (name, factor)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.notebook.html.comparison import comparison_html
+from enginescope.notebook.html.findings import findings_html
+from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
+from enginescope.notebook.html.plan import plan_html
+from enginescope.notebook.html.run import run_html
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.run import Run
+from enginescope.rules.base import LintInput
+from enginescope.rules.engine import lint
+from tests.formats import plans
+from tests.notebook.html.pages import checked
+
+EVIL = "</td><script>alert(1)</script>&\"'\x1e<img src=x onerror=alert(1)>"
+
+
+def plan_named(name: str = "net", layer: str = "conv + relu") -> Plan:
+    document = plans.tensorrt_10()
+    document["Layers"][1]["Name"] = layer
+    return parse_plan(plans.encoded(document), name)[0]
+
+
+def times(plan: Plan, factor: float = 1.0) -> Profile:
+    rows = tuple(
+        LayerTiming(index=at, name=layer.name, mean_ms=factor * (at + 1))
+        for at, layer in enumerate(plan.active_layers)
+    )
+    return Profile(source="trtexec", layers=rows, iterations=7)
+
+
+def run_of(plan: Plan, profile: Profile | None = None, name: str = "net") -> Run:
+    return run_of_engine(EngineFacts(name=name, plan=plan, profile=profile))
+
+
+def test_every_text_is_escaped() -> None:
+    html = fragment(
+        EVIL,
+        fact_list([(EVIL, EVIL)]),
+        data_table(EVIL, [EVIL], [[EVIL]], note=EVIL),
+        notice_list([Notice(code="W-A", message=EVIL)]),
+    )
+    found = checked(html)
+    assert found.text.count("<script>alert(1)</script>") == 8
+    assert "\x1e" not in html
+    assert set(found.elements) <= {
+        *("div", "p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li")
+    }
+
+
+def test_what_has_nothing_in_it_is_left_out() -> None:
+    assert data_table("t", ["a"], []) == fact_list([]) == notice_list([]) == ""
+    assert checked(fragment("only", "", "")).elements == ["div", "p", "strong"]
+
+
+def test_a_plan() -> None:
+    plan = plan_named(layer=EVIL)
+    found = checked(plan_html(PlanView(plan, times(plan))))
+    assert "Slowest layers" in found.text
+    assert "Time by type" in found.text
+    assert "3 layers and 2 that launch nothing" in found.text
+    assert "(sum of layer means, 7 iterations, no interval)" in found.text
+
+
+def test_a_plan_without_times_and_one_of_names() -> None:
+    found = checked(plan_html(PlanView(plan_named())))
+    assert "--exportProfile" in found.text
+    bare = checked(plan_html(PlanView(parse_plan(plans.encoded(plans.names_only()), "n")[0])))
+    assert "--profilingVerbosity=detailed" in bare.text
+
+
+def test_a_run_without_samples() -> None:
+    plan = plan_named()
+    found = checked(run_html(RunView(run_of(plan, times(plan), name=EVIL))))
+    assert "The layers add up to" in found.text
+    assert "Time by type" in found.text
+
+
+def test_findings() -> None:
+    plan = plan_named(layer=EVIL)
+    found = checked(findings_html(lint(LintInput(plan=plan, profile=times(plan)))))
+    assert "Findings" in found.text
+    assert "What to do" in found.text
+    untimed = checked(findings_html(lint(LintInput(plan=plan))))
+    assert "no profile" in untimed.text
+
+
+def test_no_findings() -> None:
+    report = lint(LintInput(plan=Plan(name="empty", layers=())))
+    assert "findings none" in checked(findings_html(report)).text
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", EVIL)])
+def test_compared_plans(names: tuple[str, ...]) -> None:
+    runs = []
+    for at, name in enumerate(names):
+        plan = plan_named(name)
+        runs.append(run_of(plan, times(plan, 1.0 + at), name=name))
+    found = checked(comparison_html(compare(runs)))
+    assert "A a against B b" in found.text
+    assert "Plans" in found.text
+    assert ("What explains the difference" in found.text) == (len(names) == 2)

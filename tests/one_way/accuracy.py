@@ -1,0 +1,276 @@
+"""Cases of the verbs that compare outputs: validate and depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+import enginescope as es
+from enginescope.analysis.validation.validation import Validation
+from enginescope.records.run.job import InputRange, InputShape, Workload
+from enginescope.records.run.sample_set import Preprocessing
+from enginescope.render.depth.depth_data import depth_json
+from enginescope.render.validation.validate_data import output_diff_json
+from tests.depth_models import depth_model, scene
+from tests.fakes.models import WEIGHTS, save, value
+from tests.one_way.case import Case
+
+EXACT = "ort-cpu?graph_optimization_level=disable"
+_VOLATILE = frozenset({"command", "created", "latency_ms", "latency_interval_ms", "interval"})
+
+
+def _models(folder: Path) -> None:
+    """Write a model, and one whose weights are 2 % larger."""
+    for name, factor in (("net", 1.0), ("worse", 1.02)):
+        nodes = [
+            helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
+            helper.make_node("Tanh", ["m"], ["y"], name="squash"),
+        ]
+        ends = ([value("x", ["n", 4])], [value("y", ["n", 3])])
+        save(folder / f"{name}.onnx", nodes, *ends, w=np.float32(factor) * WEIGHTS)
+    broken = [helper.make_node("Frobnicate", ["x"], ["y"], domain="fake.missing")]
+    save(folder / "broken.onnx", broken, [value("x", ["n", 4])], [value("y", ["n", 4])])
+
+
+def _files(folder: Path) -> None:
+    """Write the models, a sample, right outputs, and a file that is not a sample."""
+    _models(folder)
+    x = np.random.default_rng(0).standard_normal((2, 4)).astype(np.float32)
+    for name, values in (("data", {"x": x}), ("outputs", {"z": np.tanh(x @ WEIGHTS)})):
+        (folder / name).mkdir()
+        np.savez(folder / name / "0.npz", **values)
+    (folder / "data" / "notes.txt").write_text("not a sample")
+
+
+def _pictures(folder: Path) -> None:
+    """Write a depth-estimation model, two pictures, and ground truth."""
+    depth_model(folder / "net.onnx")
+    for number in range(2):
+        scene(folder / "images", folder / "gt", f"p{number}", number)
+
+
+def _status(result: Validation) -> int:
+    if any(side.failure for side in result.sides) or not result.is_complete:
+        return 3
+    return 0 if result.passes else 1
+
+
+def _validate(
+    name: str,
+    prepare: Callable[[Path], Any],
+    models: list[str],
+    arguments: Callable[[Path], list[Any]],
+    options: Callable[[Path], dict[str, Any]],
+) -> Case:
+    return Case(
+        name=f"validate: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            "validate",
+            *(str(folder / model) for model in models),
+            *map(str, arguments(folder)),
+        ],
+        call=lambda folder: es.validate(*(folder / model for model in models), **options(folder)),
+        data=output_diff_json,
+        volatile=_VOLATILE,
+        status=_status,
+    )
+
+
+def _depth(
+    name: str, arguments: Callable[[Path], list[Any]], options: Callable[[Path], dict[str, Any]]
+) -> Case:
+    return Case(
+        name=f"depth: {name}",
+        prepare=_pictures,
+        arguments=lambda folder: [
+            *("depth", "--engines", str(folder / "net.onnx")),
+            *("--image", str(folder / "images" / "p0.png"), "--output-dir", str(folder / "out")),
+            *("--store", str(folder / "store")),
+            *map(str, arguments(folder)),
+        ],
+        call=lambda folder: es.depth(
+            folder / "net.onnx",
+            image=folder / "images" / "p0.png",
+            output_dir=folder / "out",
+            store=folder / "store",
+            **options(folder),
+        ),
+        data=depth_json,
+        volatile=frozenset({"command", "run", "latency", "throughput_per_s", "notices", "gpu"}),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _depth(
+        "two backends and ground truth",
+        lambda folder: [
+            *("--on", "ort-cpu", EXACT, "--gt", folder / "gt" / "p0.npy", "--iterations", 5),
+            *("--warmup", 1, "--max-depth", 8, "--normalise", "plain"),
+            *("--image-filter", "bilinear"),
+        ],
+        lambda folder: {
+            "on": ("ort-cpu", EXACT),
+            "gt": folder / "gt" / "p0.npy",
+            "iterations": 5,
+            "warmup": 1,
+            "max_depth": 8,
+            "preprocessing": Preprocessing(),
+        },
+    ),
+    _depth(
+        "a folder of pictures without ground truth",
+        lambda folder: ["--metric-images-dir", folder],
+        lambda folder: {"metric_images_dir": folder},
+    ),
+    _depth(
+        "a size that the model does not have",
+        lambda _: ["--input-size", 99],
+        lambda _: {"input_size": 99},
+    ),
+    _validate(
+        "a side that fails",
+        _models,
+        ["net.onnx", "worse.onnx"],
+        lambda _: ["--on", EXACT, "--samples", 2, "--batch", 3, "--seed", 5],
+        lambda _: {"on": EXACT, "samples": 2, "workload": Workload(batch=3, seed=5)},
+    ),
+    _validate(
+        "limits of the user's own",
+        _models,
+        ["worse.onnx"],
+        lambda folder: [
+            *("--reference", folder / "net.onnx", "--rtol", "y:0.5", "--atol", 0.1),
+            *("--percent-mismatch", 1, "--percent", 2, "--samples", 1),
+        ],
+        lambda folder: {
+            "reference": folder / "net.onnx",
+            "rtol": {"y": 0.5},
+            "atol": 0.1,
+            "percent_mismatch": 1,
+            "percent": 2,
+            "samples": 1,
+        },
+    ),
+    _validate(
+        "files, one of which is not a sample",
+        _files,
+        ["net.onnx"],
+        lambda folder: [
+            *("--data", folder / "data", "--reference", folder / "outputs", "--map", "y=z"),
+        ],
+        lambda folder: {
+            "data": folder / "data",
+            "reference": folder / "outputs",
+            "map": {"y": "z"},
+        },
+    ),
+    _validate(
+        "random samples in spite of files",
+        _files,
+        ["net.onnx"],
+        lambda _: ["--on", EXACT, "--random", "--samples", 1, "--seed", 3],
+        lambda _: {"on": EXACT, "random": True, "samples": 1, "workload": Workload(seed=3)},
+    ),
+    _validate(
+        "a task with targets",
+        _pictures,
+        ["net.onnx"],
+        lambda folder: [
+            *("--task", "depth?max_depth=8", "--images", folder / "images", "--limit", "d1:1.1"),
+            *("--targets", folder / "gt", "--image-input", "image"),
+        ],
+        lambda folder: {
+            "task": "depth?max_depth=8",
+            "images": folder / "images",
+            "targets": folder / "gt",
+            "task_limits": {"d1": 1.1},
+            "image_input": "image",
+        },
+    ),
+    _validate(
+        "a side that cannot be loaded",
+        _models,
+        ["net.onnx", "broken.onnx"],
+        lambda _: ["--on", EXACT, "--samples", 1],
+        lambda _: {"on": EXACT, "samples": 1},
+    ),
+    _validate(
+        "where the error starts",
+        _models,
+        ["worse.onnx"],
+        lambda folder: [
+            *("--reference", folder / "net.onnx", "--samples", 1, "--bisect", "--marks", 1),
+            *("--extract", folder / "report"),
+        ],
+        lambda folder: {
+            "reference": folder / "net.onnx",
+            "samples": 1,
+            "bisect": True,
+            "marks": 1,
+            "extract": folder / "report",
+        },
+    ),
+    _validate(
+        "files without samples",
+        _models,
+        ["net.onnx"],
+        lambda folder: [
+            *("--on", EXACT, "--samples", 1, "--output", folder / "out", "--skip-output-save"),
+        ],
+        lambda folder: {
+            "on": EXACT,
+            "samples": 1,
+            "output": folder / "out",
+            "skip_output_save": True,
+        },
+    ),
+    *(
+        _validate(name, _files, ["net.onnx"], lambda _, a=arguments: a, lambda _, o=options: o)
+        for name, arguments, options in (
+            ("nothing to compare", [], {}),
+            (
+                "a tolerance that has nothing left",
+                ["--on", EXACT, "--tolerance", "fp16", "--rtol", 0.1],
+                {"on": EXACT, "tolerance": "fp16", "rtol": 0.1},
+            ),
+            (
+                "a tolerance nobody knows",
+                ["--on", EXACT, "--tolerance", "fp17"],
+                {"on": EXACT, "tolerance": "fp17"},
+            ),
+            ("targets without a task", ["--targets", "gt"], {"targets": "gt"}),
+            ("a limit without a task", ["--limit", "d1:1"], {"task_limits": {"d1": 1}}),
+            (
+                "extract without bisect",
+                ["--on", EXACT, "--extract", "new"],
+                {"on": EXACT, "extract": "new"},
+            ),
+            ("marks without bisect", ["--marks", 2], {"marks": 2}),
+            ("random and data", ["--random", "--data", "."], {"random": True, "data": "."}),
+            ("no folder to skip", ["--skip-output-save"], {"skip_output_save": True}),
+            (
+                "an input twice, with data",
+                ["--data", ".", "--shape", "x:1,4", "--shape", "x:2,4"],
+                {
+                    "data": ".",
+                    "workload": Workload(
+                        shapes=tuple(InputShape(name="x", dims=(n, 4)) for n in (1, 2))
+                    ),
+                },
+            ),
+            (
+                "a range of an unknown input",
+                ["--on", EXACT, "--range", "z:0:9"],
+                {
+                    "on": EXACT,
+                    "workload": Workload(ranges=(InputRange(name="z", low=0, high=9),)),
+                },
+            ),
+        )
+    ),
+)

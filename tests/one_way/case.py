@@ -1,0 +1,113 @@
+"""One verb, asked for on the command line and from Python on the same inputs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from enginescope.cli.main import main
+from enginescope.core.errors import EnginescopeError
+
+
+class Case(NamedTuple):
+    """Parameters of one comparison.
+
+    Attributes
+    ----------
+    name : str
+        The verb first: ``"gate: nothing to compare"``.
+    prepare : callable (folder) -> None
+        Writes the inputs; each way gets them at the same path, untouched by the other.
+    arguments : callable (folder) -> list of str
+        The command line without ``--json``.
+    call : callable (folder) -> result
+        The same from Python.
+    data : callable (result) -> JSON value or bytes
+        What ``--json`` prints of such a result.
+    volatile : set of str
+        Keys whose values differ between any two calls, such as ids, dates and measured times.
+    status : callable (result) -> int
+        The exit code that such a result has on the command line.
+    context : callable () -> context manager
+        Surrounds both ways, such as a stand-in for a library.
+    """
+
+    name: str
+    prepare: Callable[[Path], Any]
+    arguments: Callable[[Path], list[str]]
+    call: Callable[[Path], Any]
+    data: Callable[[Any], Any]
+    volatile: frozenset[str] = frozenset()
+    status: Callable[[Any], int] = lambda _result: 0
+    context: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+class Outcome(NamedTuple):
+    """What came out of one way: data or an error, the exit code, the warnings."""
+
+    status: int
+    data: Any
+    error: str | None
+    warnings: tuple[str, ...]
+
+
+def on_the_command_line(case: Case, folder: Path, capsys: Any) -> Outcome:
+    """Run the verb with ``--json``; standard error has its warnings or its error."""
+    prepared(case, folder)
+    capsys.readouterr()
+    status = main([*case.arguments(folder), "--json"])
+    printed = capsys.readouterr()
+    data = json.loads(printed.out) if printed.out.strip() else None
+    lines = printed.err.splitlines()
+    first = lines[0].removeprefix("enginescope: ") if lines and data is None else None
+    return Outcome(
+        status, without(data, case.volatile), first and as_parameters(first), tuple(lines)
+    )
+
+
+def from_python(case: Case, folder: Path) -> Outcome:
+    """Call the verb; an exit code follows from its result or error."""
+    prepared(case, folder)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = case.call(folder)
+        except EnginescopeError as error:
+            return Outcome(error.exit_code, None, as_parameters(error.what), ())
+    value = case.data(result)
+    data = json.loads(value) if isinstance(value, bytes | str) else value
+    texts = tuple(str(warning.message) for warning in caught)
+    return Outcome(case.status(result), without(data, case.volatile), None, texts)
+
+
+def prepared(case: Case, folder: Path) -> None:
+    """Put the inputs of `case` into the folder: the same for both ways, prepared once."""
+    pristine = folder.with_name(f"{folder.name}-pristine")
+    if not pristine.exists():
+        folder.mkdir()
+        case.prepare(folder)
+        shutil.copytree(folder, pristine)
+    shutil.rmtree(folder)
+    shutil.copytree(pristine, folder)
+
+
+def without(data: Any, volatile: frozenset[str]) -> Any:
+    """Return JSON data in which volatile values are replaced by their type's name."""
+    if isinstance(data, dict):
+        return {
+            key: type(value).__name__ if key in volatile else without(value, volatile)
+            for key, value in data.items()
+        }
+    if isinstance(data, list):
+        return [without(value, volatile) for value in data]
+    return data
+
+
+def as_parameters(text: str) -> str:
+    """Return a message in which flags and parameters have one form, as in ``max_time``."""
+    return text.replace("--", "").replace("`", "").replace("-", "_")

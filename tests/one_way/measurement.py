@@ -1,0 +1,237 @@
+"""Cases of the verbs that measure: bench, bench --compare, build, noise, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import enginescope as es
+from enginescope.core.errors import BackendError
+from enginescope.core.jsonio import encode
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
+from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.page.export import summary_json
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from tests.fakes import loading, models
+from tests.one_way.case import Case
+
+FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
+MEASURED = frozenset(
+    {
+        "run",
+        "created",
+        "throughput",
+        "summaries",
+        "duration_ms",
+        "peak_memory_bytes",
+        "time_ms",
+        "time_pct",
+        "layer_sum",
+        "notices",
+    }
+)
+ROUNDS = 8
+
+
+def model(folder: Path) -> None:
+    """Write a model file; the fake backend does not read it."""
+    (folder / "m.onnx").touch()
+
+
+def blocked_store(folder: Path) -> None:
+    """Write a model, and a file where the folder of runs would be."""
+    model(folder)
+    (folder / "store").mkdir()
+    (folder / "store" / "runs").write_text("not a folder")
+
+
+def _stored(folder: Path) -> list[Path]:
+    return sorted((folder / "store" / "runs").iterdir())
+
+
+def _bench(name: str, arguments: tuple[str, ...], prepare=model, file="m.onnx", **options) -> Case:
+    options = {"on": "fake", "workload": FIVE, **options}
+    flags = FLAGS if options["on"] == "fake" else FLAGS[2:]
+    return Case(
+        name=f"bench: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("bench", str(folder / file), "--store", str(folder / "store"), *flags),
+            *arguments,
+        ],
+        call=lambda folder: es.bench(folder / file, store=folder / "store", **options),
+        data=lambda view: summary_json([view]),
+        volatile=MEASURED,
+    )
+
+
+def failed(folder: Path) -> tuple[es.RunView, int]:
+    """Measure what crashes: the run is stored, and the error has the exit code."""
+    store = folder / "store"
+    try:
+        es.bench(folder / "m.onnx", on="fake?fault=segfault", workload=FIVE, store=store)
+    except BackendError as error:
+        return es.open_run(_stored(folder)[0]), error.exit_code
+    raise AssertionError("it did not fail")
+
+
+def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=model) -> Case:
+    flags = [part for backend in backends for part in ("--on", backend)]
+    count = workload.stop.iterations
+    return Case(
+        name=f"bench --compare: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("bench", str(folder / "m.onnx"), *flags, "--compare", "--rounds", str(ROUNDS)),
+            *("--iterations", str(count), "--warmup", "0", "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.bench_interleaved(
+            folder / "m.onnx",
+            on=backends,
+            workload=workload,
+            rounds=ROUNDS,
+            store=folder / "store",
+        ),
+        data=lambda found: compare_json(None, Chosen(), measured=found),
+        volatile=frozenset(
+            {
+                "comparison",
+                "pairs",
+                "other_pairs",
+                "notices",
+                "noise_floor",
+                "is_decided",
+                "processes",
+                "rounds",
+                "runs",
+                "measured_rounds",
+            }
+        ),
+    )
+
+
+def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
+    return Case(
+        name=f"noise: {name}",
+        prepare=model,
+        arguments=lambda folder: [
+            *("noise", str(folder / file), "--on", backend, "--rounds", str(ROUNDS)),
+            *("--duration", "10ms", "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.noise_floor(
+            folder / file,
+            on=backend,
+            workload=Workload(stop=StopRule(duration_ms=10, precision_pct=None)),
+            rounds=ROUNDS,
+            store=folder / "store",
+        ),
+        data=lambda floor: encode({"noise_floor": floor, "measured": {}}),
+        volatile=frozenset(
+            {
+                "measured",
+                "comparison",
+                "created",
+                "rounds",
+                "round_s",
+                "scatter_pct",
+                "within_pct",
+                "decidable",
+                "other_cores",
+                "notices",
+            }
+        ),
+    )
+
+
+def _build(name: str, output: str, file="m.onnx", on="trt", flags=(), **options) -> Case:
+    return Case(
+        name=f"build: {name}",
+        prepare=model_and_engine,
+        arguments=lambda folder: [
+            *("build", str(folder / file), "-o", str(folder / output), "--on", on),
+            *("--store", str(folder / "store")),
+            *flags,
+        ],
+        call=lambda folder: es.build(
+            folder / file, folder / output, on=on, store=folder / "store", **options
+        ),
+        data=build_json,
+        volatile=frozenset(
+            {"files", "outcome", "engine", "command", "build_ms", "parse_ms", "peak_host_bytes"}
+        ),
+        context=loading.loaded,
+    )
+
+
+def model_and_engine(folder: Path) -> None:
+    """Write a model that can be built, and a file that looks like an engine."""
+    models.perceptron(folder / "m.onnx")
+    (folder / "m.plan").touch()
+
+
+def build_json(report: BuildReport) -> bytes:
+    """Return what ``build --json`` prints, but for the files and the outcome."""
+    return encode({"files": [], "outcome": {}, "build": report, "notices": report.notices})
+
+
+CASES: tuple[Case, ...] = (
+    _bench("a run", ()),
+    _bench("without layers", ("--no-layers",), layer_profile=False),
+    _bench("tags and a commit", ("--tag", "t", "--commit", "v1"), tags=["t"], commit="v1"),
+    Case(
+        name="bench: a crash",
+        prepare=model,
+        arguments=lambda folder: [
+            *("bench", str(folder / "m.onnx"), "--store", str(folder / "store"), *FLAGS[2:]),
+            *("--on", "fake?fault=segfault"),
+        ],
+        call=failed,
+        data=lambda found: summary_json([found[0]]),
+        volatile=MEASURED,
+        status=lambda found: found[1],
+    ),
+    _bench("no such model", (), file="n.onnx"),
+    _bench("no such backend", ("--on", "fakke"), on="fakke"),
+    _bench("a store that cannot be written", (), prepare=blocked_store),
+    _bench("a profile index on what runs no engine", ("--profile-index", "1"), profile_index=1),
+    _bench(
+        "streams in latency mode",
+        ("--streams", "2"),
+        workload=Workload(warmup=FIVE.warmup, stop=FIVE.stop, mode=Mode(streams=2)),
+    ),
+    _bench(
+        "two stop rules",
+        ("--duration", "1s"),
+        workload=Workload(stop=StopRule(iterations=5, duration_ms=1_000)),
+    ),
+    _interleaved("two backends", ("fake", "fake?latency_us=400")),
+    _interleaved("one job", ("fake",)),
+    _interleaved("a store that cannot be written", ("fake", "fake?seed=1"), prepare=blocked_store),
+    _build("an engine", "e.plan", on="trt:fp16"),
+    _build("options", "e.plan", flags=("--refit",), options={"refit": "1"}),
+    _build(
+        "an option twice", "e.plan", on="trt?refit=1", flags=("--refit",), options={"refit": "1"}
+    ),
+    _build("an engine given as the model", "e.plan", file="m.plan"),
+    _build("a backend that builds no engines", "e.plan", on="ort-cpu"),
+    _build("the output over the model", "m.onnx"),
+    _build("a folder that does not exist", "absent/e.plan"),
+    _noise("the fake backend", "fake"),
+    _noise("no such model", "fake", file="n.onnx"),
+    Case(
+        name="doctor",
+        prepare=lambda _folder: None,
+        arguments=lambda _folder: ["doctor"],
+        call=lambda _folder: es.doctor(),
+        data=encode,
+        volatile=frozenset(
+            {
+                "message",
+                "load_1min",
+                "timer_resolution_ms",
+                "memory_available_bytes",
+            }
+        ),
+    ),
+)

@@ -1,0 +1,282 @@
+"""Cases of suites: run, resume, cells, other places, models; errors of all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.cli.suites.suite import exit_code
+from enginescope.core.jsonio import encode
+from enginescope.runner.inputs.sample_models import sample_models
+from enginescope.services.suites.example import write_example
+from enginescope.services.suites.models import DownloadObserver, fetch_models, list_models
+from enginescope.services.suites.request import (
+    DockerImage,
+    FinishedJobs,
+    KubernetesJobs,
+    SlurmCluster,
+    ThisMachine,
+)
+from enginescope.services.suites.resolve import list_cells
+from tests.one_way.case import Case
+
+#: Times, ids, measured values, the last lines of a log, and the command line that is recorded.
+MEASURED = frozenset(
+    {
+        "command",
+        "detail",
+        "created",
+        "started",
+        "ended",
+        "run",
+        "runs",
+        "value",
+        "warnings",
+        "is_unstable",
+    }
+)
+QUICK = {"iterations": 20, "warmup": "1", "layers": False, "include": ("convnet",)}
+QUICK_FLAGS = ["--iterations", "20", "--warmup", "1", "--no-layers", "--include", "convnet"]
+
+
+def models(folder: Path) -> None:
+    """Write the sample models into a folder ``zoo``."""
+    sample_models(folder / "zoo")
+
+
+def run_before(folder: Path) -> None:
+    """Run the suite once: with a cell that is fine, and one that crashes."""
+    models(folder)
+    flags = ["--on", "fake", "--on", "fake?fault=segfault", *QUICK_FLAGS]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        main(["suite", str(folder / "zoo"), *flags, "--store", str(folder / "store")])
+
+
+def foreign_result(folder: Path) -> None:
+    """Leave a file among the results of Kubernetes jobs that belongs to no cell."""
+    models(folder)
+    place = folder / "store" / "suites" / "zoo" / "returned"
+    place.mkdir(parents=True)
+    (place / "strange").write_bytes(b"nothing of ours")
+
+
+def _run(name: str, flags: list[str], /, *, prepare: Any = models, **options: Any) -> Case:
+    volatile = options.pop("volatile", MEASURED)
+    source = options.pop("source", "zoo")
+
+    def request(folder: Path) -> es.SuiteRequest:
+        values = {
+            key: value(folder) if callable(value) else value for key, value in options.items()
+        }
+        return es.SuiteRequest(source=folder / source, store=folder / "store", **values)
+
+    return Case(
+        name=f"suite: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            "suite",
+            str(folder / source),
+            *(flag.replace("FOLDER", str(folder)) for flag in flags),
+            "--store",
+            str(folder / "store"),
+        ],
+        call=lambda folder: es.run_suite(request(folder)),
+        data=lambda suite: encode(suite.result),
+        volatile=volatile,
+        status=lambda suite: exit_code(suite.result),
+    )
+
+
+K8S_FLAGS = ["--emit-k8s", "FOLDER/jobs", "--k8s-image", "i"]
+FAULTY = ("fake", "fake?fault=segfault")
+FAULTY_FLAGS = ["--on", "fake", "--on", "fake?fault=segfault", *QUICK_FLAGS]
+
+CASES: tuple[Case, ...] = (
+    _run("a folder", ["--on", "fake", *QUICK_FLAGS], backends=("fake",), **QUICK),
+    _run("a crash", FAULTY_FLAGS, backends=FAULTY, **QUICK),
+    _run(
+        "options",
+        ["--on", "fake", "--name", "night", "--batch", "1", "--processes", "2", *QUICK_FLAGS],
+        backends=("fake",),
+        name="night",
+        batches=(1,),
+        processes=2,
+        **QUICK,
+    ),
+    _run(
+        "wrong outputs",
+        ["--on", "ort-cpu", "--mode", "validate", "--reference", "fake", *QUICK_FLAGS],
+        backends=("ort-cpu",),
+        mode="validate",
+        reference="fake",
+        **QUICK,
+    ),
+    _run(
+        "right outputs",
+        ["--on", "ort-cpu", "--mode", "both", "--rtol", "0.01", *QUICK_FLAGS],
+        backends=("ort-cpu",),
+        mode="both",
+        rtol=0.01,
+        **QUICK,
+    ),
+    _run(
+        "resumed",
+        FAULTY_FLAGS,
+        prepare=run_before,
+        backends=FAULTY,
+        volatile=frozenset({"command"}),  # the rows of the first session stay as they are
+        **QUICK,
+    ),
+    _run(
+        "failed cells again",
+        [*FAULTY_FLAGS, "--retry-failed"],
+        prepare=run_before,
+        backends=FAULTY,
+        retry_failed=True,
+        **QUICK,
+    ),
+    _run(
+        "another source under the same name",
+        ["--on", "fake", "--name", "zoo", *QUICK_FLAGS],
+        prepare=lambda folder: (run_before(folder), (folder / "zoo").rename(folder / "other")),
+        source="other",
+        backends=("fake",),
+        name="zoo",
+        **QUICK,
+    ),
+    _run(
+        "jobs of Kubernetes",
+        [*K8S_FLAGS, "--k8s-mount", "all:FOLDER", "--on", "fake", *QUICK_FLAGS],
+        place=lambda folder: KubernetesJobs(
+            folder=folder / "jobs", image="i", mounts=(("all", str(folder)),)
+        ),
+        backends=("fake",),
+        **QUICK,
+    ),
+    _run(
+        "no job of Kubernetes",
+        [*K8S_FLAGS, "--k8s-mount", "all:FOLDER", "--on", "ort-cpu:int8", *QUICK_FLAGS],
+        place=lambda folder: KubernetesJobs(
+            folder=folder / "jobs", image="i", mounts=(("all", str(folder)),)
+        ),
+        backends=("ort-cpu:int8",),
+        **QUICK,
+    ),
+    _run(
+        "a result of no cell",
+        ["--collect", "--on", "fake", *QUICK_FLAGS],
+        prepare=foreign_result,
+        place=FinishedJobs(),
+        backends=("fake",),
+        **QUICK,
+    ),
+    _run("no such file", [], source="none.toml"),
+    _run("no such backend", ["--on", "nosuch"], backends=("nosuch",)),
+    _run("a name that is no tag", ["--name", "two words"], name="two words"),
+    _run("no model is left", ["--include", "nosuch"], include=("nosuch",)),
+    _run(
+        "tolerance and rtol",
+        ["--mode", "both", "--tolerance", "fp16", "--rtol", "0.1"],
+        mode="both",
+        tolerance="fp16",
+        rtol=0.1,
+    ),
+    _run(
+        "a reference that is not there",
+        ["--mode", "both", "--reference", "out/x"],
+        mode="both",
+        reference="out/x",
+    ),
+    _run("a time that is none", ["--timeout", "soon"], timeout="soon"),
+    _run("more jobs than cores", ["--jobs", "4096"], place=ThisMachine(jobs=4096)),
+    _run("an environment that is not named", ["--on", "fake@old"], backends=("fake@old",)),
+    _run(
+        "an environment in a container",
+        ["--on", "fake@old", "--environment", "old=python3", "--in-docker", "i"],
+        backends=("fake@old",),
+        environments={"old": "python3"},
+        place=DockerImage(image="i"),
+    ),
+    _run(
+        "a cluster of no kind",
+        ["--on-slurm", "--slurm", "cluster=moon"],
+        place=SlurmCluster(cluster="moon"),
+    ),
+    _run(
+        "a model on no volume",
+        [*K8S_FLAGS, *QUICK_FLAGS],
+        place=lambda folder: KubernetesJobs(folder=folder / "jobs", image="i"),
+        **QUICK,
+    ),
+    Case(
+        name="suite: opened after it ran",  # the command line resumes, and has nothing to run
+        prepare=run_before,
+        arguments=lambda folder: [
+            "suite",
+            str(folder / "zoo"),
+            *FAULTY_FLAGS,
+            "--store",
+            str(folder / "store"),
+        ],
+        call=lambda folder: es.open_suite("zoo", store=folder / "store"),
+        data=lambda suite: encode(suite.result),
+        volatile=frozenset({"command"}),
+        status=lambda suite: exit_code(suite.result),
+    ),
+    Case(
+        name="suite: cells",
+        prepare=models,
+        arguments=lambda folder: [
+            "suite",
+            str(folder / "zoo"),
+            "--list",
+            "--on",
+            "ort-cpu:int8",
+            "--store",
+            str(folder),
+        ],
+        call=lambda folder: list_cells(
+            es.SuiteRequest(source=folder / "zoo", backends=("ort-cpu:int8",), store=folder)
+        ),
+        data=encode,
+    ),
+    Case(
+        name="suite: an example that is there already",
+        prepare=lambda folder: (folder / "suite.toml").write_text(""),
+        arguments=lambda folder: ["suite", "--init", str(folder)],
+        call=write_example,
+        data=str,
+    ),
+    Case(
+        name="models: of a folder",
+        prepare=models,
+        arguments=lambda folder: ["models", "list", str(folder / "zoo"), "--store", str(folder)],
+        call=lambda folder: list_models([str(folder / "zoo")], folder),
+        data=encode,
+    ),
+    Case(
+        name="models: a word of none",
+        prepare=models,
+        arguments=lambda folder: ["models", "list", str(folder / "none.onnx")],
+        call=lambda folder: list_models([str(folder / "none.onnx")]),
+        data=encode,
+    ),
+    Case(
+        name="models: a link to nowhere",
+        prepare=lambda folder: (folder / "links.txt").write_text("http://127.0.0.1:9/a.onnx\n"),
+        arguments=lambda folder: [
+            "models",
+            "fetch",
+            str(folder / "links.txt"),
+            "--to",
+            str(folder / "zoo"),
+        ],
+        call=lambda folder: fetch_models(folder / "links.txt", folder / "zoo", DownloadObserver()),
+        data=lambda downloads: encode(downloads.fetched),
+        status=lambda downloads: 0 if downloads.is_complete else 3,
+    ),
+)

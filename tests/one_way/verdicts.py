@@ -1,0 +1,299 @@
+"""Cases of the verbs that judge stored runs: compare, gate, history."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import msgspec
+
+import enginescope as es
+from enginescope.records.run.job import Subject
+from enginescope.records.run.run import Run
+from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.gate_data import gate_json
+from enginescope.render.verdicts.history_data import history_json
+from enginescope.store.archive import Store
+from enginescope.store.noise_floors import FILE
+from tests.analysis.compared_plans import run_a, run_b
+from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
+from tests.formats import plans
+from tests.formats.importing.test_plan_files import TIMES
+from tests.one_way.case import Case
+
+#: Files of other tools get a run with a new id each time.
+NEW_IDS = frozenset({"run"})
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def save(folder: Path, *runs: Run, tag: str | None = None) -> None:
+    store = Store(folder / "store")
+    for run in runs:
+        store.save(run, tags=[tag] if tag else [])
+
+
+def pair(folder: Path) -> None:
+    """Store a run tagged ``a`` and one tagged ``b`` that is 20 % slower."""
+    save(folder, process(1.0, id="aaaaaaaaaaaa"), tag="a")
+    save(folder, process(1.2, seed=3, id="bbbbbbbbbbbb"), tag="b")
+
+
+def processes(folder: Path) -> None:
+    """Store two tags of five processes each."""
+    for tag, level in (("before", 1.0), ("after", 0.9)):
+        runs = [process(level * (1 + at / 2_000), seed=at) for at in range(5)]
+        save(folder, *runs, tag=tag)
+
+
+def interleaved(folder: Path) -> None:
+    """Store an interleaved comparison; its last run has a known id."""
+    a, b = in_turn(1.05)
+    b = (*b[:-1], msgspec.structs.replace(b[-1], id="bbbbbbbbbbbb"))
+    save(folder, *a, *b, tag=f"cmp-{COMPARISON}")
+
+
+def precisions(folder: Path) -> None:
+    """Store a run in FP32 and one in FP16."""
+    for precision in ("fp32", "fp16"):
+        save(folder, process(1.0, job=job(precision=precision)), tag=precision)
+
+
+def one_failed(folder: Path) -> None:
+    """Store a run and one that crashed."""
+    save(folder, process(1.0), tag="a")
+    save(folder, crashed(process(1.0)), tag="b")
+
+
+def several_jobs(folder: Path) -> None:
+    """Store a tag whose runs are of two jobs."""
+    pair(folder)
+    save(folder, process(1.0), process(2.0, job=job("trt")), tag="mixed")
+
+
+def two_stores(folder: Path) -> None:
+    """Write two folders of runs."""
+    for name, level in (("before", 1.0), ("after", 0.9)):
+        store = Store(folder / name)
+        for at in range(5):
+            store.save(process(level * (1 + at / 2_000), seed=at))
+
+
+def exported(folder: Path) -> None:
+    """Write two runs as zip files."""
+    pair(folder)
+    for tag in "ab":
+        Store(folder / "store").export(tag, folder / f"{tag}.zip")
+
+
+def times(folder: Path) -> None:
+    """Write times that trtexec exported, alone and two in a folder."""
+    packed = DATA / "trt86-h200" / "depth_anything_small.timing.json.gz"
+    whole = json.loads(gzip.decompress(packed.read_bytes()))
+    (folder / "several").mkdir()
+    parts = {"before": whole[: len(whole) // 2], "after": whole}
+    for name, part in parts.items():
+        for place in (folder, folder / "several"):
+            (place / f"{name}.json").write_text(json.dumps(part))
+
+
+def damaged_floors(folder: Path) -> None:
+    """Store a pair of runs beside noise floors that cannot be read."""
+    pair(folder)
+    (folder / "store" / FILE).write_text("{")
+
+
+def stored_plans(folder: Path) -> None:
+    """Store two runs with plans, tagged ``a`` and ``b``, and a run without a plan."""
+    save(folder, run_a(), tag="a")
+    save(folder, run_b(), tag="b")
+    save(folder, process(1.0), tag="bare")
+
+
+def measured_plan(folder: Path) -> None:
+    """Store a plan with samples and one without."""
+    save(folder, msgspec.structs.replace(run_a(), samples=process(2.0).samples), tag="a")
+    save(folder, run_b(), tag="b")
+
+
+def plan_files(folder: Path) -> None:
+    """Write plans of one name into two folders, and both into a third."""
+    for place in ("before", "after"):
+        (folder / place).mkdir()
+        (folder / place / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    (folder / "before" / "net.profile.json").write_text(json.dumps(TIMES))
+    (folder / "both").mkdir()
+    for name in ("one", "two"):
+        (folder / "both" / f"{name}.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+
+
+def models(folder: Path) -> None:
+    """Store runs of ``net.onnx`` and of ``net.onnx.old``."""
+    other = msgspec.structs.replace(job(), subject=Subject(name="net.onnx.old", kind="onnx"))
+    save(folder, process(1.0), process(1.0, seed=1), process(2.0, seed=2, job=other))
+
+
+def damaged_run(folder: Path) -> None:
+    """Store runs of which one is damaged."""
+    runs = [process(1.0, seed=at) for at in range(3)]
+    save(folder, *runs)
+    (folder / "store" / "runs" / runs[1].id / "run.json").write_text("{")
+
+
+def _gate(name: str, prepare, arguments: list[str], **options) -> Case:
+    current = options.pop("current", None)
+    return Case(
+        name=f"gate: {name}",
+        prepare=prepare,
+        arguments=lambda folder: ["gate", *arguments, "--store", str(folder / "store")],
+        call=lambda folder: es.gate(current, store=folder / "store", **options),
+        data=gate_json,
+        status=lambda report: int(not report.is_passed),
+    )
+
+
+def _sides(folder: Path, sides: list[str]) -> list[str]:
+    """Return sides, of which those with a slash are paths in the folder."""
+    return [str(folder / side[2:]) if side.startswith("./") else side for side in sides]
+
+
+def _compare(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
+    return Case(
+        name=f"compare: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
+        ],
+        call=lambda folder: es.compare(*_sides(folder, sides), store=folder / "store", **options),
+        data=lambda found: compare_json(None, Chosen(), measured=found),
+        volatile=NEW_IDS if "./before.json" in sides else frozenset(),
+    )
+
+
+def _plans(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
+    return Case(
+        name=f"compare plans: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
+        ],
+        call=lambda folder: es.compare_plans(
+            *_sides(folder, sides), store=folder / "store", **options
+        ),
+        data=lambda found: compare_json(found, Chosen()),
+        volatile=NEW_IDS if sides[0].startswith("./") else frozenset(),
+    )
+
+
+def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **options) -> Case:
+    return Case(
+        name=f"history: {name}",
+        prepare=prepare,
+        arguments=lambda folder: ["history", model, *flags, "--store", str(folder / "store")],
+        call=lambda folder: es.history(model, store=folder / "store", **options),
+        data=history_json,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _gate("a regression", pair, ["b", "--baseline", "a"], current="b", baseline="a"),
+    _gate(
+        "a wide limit",
+        pair,
+        ["b", "--baseline", "a", "--max-regression", "50%"],
+        current="b",
+        baseline="a",
+        max_regression_pct=50,
+    ),
+    _gate(
+        "nothing to compare",
+        pair,
+        ["b", "--baseline", "a", "--metric", "engine_size"],
+        current="b",
+        baseline="a",
+        max_regression_pct={"engine_size": 2},
+    ),
+    _gate(
+        "damaged noise floors", damaged_floors, ["b", "--baseline", "a"], current="b", baseline="a"
+    ),
+    _gate("the baseline itself", pair, ["a", "--baseline", "a"], current="a", baseline="a"),
+    _gate("newer runs", pair, ["--baseline", "a"], baseline="a"),
+    _gate("no newer runs", pair, ["--baseline", "b"], baseline="b"),
+    _gate(
+        "several names",
+        processes,
+        ["after", "--baseline", "before", "--baseline", "latest~9"],
+        current=["after"],
+        baseline=["before", "latest~9"],
+    ),
+    _gate(
+        "an interleaved comparison",
+        interleaved,
+        ["--baseline", f"cmp-{COMPARISON}", "--undecided", "fail", "--confidence", "0.99"],
+        baseline=f"cmp-{COMPARISON}",
+        undecided="fail",
+        confidence=0.99,
+    ),
+    _gate(
+        "a limit out of range",
+        pair,
+        ["b", "--baseline", "a", "--max-regression", "1001%"],
+        current="b",
+        baseline="a",
+        max_regression_pct=1001,
+    ),
+    _compare("two runs of one job", pair, ["a", "b"]),
+    _compare("a comparison by its tag", interleaved, [f"cmp-{COMPARISON}"]),
+    _compare("a comparison by its id", interleaved, [COMPARISON]),
+    _compare("a comparison by any of its runs", interleaved, ["bbbbbb"]),
+    _compare("tags of several processes", processes, ["before", "after"]),
+    _compare("a threshold", pair, ["a", "b"], ("--threshold", "30"), threshold_pct=30),
+    _compare("incomparable", precisions, ["fp32", "fp16"]),
+    _compare(
+        "across", precisions, ["fp32", "fp16"], ("--across", "precision"), across=["precision"]
+    ),
+    _compare("damaged noise floors", damaged_floors, ["a", "b"]),
+    _compare("folders of runs", two_stores, ["./before", "./after"]),
+    _compare("zip files of runs", exported, ["./a.zip", "./b.zip"]),
+    _compare("files of trtexec", times, ["./before.json", "./after.json"]),
+    _compare("a folder of several times", times, ["./before.json", "./several"]),
+    _compare("a tag of several jobs", several_jobs, ["a", "mixed"]),
+    _compare("a run that failed", one_failed, ["a", "b"]),
+    _compare("an unknown run", pair, ["a", "absent"]),
+    _compare("a file that is absent", pair, ["a", "./absent.json"]),
+    _compare("one run", pair, ["a"]),
+    _compare("nothing", pair, []),
+    _compare("27 sides", pair, ["a"] * 27),
+    _plans("stored runs", stored_plans, ["a", "b"]),
+    _plans("files of one name", plan_files, ["./before/net.graph.json", "./after/net.graph.json"]),
+    _plans("folders of one model", plan_files, ["./before", "./after"]),
+    _plans("three", stored_plans, ["a", "b", "a"]),
+    _plans(
+        "an optimization profile that is absent",
+        stored_plans,
+        ["a", "b"],
+        ("--plan-profile", "3"),
+        plan_profile=3,
+    ),
+    _plans("a side that is not measured", measured_plan, ["a", "b"]),
+    _plans("a run without a plan or samples", one_failed, ["b", "b"]),
+    _plans("a folder of two plans", plan_files, ["./both", "./before"]),
+    _plans("27 plans", stored_plans, ["a"] * 27),
+    _history("an exact name", models, "net.onnx"),
+    _history("a path", models, "./models/net.onnx", ("--sitting", "0"), sitting_s=0),
+    _history(
+        "a metric", models, "net.onnx", ("--metric", "p99", "--on", "ort"), metric="p99", on="ort"
+    ),
+    _history("the newest", models, "net", ("--last", "2"), last=2),
+    _history("an unknown model", models, "nett.onnx"),
+    _history("an unknown metric", models, "net.onnx", ("--metric", "p98"), metric="p98"),
+    _history(
+        "a metric that no run has",
+        models,
+        "net.onnx",
+        ("--metric", "engine_size"),
+        metric="engine_size",
+    ),
+    _history("a damaged run", damaged_run, "net.onnx"),
+)

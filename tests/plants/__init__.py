@@ -1,0 +1,1 @@
+"""Models with a fault at a known node: what `validate --bisect` must find."""

@@ -1,0 +1,185 @@
+"""Six families of models, in FP32 and quantized, each with a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image, ImageDraw
+
+from enginescope.core.record import Record
+from enginescope.runner.inputs.sample_models import sample_models
+from tests.conftest import SHARED
+from tests.fakes.dequantised import dequantised
+from tests.wheels import unpacked
+
+
+class Family(Record, frozen=True, kw_only=True):
+    """A model in FP32, the same quantized where there is one, and a sample."""
+
+    plain: Path
+    quantized: Path | None
+    sample: Path
+
+
+def _sample(folder: Path, **arrays: Any) -> Path:
+    path = folder / "sample.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def _pixels(*shape: int) -> Any:
+    smooth = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    return smooth * 0.5
+
+
+def _page() -> Any:
+    """Return a page with two lines of text, as the detection wants it."""
+    page = Image.new("L", (160, 96), 255)
+    draw = ImageDraw.Draw(page)
+    draw.text((12, 18), "Where the error starts", fill=0)
+    draw.text((30, 60), "FP16 ends at 65,504", fill=0)
+    pixels = (np.asarray(page, np.float32) / 255 - 0.5) / 0.5
+    return np.repeat(pixels[None, None], 3, axis=1)
+
+
+def convolutional(folder: Path) -> Family:
+    """The bundled convolutional net."""
+    plain = sample_models(folder)[0]
+    sample = _sample(folder, image=_pixels(1, 3, 96, 96))
+    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+
+
+def mobilenet(folder: Path) -> Family:
+    """A trained MobileNet-V2 that was quantized for training, and its weights in FP32."""
+    source = _shared("mobilenet_v2_scores")
+    plain = dequantised(source, folder / "mobilenet.onnx")
+    proto = onnx.TensorProto.FromString(
+        (source.parent / "test_data_set_0" / "input_0.pb").read_bytes()
+    )
+    sample = _sample(folder, image=numpy_helper.to_array(proto))
+    return Family(plain=plain, quantized=source, sample=sample)
+
+
+def transformer(folder: Path) -> Family:
+    """A toy BERT with dynamic shapes."""
+    draw = np.random.default_rng(2)
+    tokens = draw.integers(0, 99, (2, 12))
+    sample = _sample(
+        folder, input_ids=tokens, token_type_ids=tokens % 2,
+        input_mask=np.array([[1] * 12, [1] * 7 + [0] * 5]),
+    )  # fmt: skip
+    return Family(plain=_shared("bert_toy"), quantized=None, sample=sample)
+
+
+def detection(folder: Path) -> Family:
+    """PP-OCR's detection, whose weights are in Constant nodes."""
+    models = unpacked("rapidocr-onnxruntime") / "rapidocr_onnxruntime" / "models"
+    sample = _sample(folder, x=_page())
+    plain = models / "ch_PP-OCRv4_det_infer.onnx"
+    return Family(plain=plain, quantized=None, sample=sample)
+
+
+def speech(folder: Path) -> Family:
+    """Silero VAD: recurrent, all of it in the branches of an If."""
+    plain = unpacked("silero-vad") / "silero_vad" / "data" / "silero_vad.onnx"
+    sound = np.sin(np.arange(512) / 9) * 0.3 + 0.02 * _pixels(512)
+    sample = _sample(
+        folder, input=sound[None].astype(np.float32), sr=np.array(16_000),
+        state=np.zeros((2, 1, 128), np.float32),
+    )  # fmt: skip
+    return Family(plain=plain, quantized=None, sample=sample)
+
+
+def u_shaped(folder: Path) -> Family:
+    """A small U-shaped net: down, up, and skip connections."""
+    plain = _write_u_shaped(folder / "u_shaped.onnx")
+    sample = _sample(folder, x=_pixels(1, 3, 48, 48))
+    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+
+
+FAMILIES: dict[str, Callable[[Path], Family]] = {
+    "convolutional": convolutional,
+    "MobileNet": mobilenet,
+    "transformer": transformer,
+    "OCR detection": detection,
+    "speech with If": speech,
+    "U-shaped": u_shaped,
+}
+
+
+def _shared(name: str) -> Path:
+    path = SHARED / "models" / name / "model.onnx"
+    if not path.is_file():
+        pytest.skip(f"the shared model {name} is not there")
+    return path
+
+
+def _write_u_shaped(path: Path) -> Path:
+    draw = np.random.default_rng(4)
+    nodes: list[Any] = []
+    weights: list[Any] = []
+
+    def conv(name: str, source: str, inputs: int, outputs: int) -> str:
+        values = draw.standard_normal((outputs, inputs, 3, 3)) * (2 / (inputs * 9)) ** 0.5
+        gains = draw.uniform(0.3, 3.0, (outputs, 1, 1, 1))
+        weights.append(numpy_helper.from_array((values * gains).astype(np.float32), f"{name}/w"))
+        weights.append(numpy_helper.from_array(np.zeros(outputs, np.float32), f"{name}/b"))
+        inputs_ = [source, f"{name}/w", f"{name}/b"]
+        nodes.append(helper.make_node("Conv", inputs_, [name], name=name, pads=[1, 1, 1, 1]))
+        nodes.append(helper.make_node("Relu", [name], [f"{name}/relu"], name=f"{name}/relu"))
+        return f"{name}/relu"
+
+    def add(operator: str, inputs: list[str], name: str, **more: Any) -> str:
+        nodes.append(helper.make_node(operator, inputs, [name], name=name, **more))
+        return name
+
+    weights.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "sizes"))
+    skips, source, channels = [], "x", 3
+    for level, wide in enumerate((8, 16, 24)):
+        source = conv(f"down{level}", source, channels, wide)
+        skips.append((source, wide))
+        source, channels = add("MaxPool", [source], f"pool{level}", kernel_shape=[2, 2],
+                               strides=[2, 2]), wide  # fmt: skip
+    source = conv("middle", source, channels, 32)
+    channels = 32
+    for level, (skip, wide) in reversed(list(enumerate(skips))):
+        source = add("Resize", [source, "", "sizes"], f"up{level}/resize", mode="nearest")
+        source = add("Concat", [source, skip], f"up{level}/concat", axis=1)
+        source = conv(f"up{level}", source, channels + wide, wide)
+        channels = wide
+    weights.append(numpy_helper.from_array(_pixels(2, channels, 1, 1), "head/w"))
+    nodes.append(helper.make_node("Conv", [source, "head/w"], ["y"], name="head"))
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "u", [value("x", TensorProto.FLOAT, ["n", 3, 48, 48])],
+        [value("y", TensorProto.FLOAT, ["n", 2, 48, 48])], weights,
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def _quantized(plain: Path, sample: Path, folder: Path) -> Path:
+    """Quantize a model as ONNX Runtime's tool does: Q/DQ pairs, weights by channel."""
+    from onnxruntime import quantization
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self) -> None:
+            self._left = [dict(np.load(sample))]
+
+        def get_next(self) -> Any:
+            return self._left.pop() if self._left else None
+
+    target = folder / f"{plain.stem}.qdq.onnx"
+    quantization.quantize_static(
+        str(plain), str(target), Reader(), quant_format=quantization.QuantFormat.QDQ,
+        per_channel=True, activation_type=quantization.QuantType.QUInt8,
+        weight_type=quantization.QuantType.QInt8,
+    )  # fmt: skip
+    return target

@@ -1,0 +1,393 @@
+"""Faults that are planted into a model, each at one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+#: Changes a model in place; returns the nodes of which one must be named.
+Fault = Callable[[Any], tuple[str, ...]]
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """Yield a graph, its branches and its bodies."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs(attribute.g)
+
+
+def node_of(model: Any, name: str) -> tuple[Any, Any]:
+    """Return the graph that holds a node, and the node; ``%conv3``: the third Conv."""
+    if name.startswith("%conv"):
+        convs = [one for one in model.graph.node if one.op_type == "Conv"]
+        return model.graph, convs[int(name.removeprefix("%conv"))]
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            if node.name == name:
+                return graph, node
+    raise KeyError(name)
+
+
+def change(model: Any, name: str, by: Callable[[Any], Any]) -> None:
+    """Change the values of a weight, wherever they are held."""
+    for graph in graphs(model.graph):
+        for one in graph.initializer:
+            if one.name == name:
+                values = np.asarray(
+                    by(numpy_helper.to_array(one)), numpy_helper.to_array(one).dtype
+                )
+                one.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(values), name))
+                return
+        for node in graph.node:
+            if name in node.output and node.op_type in ("Identity", "Cast"):
+                change(model, node.input[0], by)
+                return
+            if name in node.output:
+                tensor = node.attribute[0].t
+                values = numpy_helper.to_array(tensor)
+                changed = np.ascontiguousarray(np.asarray(by(values), values.dtype))
+                tensor.CopyFrom(numpy_helper.from_array(changed, tensor.name))
+                return
+    raise KeyError(name)
+
+
+def private(model: Any, node: Any, slot: int) -> str:
+    """Give a node a copy of a constant that others read too; return its name."""
+    name, fresh = node.input[slot], f"{node.input[slot]}::{node.name}"
+    values = constant(model, name)
+    graph = next(one for one in graphs(model.graph) if node in one.node)
+    graph.initializer.append(numpy_helper.from_array(values, fresh))
+    node.input[slot] = fresh
+    return fresh
+
+
+def constant(model: Any, name: str) -> Any:
+    """Return the values of a constant."""
+    found: list[Any] = []
+    change(model, name, lambda values: (found.append(values), values)[1])
+    return found[0]
+
+
+def behind(model: Any, name: str, *nodes: tuple[str, str, Any]) -> tuple[str, ...]:
+    """Insert nodes behind a node; each is (operator, name, constant or None or a tensor)."""
+    graph, node = node_of(model, name)
+    source = node.output[0]
+    raw = f"{source}::raw"
+    node.output[0] = raw
+    at = list(graph.node).index(node) + 1
+    last = raw
+    for number, (operator, own, other) in enumerate(nodes):
+        inputs = [last]
+        if isinstance(other, str):
+            inputs.append(other)
+        elif other is not None:
+            graph.initializer.append(
+                numpy_helper.from_array(np.asarray(other, np.float32), f"{own}::c")
+            )
+            inputs.append(f"{own}::c")
+        last = source if number == len(nodes) - 1 else f"{own}::out"
+        graph.node.insert(at + number, helper.make_node(operator, inputs, [last], name=own))
+    return tuple(own for _, own, _ in nodes)
+
+
+# -- at any precision ---------------------------------------------------------------------------
+
+
+def damaged_weight(node: str) -> Fault:
+    """The channels of a weight are in reverse order."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        change(model, reader.input[1], lambda values: values[::-1])
+        return (reader.name,)
+
+    return plant
+
+
+def scaled_weight(node: str, factor: float) -> Fault:
+    """A weight is larger by a factor."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        change(model, reader.input[1], lambda values: values * factor)
+        return (reader.name,)
+
+    return plant
+
+
+def wrong_constant(node: str, slot: int, value: float) -> Fault:
+    """A constant that a node reads is another one."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        name = private(model, reader, slot)
+        change(model, name, lambda values: np.full_like(values, value))
+        return (node,)
+
+    return plant
+
+
+def dropped_bias(node: str) -> Fault:
+    """A node reads no bias."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        del reader.input[2]
+        return (reader.name,)
+
+    return plant
+
+
+def transposed_weight(node: str, *axes: int) -> Fault:
+    """Two axes of a weight, of equal length, are swapped."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        change(model, reader.input[1], lambda values: values.swapaxes(*axes))
+        return (reader.name,)
+
+    return plant
+
+
+def wrong_attribute(node: str, attribute: str, value: Any) -> Fault:
+    """An attribute of a node has another value."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        changed = node_of(model, node)[1]
+        others = [each for each in changed.attribute if each.name != attribute]
+        del changed.attribute[:]
+        changed.attribute.extend([*others, helper.make_attribute(attribute, value)])
+        return (changed.name,)
+
+    return plant
+
+
+def wrong_input(node: str, slot: int, tensor: str) -> Fault:
+    """A node reads another tensor of the same shape."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        node_of(model, node)[1].input[slot] = tensor
+        return (node,)
+
+    return plant
+
+
+def swapped_inputs(node: str) -> Fault:
+    """The first two inputs of a node are swapped."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        reader.input[0], reader.input[1] = reader.input[1], reader.input[0]
+        return (node,)
+
+    return plant
+
+
+# -- right in FP32, wrong in FP16 ---------------------------------------------------------------
+
+
+def overflowing_weight(node: str) -> Fault:
+    """A weight goes beyond FP16, and what follows scales the result down again."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        reader = node_of(model, node)[1]
+        weight = reader.input[1]
+        factor = 2.0 ** np.ceil(np.log2(4e6 / np.abs(constant(model, weight)).max()))
+        change(model, weight, lambda values: values * factor)
+        if reader.op_type == "Conv" and len(reader.input) > 2 and reader.input[2]:
+            change(model, reader.input[2], lambda values: values * factor)
+        behind(model, node, ("Mul", "plant/down", 1 / factor))
+        return (reader.name,)
+
+    return plant
+
+
+def large_variance(node: str) -> Fault:
+    """A normalization whose variance goes beyond FP16."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        graph, producer = node_of(model, node)
+        channels = len(constant(model, producer.input[1]))
+        draw = np.random.default_rng(3)
+        variance = draw.uniform(2e7, 9.8e7, channels).astype(np.float32)
+        parts = {
+            "scale": np.sqrt(variance),
+            "bias": np.zeros(channels, np.float32),
+            "mean": np.zeros(channels, np.float32),
+            "variance": variance,
+        }
+        for part, values in parts.items():
+            graph.initializer.append(numpy_helper.from_array(values, f"plant/{part}"))
+        source = producer.output[0]
+        producer.output[0] = f"{source}::raw"
+        at = list(graph.node).index(producer) + 1
+        inputs = [f"{source}::raw", *(f"plant/{part}" for part in parts)]
+        made = helper.make_node("BatchNormalization", inputs, [source], name="plant/norm")
+        graph.node.insert(at, made)
+        return ("plant/norm",)
+
+    return plant
+
+
+def large_activation(node: str) -> Fault:
+    """Values go beyond FP16 for a while."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        behind(
+            model, node,
+            ("Mul", "plant/up", 2.0**15), ("Mul", "plant/up2", 2.0**10),
+            ("Abs", "plant/abs", None), ("Mul", "plant/down", 2.0**-15),
+            ("Mul", "plant/down2", 2.0**-10),
+        )  # fmt: skip
+        return ("plant/up", "plant/up2")
+
+    return plant
+
+
+def small_denominator(node: str) -> Fault:
+    """A denominator is smaller than FP16 can hold."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        behind(
+            model, node,
+            ("Mul", "plant/small", 2.0**-10), ("Mul", "plant/small2", 1e-3),
+            ("Div", "plant/divide", 1e-9), ("Mul", "plant/back", 2.0**10 * 1e-6),
+        )  # fmt: skip
+        return ("plant/divide",)
+
+    return plant
+
+
+def lost_variance(node: str) -> Fault:
+    """Squares are smaller than FP16 can hold, and their root is divided by."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        behind(
+            model, node,
+            ("Mul", "plant/small", 2.0**-14), ("Mul", "plant/square", "plant/small::out"),
+            ("ReduceMean", "plant/mean", None), ("Sqrt", "plant/root", None),
+            ("Div", "plant/normal", "plant/small::out"),
+        )  # fmt: skip
+        _, mean = node_of(model, "plant/mean")
+        mean.attribute.append(helper.make_attribute("keepdims", 1))
+        _, divide = node_of(model, "plant/normal")
+        divide.input[0], divide.input[1] = divide.input[1], divide.input[0]
+        return ("plant/square",)
+
+    return plant
+
+
+def with_small_variance(node: str, fault: Fault) -> Fault:
+    """Plant a fault in a model whose normalization was rewritten to fit into FP16."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        norm = node_of(model, node)[1]
+        change(model, norm.input[1], lambda values: values / 64)
+        change(model, norm.input[4], lambda values: values / 4096)
+        return fault(model)
+
+    return plant
+
+
+# -- quantized ----------------------------------------------------------------------------------
+
+
+def quantizers(model: Any, activations: bool = True) -> list[tuple[Any, Any]]:
+    """Return QuantizeLinear with its DequantizeLinear; without: (None, that of a weight)."""
+    quantizing: dict[str, Any] = {}
+    for one in model.graph.node:
+        if one.op_type == "QuantizeLinear":
+            quantizing[one.output[0]] = one
+        elif one.op_type in ("Cast", "Identity") and one.input[0] in quantizing:
+            quantizing[one.output[0]] = quantizing[one.input[0]]
+    reading = [one for one in model.graph.node if one.op_type == "DequantizeLinear"]
+    if activations:
+        return [(quantizing[one.input[0]], one) for one in reading if one.input[0] in quantizing]
+    found = []
+    for one in reading:
+        if one.input[0] not in quantizing and constant(model, one.input[0]).ndim > 1:
+            found.append((None, one))
+    return found
+
+
+def activation_scale(at: float, factor: float) -> Fault:
+    """The scale of an activation is off by a factor; `at`: how far into the model."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        both = quantizers(model)
+        pair = both[int(at * len(both))]
+        for node in pair:
+            change(model, private(model, node, 1), lambda values: values * factor)
+        return tuple(one.name for one in pair)
+
+    return plant
+
+
+def zero_point(at: float, by: int) -> Fault:
+    """Only one of a pair has the right zero point."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        both = quantizers(model)
+        pair = both[int(at * len(both))]
+        name = private(model, pair[1], 2)
+        change(model, name, lambda values: values.astype(np.int32) + by)
+        return tuple(one.name for one in pair)
+
+    return plant
+
+
+def dequantizer_scale(at: float, factor: float) -> Fault:
+    """Only the DequantizeLinear of a pair has another scale."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        both = quantizers(model)
+        pair = both[int(at * len(both))]
+        change(model, private(model, pair[1], 1), lambda values: values * factor)
+        return tuple(one.name for one in pair)
+
+    return plant
+
+
+def swapped_scales(at: float) -> Fault:
+    """The scales of a weight's channels are in the wrong order."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        both = [one for _, one in quantizers(model, activations=False)]
+        several = [one for one in both if constant(model, one.input[1]).size > 1]
+        node = several[int(at * len(several))]
+        order = np.argsort(constant(model, node.input[1]).ravel())
+        swapped = np.empty_like(order)
+        swapped[order] = order[::-1]
+        change(model, private(model, node, 1), lambda values: values[swapped])
+        return (node.name,)
+
+    return plant
+
+
+def weight_scale(at: float, factor: float) -> Fault:
+    """The scale of a quantized weight is off by a factor."""
+
+    def plant(model: Any) -> tuple[str, ...]:
+        both = [one for _, one in quantizers(model, activations=False)]
+        node = both[int(at * len(both))]
+        change(model, private(model, node, 1), lambda values: values * factor)
+        return (node.name,)
+
+    return plant
+
+
+def planted(source: Any, target: Any, fault: Fault) -> tuple[str, ...]:
+    """Write a copy of a model with a fault; return the nodes of which one must be named."""
+    model = onnx.load(source)
+    for number, graph in enumerate(graphs(model.graph)):
+        for at, node in enumerate(graph.node):
+            node.name = node.name or f"{node.op_type}_{number}_{at}"
+    names = fault(model)
+    onnx.save(model, target)
+    return names

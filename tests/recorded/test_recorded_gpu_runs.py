@@ -1,0 +1,117 @@
+"""What a real GPU's runs say: three engines sampled, energy repeated, fp32 and fp16 in turn."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
+from enginescope.cli.main import main
+from enginescope.render.charts.telemetry import telemetry_charts
+from enginescope.render.verdicts.verdict_tables import verdict_table
+from enginescope.store.archive import Store
+from enginescope.store.row import Filter
+
+ARCHIVE = Path(__file__).parents[1] / "data" / "trt86-h200-runs" / "runs.tar.xz"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("recorded")
+    with tarfile.open(ARCHIVE) as archive:
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(found, **safe)  # type: ignore[arg-type]
+    return found
+
+
+def views(folder: Path, *tags: str) -> list[RunView]:
+    store = Store(folder)
+    rows = [row for tag in tags for row in store.select(Filter(tag=tag))]
+    return [RunView(store.load_id(row.id)) for row in rows]
+
+
+def test_repeated_energy_agrees_within_3_percent(folder) -> None:
+    runs = [*views(folder, "energy-1", "energy-2", "energy-3"), *views(folder, "tel")]
+    found = [one.energy for one in runs if one.run.job.subject.name == "vit_b_16.onnx"]
+    assert len(found) == 4
+    joules = [one.joules for one in found if one is not None and one.method == "counter"]
+    assert len(joules) == 4
+    assert max(joules) < 1.03 * min(joules)
+    assert 0.18 < min(joules) < 0.20
+
+
+def test_three_engines_are_drawn_with_a_line_each(folder) -> None:
+    found = views(folder, "tel")
+    assert len(found) == 3
+    charts = telemetry_charts(found)
+    names = {one.run.job.subject.name for one in found}
+    assert names == {"resnet18.onnx", "vit_b_16.onnx", "depth_anything_small.onnx"}
+    assert len(charts) == 6
+    for chart in charts:
+        rows = chart.spec["data"]["values"]
+        assert len({row["run"] for row in rows}) == 3, chart.key
+
+
+def test_fp16_is_faster_than_fp32(folder, capsys) -> None:
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "B is faster: 0.696 × A (99 % CI 0.686 … 0.703), 8 processes a side" in printed
+
+
+def test_no_ratio_points_another_way_than_its_figures_without_a_label(folder) -> None:
+    """All pairs of sides of a recorded comparison, and each stretch of eight of its rounds."""
+    runs = [one.run for one in views(folder, "cmp-c0dd8fe7")]
+    pieces = [[run for run in runs if run.turn.round in range(at, at + 8)] for at in range(0, 8, 2)]
+    labeled = opposite = 0
+    for some in (runs, *pieces):
+        first, second = ([run for run in some if run.turn.side == side] for side in "AB")
+        for a, b in ((first, second), (second, first), (first[::2], first[1::2])):
+            if not a or not b:
+                continue
+            pair = compare_sides(
+                [
+                    MeasuredSide(label=label, name=label, runs=tuple(side))
+                    for label, side in (("A", a), ("B", b))
+                ]
+            ).pairs[0]
+            made = verdict_table(pair)
+            for verdict, row in zip(pair.verdicts, made.rows, strict=True):
+                if verdict.estimate is None or not verdict.a:
+                    continue
+                between = verdict.b / verdict.a
+                has_label = "per " in made.headers[3] or "per " in row[3]
+                labeled += has_label
+                if not has_label:
+                    assert verdict.estimate.ratio == pytest.approx(between, rel=1e-9), row
+                elif (between - 1) * (verdict.estimate.ratio - 1) < 0:
+                    opposite += 1
+    assert labeled > 20
+    assert opposite > 0  # the label is needed
+
+
+def test_both_verbs_name_one_level_for_one_interval(folder, capsys) -> None:
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
+    compared = capsys.readouterr().out
+    main(["gate", "--baseline", "cmp-c0dd8fe7", "--store", str(folder), "--all"])
+    gated = capsys.readouterr().out
+    assert "(99 % CI" in compared
+    assert "(99 % CI" in gated
+    assert "(95 % CI" not in compared + gated
+
+
+def test_metrics_beside_the_headline_are_marked_as_not_tested(folder, capsys) -> None:
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if line.startswith(("Throughput", "Load"))]
+    assert len(table) == 2
+    assert all("not tested" in line for line in table)
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder), "--json"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
+    tested = {one["metric"]: one["is_tested"] for one in pair["verdicts"]}
+    assert tested["load"] is False
+    assert next(iter(tested.values())) is True
+    assert set(pair["verdicts"][0]["estimate"]["disturbed"]) == {"a", "b", "both", "unstable"}

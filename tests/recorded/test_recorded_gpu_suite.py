@@ -1,0 +1,105 @@
+"""One suite of ONNX Runtime's providers and TensorRT in two Pythons, recorded on an H200."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.suites.suite_gains import speed_ups
+from enginescope.analysis.suites.suite_perf_tables import perf_tables, printed_gains
+from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_phrases import backend_names, coverage_text, options_sentence
+from enginescope.store.suite_folder import SuiteFolder
+
+RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200-suite"
+MODELS = ("resnet18", "small_convnet", "small_transformer")
+HERE, THERE = ("ort-cuda", "ort-cuda:fp16"), ("ort-trt:fp16@trt86", "trt:fp16@trt86")
+
+
+@pytest.fixture(scope="module")
+def result() -> SuiteResult:
+    return SuiteFolder(RECORDED).result()
+
+
+@pytest.fixture(scope="module")
+def by_name(result) -> dict[tuple[str, str], CellRow]:
+    return {(one.cell.model, one.cell.spec.partition("?")[0]): one for one in result.rows}
+
+
+def test_what_the_libraries_of_a_python_run_is_run(result, by_name) -> None:
+    assert {one.processes for one in result.plan.cells} == {3}
+    for model in MODELS:
+        for spec in (*HERE, *THERE):
+            assert by_name[model, spec].status is CellStatus.OK
+            assert len(by_name[model, spec].runs) == 3
+        for spec in ("ort-trt:fp16", "trt:fp16"):
+            row = by_name[model, spec]
+            assert row.status is CellStatus.UNSUPPORTED
+            assert row.hint
+    assert "libnvinfer.so.10 is missing" in (by_name["resnet18", "ort-trt:fp16"].reason or "")
+    assert "TensorRT is not installed" in (by_name["resnet18", "trt:fp16"].reason or "")
+
+
+def test_each_row_has_the_versions_of_its_own_python(by_name) -> None:
+    for (_, spec), row in by_name.items():
+        wanted = ("1.16.3", "8.6.0") if spec.endswith("@trt86") else ("1.31.1", None)
+        found = (row.versions["onnxruntime-gpu"], row.versions.get("tensorrt"))
+        assert found == wanted, spec
+
+
+def test_speed_up_is_the_baseline_s_median_by_the_cell_s(result, by_name) -> None:
+    found = speed_ups(result)
+    for model in MODELS:
+        base = by_name[model, "ort-cuda"].figure("latency")
+        for spec in (*HERE, *THERE):
+            row = by_name[model, spec]
+            assert found[row.cell.key] == pytest.approx(base / row.figure("latency"), rel=1e-12)
+    assert found[by_name["resnet18", "trt:fp16@trt86"].cell.key] == pytest.approx(3.27, abs=0.005)
+
+
+def test_copies_are_not_hidden(by_name) -> None:
+    for (_, spec), row in by_name.items():
+        if not spec.startswith("ort-") or row.status is not CellStatus.OK:
+            continue
+        resident, latency = row.figure("device_latency"), row.figure("latency")
+        assert resident is not None
+        assert latency is not None
+        assert 0.9 * latency < resident < 1.05 * latency  # small inputs: copies are little here
+
+
+def test_coverage_by_nodes_where_onnx_runtime_tells_them(by_name) -> None:
+    said = {key: coverage_text(row) for key, row in by_name.items()}
+    assert said["resnet18", "ort-cuda"] == "CUDA 49 of 49 nodes, 100 % of kernel time"
+    assert said["resnet18", "ort-trt:fp16@trt86"] == (
+        "TensorRT nodes not known, 100 % of kernel time"
+    )
+    assert said["resnet18", "trt:fp16@trt86"] is None
+
+
+def test_gains_as_the_scripts_counted_them(result, by_name) -> None:
+    means = {key: row.figure("mean") for key, row in by_name.items()}
+    found = {(name, gain): percent for name, gain, percent in printed_gains(result)}
+    assert len(found) == 6
+    for model in MODELS:
+        ours = means[model, "ort-trt:fp16@trt86"]
+        for gain, other in (
+            ("TRT_CUDA_fp16_gain(%)", "ort-cuda:fp16"),
+            ("TRT_Standalone_fp16_gain(%)", "trt:fp16@trt86"),
+        ):
+            base = means[model, other]
+            assert found[model, gain] == pytest.approx(100 * (base - ours) / base, rel=1e-12)
+    status = next(one for one in perf_tables(result) if one.name == "status")
+    assert len(status.rows) == 3
+
+
+def test_page_and_names(result) -> None:
+    names = list(backend_names(result).values())
+    assert names == [*HERE, "ort-trt:fp16@trt86?…", "trt:fp16@trt86?…", "ort-trt:fp16", "trt:fp16"]
+    assert "options of trt:fp16@trt86: tactic_sources=-CUDNN" in (options_sentence(result) or "")
+    page = suite_page(result, b"a\n1\n").decode()
+    assert "TensorRT nodes not known" in page
+    conditions = page[page.index('id="conditions"') :]
+    assert "versions @trt86" in conditions
+    assert "python 3.10.13, onnxruntime-gpu 1.16.3, tensorrt 8.6.0" in conditions

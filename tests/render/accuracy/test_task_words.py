@@ -1,0 +1,80 @@
+"""A task's figures in words and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enginescope.analysis.tasks.base import ScoredPart, TaskMetric, TaskScores
+from enginescope.analysis.tasks.task_report import LeftOut, TaskLimit, TaskReport, TaskSide
+from enginescope.render.accuracy.task_text import task_lines
+from enginescope.render.accuracy.task_words import (
+    MOST_PARTS,
+    broken_text,
+    part_table,
+    task_answer,
+    task_figure,
+)
+from enginescope.render.base.text import as_text
+
+METRICS = (
+    TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),
+    TaskMetric(name="error", title="error", better="lower"),
+)
+
+
+def report(values: dict[str, float | None], **more: Any) -> TaskReport:
+    parts = tuple(
+        ScoredPart(name=f"class {n}", values={"IoU %": float(100 - n)}) for n in range(60)
+    )
+    broken = tuple(TaskLimit(metric=name, value=1.0) for name in more.pop("broken", ()))
+    side = TaskSide(label="a.onnx", scores=TaskScores(values=values, parts=parts), broken=broken)
+    fields = {
+        "task": "segmentation",
+        "title": "Segmentation",
+        "against": "targets",
+        "source": "gt",
+        "metrics": METRICS,
+        "averaged": "over pixels",
+        "counted": 3,
+        "sides": (side,),
+        **more,
+    }
+    return TaskReport(**fields)
+
+
+def test_the_least_classes_are_shown_of_many() -> None:
+    table = part_table(report({"miou": 70.0, "error": 0.5}))
+    assert table is not None
+    assert len(table.rows) == MOST_PARTS
+    assert table.rows[0] == ("class 59", "41.00")
+    assert table.caption == "IoU % of the 40 least of 60"
+
+
+def test_limits_are_said_with_the_side_they_break_on() -> None:
+    found = report({"miou": 70.0, "error": None}, broken=("miou", "error"))
+    (side,) = found.sides
+    assert broken_text(found, side, "miou") == "a.onnx: mIoU 70.00 % is below its limit of 1"
+    assert broken_text(found, side, "error") == "a.onnx: error cannot be stated, its limit is 1"
+    limits = (TaskLimit(metric="miou", value=1.0),)
+    assert task_answer(report({"miou": 70.0}, limits=limits)) == (
+        "Segmentation: every limit is kept"
+    )
+
+
+def test_what_was_left_out_is_named_up_to_three() -> None:
+    left_out = tuple(LeftOut(sample=f"{n}.png", why="no target") for n in range(5))
+    found = report({"miou": 70.0, "error": 2e-5}, left_out=left_out, unused=("x", "y"))
+    text = as_text(task_lines(found, width=60)[0], width=60)
+    assert text == "Segmentation against the targets in gt, 3 samples\n"
+    whole = "".join(as_text(one, width=60) for one in task_lines(found, width=60))
+    assert "2 more, all of them in the JSON" in whole
+    assert "for 2 targets: x, y" in whole
+    assert "class 59 41.000" in whole
+
+
+def test_figures_keep_four_digits() -> None:
+    assert task_figure(0.123456) == "0.1235"
+    assert task_figure(0.000123) == "1.23e-04"
+    assert task_figure(84.7345, "%") == "84.73 %"
+    assert task_figure(1234.5) == "1,234"
+    assert task_figure(None) == "—"

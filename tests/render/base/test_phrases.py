@@ -1,0 +1,163 @@
+import msgspec
+import pytest
+
+from enginescope.analysis.layers.layer_sum import LayerSum
+from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
+from enginescope.records.samples import Interval, Percentile, Summary
+from enginescope.render.base.phrases import (
+    interval_text,
+    layer_sum_sentence,
+    metric_title,
+    outcome_text,
+    pass_sentence,
+    percentile_name,
+    range_text,
+    shorten,
+    shorten_apart,
+    stop_sentence,
+    support_text,
+    warm_up_sentence,
+)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (4.2012, 4.2361, "4.201 … 4.236"),
+        (0.98, 10.2, "0.98 … 10.20"),
+        (4.217812, 4.217894, "4.2178 … 4.2179"),
+        (1234.5, 1240.1, "1,234 … 1,240"),
+        (4.2178121, 4.2178132, "4.21781 … 4.21781"),
+    ],
+)
+def test_ranges_have_equal_decimals_that_tell_the_ends_apart(low, high, text) -> None:
+    assert range_text(low, high) == text
+
+
+def test_interval_that_could_not_be_had_is_said_so() -> None:
+    summary = Summary(
+        metric="latency",
+        n=3,
+        effective_n=1.5,
+        min_ms=1,
+        max_ms=1,
+        mean_ms=1,
+        median_ms=1,
+        std_ms=0,
+        cv_pct=0,
+        median_interval=None,
+        percentiles=(),
+    )
+    assert interval_text(summary) == "no interval: all samples are equal"
+    varied = msgspec.structs.replace(summary, std_ms=0.1)
+    assert interval_text(varied) == "no interval: too few independent samples"
+
+
+def test_support() -> None:
+    weak = Percentile(p=99, value_ms=1, effective_n=12.9, needed_n=459)
+    assert support_text(weak) == "12 of 459 samples needed"
+    assert support_text(Percentile(p=99, value_ms=1, effective_n=459, needed_n=459)) is None
+
+
+def test_percentile_names() -> None:
+    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
+
+
+def test_layer_sum_that_is_more() -> None:
+    found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency", pass_whole_ms=4.9)
+    text = layer_sum_sentence(found)
+    assert text.startswith(
+        "The layers add up to 4.600 ms (sum of layer means, no interval), 0.600 ms (15.0 %) more "
+        "than the mean latency of 4.000 ms (1.15 ×)"
+    )
+    assert pass_sentence(found) == ("In the profiling pass itself a whole iteration took 4.900 ms.")
+
+
+def test_layer_sum_that_is_less() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=3, whole_ms=4.0, whole_metric="gpu_compute"))
+    assert "1.00 ms (25.0 %) less than the mean GPU compute time of 4.000 ms (0.750 ×)" in text
+
+
+def test_layer_sum_that_agrees() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=4.001, whole_ms=4.0, whole_metric="latency"))
+    assert text.endswith("the same as the mean latency of 4.000 ms within 0.5 %.")
+
+
+def test_layer_sum_of_medians() -> None:
+    found = LayerSum(
+        sum_ms=4.6,
+        statistic="median",
+        interval=Interval(low=4.5, high=4.7),
+        iterations=200,
+        whole_ms=4.0,
+        whole_metric="latency",
+    )
+    text = layer_sum_sentence(found)
+    assert text.startswith(
+        "The layers add up to 4.600 ms (sum of layer medians, 200 iterations, "
+        "95 % CI 4.500 … 4.700 ms), 0.600 ms (15.0 %) more than the median latency of 4.000 ms"
+    )
+    few = layer_sum_sentence(LayerSum(sum_ms=4.6, statistic="median", iterations=5))
+    assert "(sum of layer medians, 5 iterations, no interval: too few iterations)" in few
+
+
+def test_layer_sum_without_a_whole() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=4.0))
+    assert text.endswith("no time of whole requests is known to compare with.")
+    assert pass_sentence(LayerSum(sum_ms=4.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"),
+    [
+        (Outcome(), "ok"),
+        (Outcome(kind=OutcomeKind.CRASHED, signal=9), "crashed (signal 9)"),
+        (Outcome(kind=OutcomeKind.FAILED, exit_code=3), "failed (exit code 3)"),
+        (Outcome(kind=OutcomeKind.OUT_OF_MEMORY), "out of memory"),
+    ],
+)
+def test_outcomes(outcome, text) -> None:
+    assert outcome_text(outcome) == text
+
+
+@pytest.mark.parametrize("rule", ["iterations", "duration", "precision", "max_time", "hard_limit"])
+def test_every_stop_rule_has_words(rule) -> None:
+    text = stop_sentence(
+        StopReport(rule=rule, iterations=1200, duration_ms=2590, half_width_pct=0.47)
+    )
+    assert text.endswith("(1,200 iterations in 2,590 ms; interval ± 0.47 %)")
+
+
+@pytest.mark.parametrize("end", ["steady", "limit", "fixed"])
+def test_every_end_of_the_warm_up_has_words(end) -> None:
+    text = warm_up_sentence(WarmUpReport(iterations=5, duration_ms=12, ended_by=end))
+    assert text.startswith("5 iterations, 12.0 ms, ")
+
+
+def test_shorten_keeps_both_ends() -> None:
+    assert shorten("abcdefghij", 10) == "abcdefghij"
+    assert shorten("abcdefghij", 5) == "ab…ij"
+    assert shorten("abcdefghij", 6) == "abc…ij"
+
+
+def test_texts_that_differ_still_do_when_they_are_shortened() -> None:
+    names = [f"sm75_xmma_fprop_implicit_gemm_{one}_simple_t1r1s1" for one in ("a8x8", "b8x8")]
+    assert len({shorten(one, 30) for one in names}) == 1
+    short = shorten_apart([*names, names[0], "conv"], 30)
+    assert len(set(short[:2])) == 2
+    assert short[0] == short[2]
+    assert short[3] == "conv"
+    assert max(map(len, short)) == 30
+
+
+def test_what_lies_too_far_apart_is_numbered() -> None:
+    names = [f"{'x' * 30}{a}{'y' * 30}{b}{'z' * 30}" for a in "12" for b in "34"]
+    short = shorten_apart(names, 12)
+    assert len(set(short)) == 4
+    assert short[1].endswith(" #2")
+    assert max(map(len, short)) == 12
+
+
+def test_unknown_metric_keeps_its_tag() -> None:
+    assert metric_title("latency") == "Latency"
+    assert metric_title("queue") == "queue"

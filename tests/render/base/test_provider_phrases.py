@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.phase import Phase
+from enginescope.records.plan.preparation import MadeModel, Preparation
+from enginescope.records.run.run import ArenaUse, ProviderShare, Run
+from enginescope.records.samples import Samples
+from enginescope.render.base.provider_phrases import (
+    caveat,
+    cold_line,
+    device_line,
+    placement_line,
+    provider_facts,
+)
+from enginescope.render.base.text import summary_text
+from enginescope.render.page.export import summary_json
+from enginescope.render.sections.providers import providers
+from tests.analysis.runs.test_provider_work import CPU, CUDA, TRT, layer, run_of, share
+
+
+def shared_out() -> Run:
+    left = ProviderShare(
+        provider=CPU,
+        nodes=3,
+        subgraphs=3,
+        operators={"NonMaxSuppression": 2, "Gather": 1},
+        reasons={"Gather": "on shapes"},
+    )
+    run = run_of(
+        [share(TRT, 57, 2, Conv=57), left],
+        [layer(0, TRT, 9.9), layer(1, CPU, 0.1)],
+        [TRT, CUDA, CPU],
+    )
+    return msgspec.structs.replace(run, samples=(times("latency", 2.0),))
+
+
+def times(metric: str, typical_ms: float) -> Samples:
+    spread = np.random.default_rng(1).normal(typical_ms, 0.01, 200)
+    return Samples(metric=metric, values_ms=spread, start_ms=np.cumsum(spread))
+
+
+def test_placement_in_a_line() -> None:
+    assert placement_line(shared_out()) == (
+        "TensorRT 57 nodes (95.0 %) in 2 subgraphs, 99.0 % of kernel time; "
+        "CPU 3 nodes (5.00 %), 1.00 % of kernel time: NonMaxSuppression ×2, Gather"
+    )
+
+
+def test_a_share_is_whole_only_where_it_is() -> None:
+    line = placement_line(run_of([share(TRT, 9_999, 1), share(CPU, 1, 1, Shape=1)], (), [TRT, CPU]))
+    assert line is not None
+    assert "99.99 %" in line
+    assert "CPU 1 node (0.0100 %): Shape" in line
+
+
+def test_many_operators_are_counted() -> None:
+    left = share(CPU, 6, 6, A=1, B=1, C=1, D=1, E=1, F=1)
+    line = placement_line(run_of([share(TRT, 6, 1), left], (), [TRT, CPU]))
+    assert line is not None
+    assert line.endswith("A, B, C, D and 2 more kinds")
+
+
+def test_an_older_runtime_counts_kernels() -> None:
+    run = run_of((), [layer(0, TRT, 3.0), layer(1, CPU, 1.0)], [TRT, CPU])
+    assert placement_line(run) == (
+        "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
+    )
+    found = providers(RunView(run))
+    assert found is not None
+    assert "does not say" in "".join(one or "" for one in found.facts["about"])
+
+
+def test_nothing_is_said_of_the_cpu_alone() -> None:
+    run = run_of([share(CPU, 9, 9, Conv=9)], (), [CPU])
+    assert placement_line(run) is None
+    assert providers(RunView(run)) is None
+
+
+def test_copies() -> None:
+    run = msgspec.structs.replace(
+        shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5))
+    )
+    line = device_line(RunView(run))
+    assert line is not None
+    assert line.startswith("1.500 ms median without copies, 95 % CI")
+    assert line.endswith("the copies take 0.500 ms (25 %)")
+    assert device_line(RunView(shared_out())) is None
+
+
+def prepared(**more) -> Run:
+    made = Preparation(
+        key="k",
+        model="m.onnx",
+        made=(
+            MadeModel(
+                path="m.fp16.onnx",
+                kind="fp16",
+                tool="onnxruntime.transformers.float16",
+                key="k",
+                versions={"onnx": "1.2"},
+                made_ms=12.0,
+            ),
+        ),
+        cold=(
+            Phase(name="cold_load", duration_ms=34_000.0),
+            Phase(name="cold_first_inference", duration_ms=5.0),
+        ),
+        cache_files=2,
+        cache_bytes=1 << 20,
+        **more,
+    )
+    return msgspec.structs.replace(shared_out(), preparation=made)
+
+
+def test_cold() -> None:
+    assert cold_line(prepared()) == (
+        "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
+    )
+    line = cold_line(prepared(from_cache=True))
+    assert line is not None
+    assert "measured when the engines were built" in line
+
+
+def test_facts_of_the_page() -> None:
+    run = msgspec.structs.replace(
+        prepared(), arenas=(ArenaUse(provider=CUDA, in_use_peak_bytes=1 << 20, held_bytes=1 << 21),)
+    )
+    facts = dict(provider_facts(RunView(run)))
+    assert facts["Model made: fp16"] == ("by onnxruntime.transformers.float16 (onnx 1.2), 12.0 ms")
+    assert facts["Memory by CUDA's allocator"] == "1.00 MiB in use at its peak, 2.00 MiB held"
+
+
+def test_the_section_has_what_was_left_and_why() -> None:
+    found = providers(RunView(shared_out()))
+    assert found is not None
+    shares, left = found.tables
+    assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]
+    columns = {one.title: one.values for one in left.columns}
+    assert columns["Operator"] == ("NonMaxSuppression", "Gather")
+    assert columns["Why"] == (None, "on shapes")
+
+
+def test_the_caveat_on_kernel_times() -> None:
+    from enginescope.analysis.runs.provider_work import provider_work
+
+    def of(*names: str) -> str | None:
+        return caveat(provider_work(run_of([share(one, 1, 1) for one in names], (), names)))
+
+    assert of(TRT, CPU) is None
+    assert "launch" in (of(CUDA, CPU) or "")
+    assert "the shares lean to it" in (of(TRT, CUDA) or "")
+
+
+def test_screen_and_json() -> None:
+    view = RunView(prepared())
+    text = summary_text(view, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "nodes      TensorRT 57 nodes (95.0 %)" in text
+    assert "cold       34.0 s load" in text
+    (told,) = msgspec.json.decode(summary_json([view]))["runs"]
+    assert told["providers"][1]["operators"] == {"NonMaxSuppression": 2, "Gather": 1}
+    assert told["preparation"]["cold"][0]["name"] == "cold_load"

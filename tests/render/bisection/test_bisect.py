@@ -1,0 +1,190 @@
+"""Where an error starts and what to keep in FP32: words, screens, pictures."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, started
+from enginescope.analysis.bisection.precision_proposals import Proposal
+from enginescope.analysis.bisection.precision_trials import PrecisionTrial, PrecisionTrials
+from enginescope.records.samples import Interval
+from enginescope.render.base.text import as_text
+from enginescope.render.bisection.bisect_data import bisect_data
+from enginescope.render.bisection.bisect_phrases import also_text, spark, start_text, why_text
+from enginescope.render.bisection.bisect_section import inside_section, precision_front
+from enginescope.render.bisection.bisect_text import bisect_lines
+from enginescope.render.bisection.error_growth import error_growth
+from enginescope.render.bisection.precision_data import precision_data
+from enginescope.render.bisection.precision_phrases import suggestion_text
+from enginescope.render.bisection.precision_text import precision_lines
+from tests.analysis.bisection.test_precision_proposals import bisected, error
+
+
+def overflown() -> Bisected:
+    return bisected(
+        error("a", 1e-3),
+        error("b", 0.5, over=True, peak=122_070.0, nan=2),
+        error("c", 0.3, over=True),
+        error("d", 0.2, over=True),
+    )
+
+
+def text(lines: list, width: int) -> str:
+    return "".join(as_text(one, width=width) for one in lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_screen_has_the_start_its_cause_and_what_follows(width) -> None:
+    shown = text(bisect_lines(overflown(), width=width), width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert "starts at  side/b (Relu), tensor b_out" in shown
+    assert "122,070" in shown
+    assert "65,504" in shown
+    assert "not finite ∞" in shown
+    assert ("|reference|" in shown) == (width >= 76)
+
+
+def test_each_cause_has_its_words() -> None:
+    fine = error("a", 1e-3)
+    grown = bisected(error("a", 0.008), error("b", 0.011, over=True))
+    assert "no single layer: its inputs have 0.008 already" in why_text(grown)
+    nan = bisected(fine, error("b", 0.5, over=True, nan=3))
+    assert why_text(nan) == "3 NaN of 10; its inputs have none"
+    away = bisected(fine, error("b", 0.5, over=True))
+    assert why_text(away) == "err ÷ spread 0.5, at most 0.01; its inputs have 0.001"
+    peak = bisected(fine, msgspec.structs.replace(error("b", 0.5, over=True), over="peak"))
+    assert why_text(peak).startswith("largest error ÷ spread 0.5, at most 0.25")
+    shape = bisected(fine, msgspec.structs.replace(error("b", 0.5, over=True), over="shape"))
+    assert shape.cause == "unlike"
+    assert "shape" in why_text(shape)
+    within = bisected(fine, error("b", 1e-3))
+    assert start_text(within) == "the 2 tensors looked at are within their limits"
+    gone = msgspec.structs.replace(within, cause="gone")
+    assert "goes away" in start_text(gone)
+    assert "fuses" in why_text(gone)
+    late = bisected(error("a", 1e-3, peak=7e4), error("b", 0.5, over=True, nan=2))
+    # the reader shows it, and the node that computes it is the start
+    assert late.first == "a_out"
+    assert why_text(late).startswith("overflow: its values go up to 70,000 in the reference")
+    weight = BeyondRange(tensor="w", kind="weight", node="side/b", operator="Relu", peak=9.8e7)
+    heavy = started(msgspec.structs.replace(away, beyond=(weight,)))
+    assert why_text(heavy).startswith("overflow: weight w goes up to 9.8e+07 in the reference")
+
+
+def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
+    found = bisected(
+        error("a", 0.9, over=True), error("b", 1e-3), error("c", 0.5, over=True),
+        error("d", 0.5, over=True),
+    )  # fmt: skip
+    assert found.first == "c_out"  # the larger error of a_out reaches no output
+    assert also_text(found) == "a_out (Conv, no output shows it)"
+
+
+def test_bars_are_of_the_logarithm_and_say_what_is_not_finite() -> None:
+    bars, span = spark(overflown().steps, 10)
+    assert (len(bars), bars[1], bars[0], bars[2]) == (4, "∞", "▁", "█")
+    assert span == "0.001 … 0.3, logarithmic"
+    assert spark(bisected(error("a", 0.0)).steps, 10) is None
+
+
+def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None:
+    chart = error_growth(
+        bisected(error("a", 0.0), error("b", 1e-3), error("c", 0.5, over=True, nan=1)), "g"
+    )
+    (_, points) = chart.spec["layer"]
+    rows = points["data"]["values"]
+    assert [one["kind"] for one in rows] == ["within the limit", "where it starts"]
+    assert rows[1]["error"] > 0.01  # drawn, although it has no number
+    assert any("left out" in one for one in chart.subtitle)
+    assert any("upper edge" in one for one in chart.subtitle)
+    assert error_growth(bisected(error("a", 0.0)), "g") is None
+
+
+def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
+    found = overflown()
+    steps = (msgspec.structs.replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
+    data = json.loads(msgspec.json.encode(bisect_data(msgspec.structs.replace(found, steps=steps))))
+    assert data["first"]["tensor"] == "b_out"
+    assert data["first_not_finite"] == "b_out"
+    assert [one["own_is_finite"] for one in data["growth"]] == [False, None, None, None]
+    assert data["growth"][0]["own_error_to_spread"] is None
+
+
+def trials() -> PrecisionTrials:
+    def one(kind, ms, size, *, passes, nodes=(), failure=None):
+        return PrecisionTrial(
+            proposal=Proposal(kind=kind, title=f"{kind} it is", nodes=nodes),
+            specification=f"trt:fp16?keep_fp32={','.join(nodes)}" if nodes else "trt:fp16",
+            passes=passes,
+            error=size,
+            latency_ms=ms,
+            interval=None if ms is None else Interval(low=ms - 0.01, high=ms + 0.01),
+            failure=failure,
+        )
+
+    return PrecisionTrials(
+        way="layers kept",
+        samples=3,
+        trials=(
+            one("none", 1.0, None, passes=False),
+            one("first", 1.2, 3e-4, passes=True, nodes=("b",)),
+            one("operator", 1.6, 2e-4, passes=True, nodes=("b", "d")),
+            one("block", None, None, passes=False, nodes=("a",), failure="no such layer"),
+            one("all", 2.0, 0.0, passes=True),
+        ),
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
+    shown = text(precision_lines(trials(), width=width), width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert "keep FP32  b (1.200 ms, err ÷ spread 0.0003)" in shown
+    assert "that is    trt:fp16?keep_fp32=b" in shown
+    assert "block it is: no such layer" in shown.replace("\n             ", " ")
+    assert ("95 % CI ms" in shown) == (width >= 76)
+    marked = [line for line in shown.splitlines() if line.endswith("◆")]
+    assert len(marked) == 4  # the header, and three that nothing beats
+
+
+def test_what_is_suggested_in_words() -> None:
+    found = trials()
+    none = msgspec.structs.replace(found, trials=found.trials[:1])
+    assert "nothing that was tried" in suggestion_text(none)
+    nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
+    assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
+    fast = msgspec.structs.replace(found.trials[-1], latency_ms=1.1, interval=None)
+    same = msgspec.structs.replace(found, trials=(*found.trials[:2], fast))
+    assert suggestion_text(same).startswith("everything: nothing that keeps less passes")
+    near = msgspec.structs.replace(fast, latency_ms=1.205, interval=Interval(low=1.2, high=1.21))
+    like = msgspec.structs.replace(found, trials=(*found.trials[:2], near))
+    assert suggestion_text(like).endswith("; everything in FP32 is no slower")
+    slow = msgspec.structs.replace(same, trials=(found.trials[0], found.trials[1], found.trials[4]))
+    assert not slow.latency_is_no_reason
+    reason = "latency is not a reason for reduced precision on this backend"
+    assert reason not in suggestion_text(slow)
+    faster = msgspec.structs.replace(fast, latency_ms=0.9)
+    useless = msgspec.structs.replace(found, trials=(found.trials[0], faster))
+    assert suggestion_text(useless).endswith(f"; {reason}")
+
+
+def test_the_front_is_drawn_and_told_in_the_data() -> None:
+    chart = precision_front(trials(), "p", 0.01)
+    lines = next(one for one in chart.spec["layer"] if one["mark"]["type"] == "line")
+    assert [one["latency"] for one in lines["data"]["values"]] == [1.2, 1.6, 2.0]
+    assert "2 without a finite error or a latency are in the table alone" in chart.subtitle
+    data = json.loads(msgspec.json.encode(precision_data(trials())))
+    assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
+    assert data["suggested"]["kept_nodes"] == ["b"]
+    one = msgspec.structs.replace(trials(), trials=trials().trials[:1])
+    assert precision_front(one, "p", None) is None
+
+
+def test_the_page_leaves_out_a_column_of_nothing() -> None:
+    section = inside_section(overflown(), "s", trials())
+    assert "Its own" not in section.table.headers
+    assert len(section.charts) == 2
+    assert {chart.key for chart in section.charts} == {"s-growth", "s-precision"}

@@ -1,0 +1,357 @@
+"""The charts of the report card: figures of trex's examples, hand-made plans, and every size."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.core.errors import UsageError
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.render.base.palette import PRECISIONS
+from enginescope.render.charts.card.registry import PLAN_CHARTS
+from enginescope.render.charts.card.wording import counted, shape, table_of
+from enginescope.render.html.spec import Chart
+from enginescope.render.html.theme import DARK, LIGHT, chart_config
+from tests.analysis.card_plans import (
+    FP16,
+    convolution,
+    layer,
+    small_view,
+    tensor,
+    view_of,
+)
+from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
+from tests.render.runs import EVIL
+
+#: trex leaves out the convolution of a ConvActPool layer.
+WHOLE_CONVOLUTIONS = tuple(one for one in GOLDEN if one not in MISSED_BY_TREX)
+MIB = 2**20
+
+
+def chart_of(view: PlanView, name: str, **options: Any) -> Chart:
+    made = PLAN_CHARTS[name].make(view, **options)
+    assert made is not None, name
+    return made
+
+
+def rows_of(chart: Chart) -> list[dict[str, Any]]:
+    rows = chart.spec["data"]["values"]
+    assert isinstance(rows, list)
+    return rows
+
+
+def every_chart(view: PlanView) -> dict[str, Chart]:
+    made = {name: one.make(view) for name, one in PLAN_CHARTS.items()}
+    return {name: chart for name, chart in made.items() if chart is not None}
+
+
+def large_view(count: int) -> PlanView:
+    """Convolutions of all sizes and precisions, and as many types as a plan may have."""
+    names = [f"layer_{at}" for at in range(count)]
+    layers = []
+    for at, name in enumerate(names):
+        x = tensor(f"x{at}", 1, 1 + at % 61, 1 + at % 23, 8, dtype=FP16)
+        y = tensor(f"x{at + 1}", 1, 1 + at % 37, 1 + at % 23, 8, dtype=FP16)
+        if at % 2:
+            layers.append(convolution(at, name, x, y, kernel=1 + at % 5))
+        else:
+            own = {"tactic_name": f"tactic_{at}", "attributes": {"Operations": ["pwgen::iMax(a)"]}}
+            layers.append(layer(at, name, f"Kind{at % 60}", [x], [y], **own))
+    return view_of(*layers, times={name: 1e-3 * (1 + at % 997) for at, name in enumerate(names)})
+
+
+@pytest.fixture(params=GOLDEN)
+def golden(request, shared: Path) -> tuple[str, PlanView, dict[str, Any]]:
+    name = request.param
+    read = read_plan_files(PlanFiles(plan=shared / "trex-examples" / f"{name}.graph.json"))
+    every = json.loads((shared / "goldens.json").read_bytes())["plans"]
+    return name, PlanView(read.plan, read.profile), every[name]
+
+
+def test_sums_of_trex(golden) -> None:
+    name, view, figures = golden
+    card = figures["report_card"]
+
+    def total(of: str, field: str = "value") -> float:
+        return sum(row[field] for row in rows_of(chart_of(view, of)))
+
+    def trex(of: str) -> float:
+        return card[of][0]["sum_y"]
+
+    whole = trex("perf_overview/Latency per layer (ms)")
+    for one in ("latency-in-order", "precision-per-layer", "output-precision-per-layer"):
+        assert total(one) == pytest.approx(whole)
+    every = chart_of(view, "latency-per-layer", top=1_000)
+    assert sum(row["ms"] for row in rows_of(every)) == pytest.approx(whole)
+    assert sum(row["share"] for row in rows_of(every)) == pytest.approx(100.0)
+    assert total("latency-distribution", "layers") == figures["n_layers_df"]
+    missed = MISSED_BY_TREX.get(name, 0)
+    weights = trex("memory_footprint/Weights footprint per layer") + missed
+    activations = trex("memory_footprint/Activation footprint per layer")
+    assert total("weights-per-layer") * MIB == pytest.approx(weights)
+    assert total("activations-per-layer") * MIB == pytest.approx(activations)
+    largest = rows_of(chart_of(view, "footprint-per-layer", top=1_000))
+    assert sum(row["value"] for row in largest) * MIB == pytest.approx(weights + activations)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "is_even"),
+    [
+        ("trex-examples/mobilenet_v2_residuals.qat.onnx.engine", "latency-distribution", True),
+        ("trt86-h100-trtexec/real", "latency-distribution", True),
+        ("trt86-h200/depth_anything_small", "latency-distribution", False),
+        ("trt86-h100-trtexec/real", "footprint-distribution", False),
+    ],
+)
+def test_the_subtitle_of_a_distribution_is_true(
+    shared: Path, name: str, key: str, is_even: bool
+) -> None:
+    """Layers within a decade had 60 and 75 bars of three widths, called ever wider."""
+    read = read_plan_files(PlanFiles(plan=shared / f"{name}.graph.json"))
+    chart = chart_of(PlanView(read.plan, read.profile), key)
+    assert chart.table is not None
+    edges = [
+        (float(low.replace(",", "")), float(high.replace(",", "")))
+        for low, high, *_ in chart.table.rows
+    ]
+    widths = [high - low for low, high in edges if high]
+    assert 8 <= len(widths) <= 24
+    if is_even:
+        assert chart.subtitle[0] == "All bars cover ranges of one width"
+        assert widths == pytest.approx([widths[0]] * len(widths), rel=0.01)
+    else:
+        assert chart.subtitle[0].startswith("Logarithmic axis: each bar covers a wider range")
+        assert all(narrow < wide for narrow, wide in itertools.pairwise(widths))
+    starts = chart.spec["params"][0]["value"]
+    assert len(set(starts.values())) == len(starts)
+
+
+def test_types_and_precisions_of_trex(golden) -> None:
+    _, view, figures = golden
+    counts = {row["type"]: row["value"] for row in rows_of(chart_of(view, "count-per-type"))}
+    assert counts == figures["count_by_type"]
+    times = {row["type"]: row["value"] for row in rows_of(chart_of(view, "latency-per-type"))}
+    assert times == pytest.approx(figures["latency_avg_by_type"])
+    shares = {row["type"]: row["share"] for row in rows_of(chart_of(view, "latency-per-type"))}
+    assert shares == pytest.approx(figures["latency_pct_by_type"], abs=1e-3)
+    parts = rows_of(chart_of(view, "precision-rollup"))
+    of_time = {row["group"]: row["value"] for row in parts if row["label"] == "time"}
+    assert of_time == pytest.approx(figures["latency_pct_by_precision"], abs=1e-3)
+    split = rows_of(chart_of(view, "precision-per-type"))
+    layers: dict[str, int] = {}
+    for row in split:
+        layers[row["group"]] = layers.get(row["group"], 0) + row["layers"]
+    assert layers == figures["count_by_precision"]
+    changes = rows_of(chart_of(view, "precision-changes"))
+    assert sum(row["layers"] for row in changes) == figures["n_layers_df"]
+
+
+def test_reformats_of_trex(golden) -> None:
+    _, view, figures = golden
+    origins = figures.get("reformat_by_origin") or figures["report_card"].get("reformat_by_origin")
+    if not origins:
+        pytest.skip("trex shows no reformats of this plan")
+    found: dict[str, list[float]] = {}
+    for row in rows_of(chart_of(view, "reformats-by-origin")):
+        sums = found.setdefault(row["name"], [0, 0.0, 0.0])
+        found[row["name"]] = [sums[0] + row["layers"], sums[1] + row["ms"], sums[2] + row["share"]]
+    assert {name: one[0] for name, one in found.items()} == origins["count"]
+    assert {name: one[1] for name, one in found.items()} == pytest.approx(origins["avg"])
+    assert {name: one[2] for name, one in found.items()} == pytest.approx(origins["pct"], abs=1e-3)
+
+
+def test_convolutions_of_trex(golden) -> None:
+    name, view, figures = golden
+    if name not in WHOLE_CONVOLUTIONS:
+        pytest.skip("trex leaves a convolution of this plan out")
+    card = figures["report_card"]
+    points = rows_of(chart_of(view, "convolutions-macs"))
+    assert len(points) == figures["convs"]["n"]
+    macs = card["convolutions_overview/Fused Multiply-Accumulate (FMAs)"][0]["sum_y"]
+    assert sum(one["x"] for one in points) * 1e6 == pytest.approx(macs)
+    share = card["convolutions_overview/Latency per convolution (color = precision)"][0]["sum_y"]
+    rows = rows_of(chart_of(view, "latency-per-convolution", top=1_000))
+    assert sum(row["share"] for row in rows) == pytest.approx(share, abs=1e-3)
+    rates = card["convolutions_overview/Compute efficiency (color = latency)"][0]["sum_y"]
+    points = rows_of(chart_of(view, "convolutions-compute"))
+    assert sum(one["y"] for one in points) * 1e6 == pytest.approx(rates)
+    by_kernel = rows_of(chart_of(view, "convolutions-by-kernel"))
+    assert sum(row["layers"] for row in by_kernel) == figures["convs"]["n"]
+    assert all("×" in row["name"] for row in by_kernel)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [small_view(), small_view(timed=False), large_view(3_000)],
+    ids=["small", "bare", "large"],
+)
+def test_every_chart_is_whole(view: PlanView) -> None:
+    converter = pytest.importorskip("vl_convert")
+    for name, chart in every_chart(view).items():
+        text = json.dumps(chart.complete(width=600), allow_nan=False)
+        assert chart.key == name or name == "scatter"
+        assert len(text) < 300_000, name
+        assert chart.table is not None
+        assert {len(row) for row in chart.table.rows} == {len(chart.table.headers)}, name
+        svg = converter.vegalite_to_svg(
+            vl_spec=chart.complete(width=600), vl_version="6.1", config=chart_config(LIGHT)
+        )
+        for wrong in ("NaN", "undefined", "Infinity", "null"):
+            assert wrong not in svg, (name, wrong)
+        encoding = chart.spec["encoding"]
+        for axis in ("x", "y"):
+            labelled = encoding[axis].get("title") or "labelExpr" in encoding[axis].get("axis", {})
+            assert labelled, (name, axis)
+
+
+def test_the_dark_theme_compiles_too() -> None:
+    converter = pytest.importorskip("vl_convert")
+    for chart in every_chart(small_view()).values():
+        converter.vegalite_to_vega(
+            vl_spec=chart.complete(), vl_version="6.1", config=chart_config(DARK)
+        )
+
+
+def test_large_plans_have_few_marks() -> None:
+    for name, chart in every_chart(large_view(20_000)).items():
+        assert len(rows_of(chart)) <= 3_600, name
+        assert len(chart.table.rows) <= 251, name
+
+
+def test_stretches_say_how_many_layers_they_are() -> None:
+    assert chart_of(large_view(480), "latency-in-order").subtitle == (
+        "Each bar is the sum of 2 layers",
+    )
+    assert chart_of(large_view(481), "latency-in-order").subtitle == (
+        "Each bar is the sum of 3 layers, the last one of 1",
+    )
+    assert chart_of(small_view(), "latency-in-order").subtitle == ()
+
+
+def test_what_needs_times_is_left_out_without_them() -> None:
+    timed, bare = set(every_chart(small_view())), set(every_chart(small_view(timed=False)))
+    assert timed - bare == {
+        "latency-per-layer",
+        "latency-in-order",
+        "precision-per-layer",
+        "output-precision-per-layer",
+        "cumulative-latency",
+        "latency-distribution",
+        "latency-per-type",
+        "latency-per-convolution",
+        "convolutions-macs",
+        "convolutions-footprint",
+        "convolutions-compute",
+        "convolutions-bandwidth",
+        "convolutions-mnk",
+        "latency-per-matrix-product",
+        "products-mnk",
+        "products-compute",
+        "scatter",
+    }
+    chart = chart_of(small_view(timed=False), "precision-per-type")
+    assert chart.title == "Layers by type, split by precision"
+    assert sum(row["value"] for row in rows_of(chart)) == 4
+
+
+def test_the_slowest_and_the_rest() -> None:
+    chart = chart_of(small_view(), "latency-per-layer", top=2)
+    assert [row["label"] for row in rows_of(chart)] == [
+        "conv",
+        "depthwise",
+        "2 other layers, together",
+    ]
+    assert rows_of(chart)[-1]["ms"] == pytest.approx(0.2)
+    assert chart.subtitle[0].startswith("The 2 slowest of 4: 80.0 % of the sum")
+    names = [f"l{at}" for at in range(100)]
+    many = view_of(
+        *(layer(at, name, "A", [], []) for at, name in enumerate(names)),
+        times=dict.fromkeys(names, 1.0),
+    )
+    chart = chart_of(many, "latency-per-layer", top=5)
+    assert len(rows_of(chart)) == 5, "a bar of 95 ms would flatten those of 1 ms"
+    assert "95 other layers, together 95.00 ms" in chart.subtitle[0]
+    assert chart.table.rows[-1][0] == "95 other layers, together"
+
+
+def test_colours_are_those_of_the_palette_or_of_an_amount() -> None:
+    scale = chart_of(small_view(), "latency-per-layer").spec["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
+    }
+    shaded = chart_of(small_view(), "latency-per-convolution", color="macs")
+    assert shaded.spec["encoding"]["color"]["scale"]["scheme"] == "viridis"
+    kernels = chart_of(small_view(), "latency-per-convolution", color="kernel")
+    assert kernels.spec["encoding"]["color"]["scale"]["domain"] == ["3×3"]
+    with pytest.raises(UsageError, match="no colour of layers"):
+        chart_of(small_view(), "latency-per-layer", color="macz")
+    with pytest.raises(UsageError, match="no colour of points") as caught:
+        chart_of(small_view(), "scatter", color="macs")
+    assert caught.value.hint == "amounts go on an axis"
+
+
+def test_any_two_quantities() -> None:
+    chart = chart_of(small_view(), "scatter", x="macs", y="bandwidth", kinds={"Convolution"})
+    assert len(rows_of(chart)) == 2
+    assert chart.key == "macs-bandwidth"
+    assert chart.title == "Memory rate against multiply-accumulates"
+    with pytest.raises(UsageError, match="no quantity"):
+        chart_of(small_view(), "scatter", x="tim")
+
+
+def test_sides_of_products() -> None:
+    chart = chart_of(small_view(), "products-mnk")
+    assert {row["group"]: row["x"] for row in rows_of(chart)} == {"m": 1, "n": 10, "k": 512}
+    assert chart.table.rows == (("fc", "0.1000", "1", "10", "512", "1", "0.005120"),)
+
+
+def test_depthwise_and_grouped_convolutions_are_told_apart() -> None:
+    labels = [row["name"] for row in rows_of(chart_of(small_view(), "convolutions-by-groups"))]
+    assert labels == ["1", "8 (depthwise)"]
+
+
+def test_most_time_in_a_sentence() -> None:
+    assert (
+        chart_of(small_view(), "cumulative-latency").title
+        == "2 of 4 timed layers take 80 % of the time"
+    )
+    title = chart_of(small_view(), "precision-changes").title
+    assert title == "2 of 4 layers write another type than they read"
+
+
+def test_names_stay_names() -> None:
+    view = view_of(layer(0, EVIL, EVIL, [], []), times={EVIL: 1.0})
+    for name in ("latency-per-layer", "count-per-type", "latency-per-type"):
+        assert EVIL in json.dumps(chart_of(view, name).complete()), name
+
+
+def test_a_number_that_is_not_known_is_no_0() -> None:
+    chart = chart_of(small_view(), "latency-per-layer")
+    shown = {one["field"] for one in chart.spec["encoding"]["tooltip"]}
+    assert "macs_text" in shown
+    assert "macs" not in shown
+    texts = {row["name"]: row["macs_text"] for row in rows_of(chart)}
+    assert texts["quantise"] == "—"
+    assert texts["conv"] == "0.0184320"
+
+
+def test_live_activations_name_the_peak() -> None:
+    chart = chart_of(small_view(), "live-activations")
+    assert chart.title == "Activations alive at each layer: at most 1.50 KiB, at layer 3"
+    assert max(row["y"] for row in rows_of(chart)) * MIB == 1536
+    assert "depthwise" in chart.subtitle[0]
+
+
+def test_words() -> None:
+    assert counted(1, "layer") == "1 layer"
+    assert counted(1_234, "layer") == "1,234 layers"
+    assert shape((3, 3)) == "3×3"
+    assert shape(None) == "not known"
+    table = table_of(("A", "B"), [(str(at), "x") for at in range(300)])
+    assert table.rows[-1] == ("… 50 more", "")
+    assert len(table.rows) == 251

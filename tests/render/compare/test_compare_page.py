@@ -1,0 +1,153 @@
+"""The page of a comparison as a parser sees it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import msgspec
+import pytest
+
+from enginescope.analysis.build_log.build_choices import compare_choices
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.formats.build_log.build_log import build_story_of
+from enginescope.records.run.run import Run
+from enginescope.render.compare import compare_page as module
+from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.html.vendored import scripts
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from tests.analysis.compared_plans import EVIL, network_a, network_b, run_a, run_b
+from tests.render.page.test_page import Page
+
+
+def page_of(*runs: Run, **chosen) -> Page:
+    return Page(compare_page(compare(runs), Chosen(**chosen)).decode())
+
+
+def evil_run() -> Run:
+    b = network_b()
+    b.layers[0] = msgspec.structs.replace(b.layers[0], name=EVIL, tactic_name=EVIL)
+    return b.run(EVIL)
+
+
+def test_the_answer_is_the_heading() -> None:
+    page = page_of(run_a(), run_b())
+    assert page.headings[0].startswith(
+        "B is faster: its layers add up to 4.188 ms, 1.69 ms (28.7 %)"
+    )
+    for words in (
+        "What explains the difference",
+        "Convolution: FP32 → FP16",
+        "Reformats that only A",
+    ):
+        assert words in page.words
+
+
+def test_nothing_from_outside_and_nothing_twice() -> None:
+    page = page_of(run_a(), run_b())
+    assert page.loads == []
+    assert page.handlers == []
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert page.captions == page.tables
+    for one in scripts("compare.js"):
+        assert one.csp_source in page.policy
+
+
+def test_charts_have_places_and_tables() -> None:
+    page = page_of(run_a(), run_b())
+    assert set(page.data["charts"]) == {
+        "chart-layers_by_type",
+        "chart-time_by_type",
+        "chart-time_by_precision",
+        "chart-waterfall",
+        "chart-speedups",
+    }
+    assert set(page.data["charts"]) <= set(page.ids)
+    assert "NaN" not in page.scripts[0]
+
+
+def test_the_waterfall_leads_from_a_to_b() -> None:
+    rows = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]["data"]["values"]
+    first, *steps, last = rows
+    assert (first["start"], last["start"]) == (5.875, 4.1875)
+    reached = first["start"]
+    for one in steps:
+        down = one["kind"] == "less time in B"
+        assert one["end" if down else "start"] == pytest.approx(reached)
+        reached = one["start" if down else "end"]
+    assert reached == pytest.approx(last["start"])
+
+
+def test_every_pair_is_in_the_data_once() -> None:
+    page = page_of(run_a(), run_b())
+    pairs = page.data["pairs"]
+    columns = pairs["columns"]
+    assert pairs["length"] == 8
+    for one in columns.values():
+        assert len(one.get("at", one.get("values"))) == 8
+    shown = columns["difference_ms"]["values"]
+    assert shown == sorted(shown, key=lambda ms: -abs(ms))
+    assert sum(columns["is_shown"]["values"]) == 6
+
+
+def test_names_are_text() -> None:
+    page = page_of(run_a(), evil_run())
+    assert len(page.scripts) == 1 + len(scripts("compare.js"))
+    assert EVIL in page.words
+    assert EVIL in json.dumps(page.data["pairs"], ensure_ascii=False)
+
+
+def test_other_batches_are_drawn_per_item_too() -> None:
+    page = page_of(network_a(1).run("a"), network_a(4).run("b"))
+    rows = page.data["charts"]["chart-time_by_type_per_item"]["data"]["values"]
+    sums = {label: sum(one["amount"] for one in rows if one["plan"] == label) for label in "AB"}
+    assert sums == pytest.approx({"A": 5.875, "B": 5.875 / 4})
+    assert "W-OTHER-BATCH" in page.words
+
+
+def test_without_times_layers_are_counted() -> None:
+    page = page_of(run_a(), run_b(timed=False))
+    assert {"chart-layers_by_type", "chart-time_by_type"} <= set(page.data["charts"])
+    assert "chart-waterfall" not in page.data["charts"]
+    assert "what differs is counted and not timed" in page.words
+    neither = page_of(run_a(timed=False), run_b(timed=False))
+    assert set(neither.data["charts"]) == {"chart-layers_by_type"}
+
+
+def test_three_plans_have_an_overview_alone() -> None:
+    page = page_of(run_a(), run_b(), run_a())
+    assert page.headings[0].startswith("B is fastest")
+    assert "pairs" not in page.data
+    assert "explained" not in page.ids
+    assert list(page.data["files"]) == ["comparison.json", "plans.csv"]
+
+
+def test_files_are_those_of_the_command(monkeypatch) -> None:
+    files = page_of(run_a(), run_b()).data["files"]
+    made = json.loads(files["comparison.json"])
+    assert len(made["layers"]) == files["pairs.csv"].count("\n") - 1 == 8
+    monkeypatch.setattr(module, "MAX_CARRIED_PAIRS", 7)
+    long = page_of(run_a(), run_b())
+    assert long.data["files"] == {}
+    assert "--csv and --json" in long.words
+
+
+def test_choices_of_two_builds(data) -> None:
+    log = data / "trt86-h200-process" / "small_convnet.onnx.engine.build.log.gz"
+    story, _ = build_story_of(gzip.decompress(log.read_bytes()), "build.log")
+    choices = compare_choices(story, msgspec.structs.replace(story, layers=story.layers[1:]))
+    page = Page(compare_page(compare([run_a(), run_b()]), Chosen(), choices).decode())
+    assert "choices" in page.ids
+    assert "no such layer" in page.words
+    assert json.loads(page.data["files"]["comparison.json"])["build_choices"]
+
+
+def test_specifications_compile() -> None:
+    converter = pytest.importorskip("vl_convert")
+    runs = (network_a(1).run("a"), network_b(4).run("b"))
+    for page in (page_of(*runs), page_of(*runs, *runs), page_of(runs[0], run_b(timed=False))):
+        for spec in page.data["charts"].values():
+            made = converter.vegalite_to_vega({**spec, "width": 600}, vl_version="6.1")
+            assert made["marks"]

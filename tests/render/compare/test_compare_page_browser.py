@@ -1,0 +1,128 @@
+"""The page of a comparison in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from tests.analysis.compared_plans import EVIL, Network, network_a, run_a
+from tests.render.browser import chromium_tab
+from tests.render.compare.test_compare_page import evil_run
+
+pytestmark = pytest.mark.browser
+
+SHOWN = (
+    "[...document.querySelectorAll('.pair-row > span:first-child')]"
+    ".map((one) => one.firstChild.data)"
+)
+LIST = "document.querySelector('.pair-list')"
+OUTPUT = "document.querySelector('#pairs output').textContent"
+
+
+@pytest.fixture
+def tab(tmp_path):
+    with chromium_tab(tmp_path / "profile") as made:
+        yield made
+
+
+def page_at(folder, *runs, **chosen):
+    path = folder / "compare.html"
+    path.write_bytes(compare_page(compare(runs), Chosen(**chosen)))
+    return path
+
+
+def pick(tab, value: str) -> None:
+    tab.evaluate(
+        "{ const one = document.getElementById('pairs-filter'); one.value = '" + value + "';"
+        "one.dispatchEvent(new Event('change')); }"
+    )
+
+
+def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None:
+    path = page_at(tmp_path, run_a(), evil_run())
+    tab.open(path)
+    places = tab.evaluate("document.querySelectorAll('.vis').length")
+    tab.draw_all()
+    assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places == 5
+    picture = "document.querySelector('#summary .vis svg').getBoundingClientRect().bottom"
+    assert tab.evaluate(picture) <= 800
+    # changes first, what does not differ folded
+    assert tab.evaluate(OUTPUT) == "6 of 8 pairs"
+    assert tab.evaluate(SHOWN)[0] == "conv1/x"
+    tab.evaluate("document.getElementById('pairs-same').click()")
+    assert tab.evaluate(OUTPUT) == "8 of 8 pairs"
+    # by what differs, and by type
+    pick(tab, "precision")
+    assert tab.evaluate(SHOWN) == ["conv1/x"]
+    pick(tab, "tactic")
+    assert tab.evaluate(SHOWN) == ["conv1/x", "conv2/x + pool/x", "head/x"]
+    pick(tab, "type Pooling")
+    assert tab.evaluate(SHOWN) == ["conv2/x + pool/x"]
+    pick(tab, "reason Convolution: nothing but the time")
+    assert tab.evaluate(SHOWN) == ["same/x", "same/x", "still/x"]
+    pick(tab, "all")
+    tab.evaluate(
+        "{ const box = document.querySelector('#pairs input[type=search]'); box.value = 'HEAD';"
+        "box.dispatchEvent(new Event('input')); }"
+    )
+    assert tab.evaluate(SHOWN) == ["head/x"]
+    # both sides of the pair, marked where they differ
+    detail = "document.querySelector('.pair-detail')"
+    assert tab.evaluate(f"{detail}.querySelector('h3').textContent") == "head/x"
+    differing = f"[...{detail}.querySelectorAll('tr.differs th')].map((one) => one.textContent)"
+    assert tab.evaluate(differing) == ["mean time, ms", "tactic"]
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
+    path = page_at(tmp_path, run_a(), evil_run(), only="precision")
+    tab.open(path)
+    assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
+    assert EVIL in tab.evaluate("document.querySelector('.pair-row').textContent")
+    assert EVIL in tab.evaluate("document.querySelector('.pair-detail').textContent")
+    assert tab.evaluate("document.querySelectorAll('script').length") == 8
+    assert tab.complaints() == []
+
+
+def test_long_lists_keep_few_rows_and_walk_by_keys(tab, tmp_path) -> None:
+    def long(ms: float) -> Network:
+        made = Network()
+        for at in range(3000):
+            made.add(f"layer{at}/x", "Convolution", 1 + at, ms + at / 1e4)
+        return made
+
+    tab.open(page_at(tmp_path, long(1.0).run("a"), long(1.25).run("b")))
+    count = "document.querySelectorAll('.pair-row').length"
+    assert tab.evaluate(count) < 60
+    tab.evaluate(f"{LIST}.focus()")
+    key = f"{LIST}.dispatchEvent(new KeyboardEvent('keydown', {{key: '%s'}}))"
+    chosen = "document.querySelector('.pair-row[aria-selected=true] > span').firstChild.data"
+    tab.evaluate(key % "ArrowDown")
+    second = tab.evaluate(chosen)
+    assert tab.evaluate("document.querySelector('.pair-detail h3').textContent") == second
+    tab.evaluate(key % "End")
+    last = "document.querySelector('.pair-row:last-child > span').firstChild.data"
+    tab.until(f"{chosen} === {last}")
+    assert tab.evaluate(count) < 60
+    assert tab.complaints() == []
+
+
+def test_small_screens_and_both_themes(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, run_a(), evil_run(), network_a(1).run("third")))
+    for width in (1280, 800, 420):
+        tab.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=800,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        tab.until(f"innerWidth === {width}")
+        tab.until(f"document.documentElement.scrollWidth <= {width}")
+    tab.evaluate("document.getElementById('theme').click()")
+    tab.until("document.documentElement.dataset.charts === 'drawn'")
+    assert tab.complaints() == []

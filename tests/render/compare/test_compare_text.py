@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.analysis.plan_comparison.comparison import Comparison, compare
+from enginescope.render.base.text import as_text
+from enginescope.render.compare.compare_text import compare_text
+from enginescope.render.plan_comparison.compare_phrases import answer
+from enginescope.render.plan_comparison.compare_tables import (
+    Chosen,
+    explanation_table,
+    facts_table,
+    layer_table,
+)
+from tests.analysis.compared_plans import network_a, network_b, report, run_a, run_b
+from tests.analysis.plan_comparison.test_comparison import shared_run
+
+
+def two(**more) -> Comparison:
+    return compare([run_a(**more), run_b(**more)])
+
+
+def text(found: Comparison, *, width: int = 80, **chosen) -> str:
+    return as_text(compare_text(found, Chosen(**chosen), width=width), width=width)
+
+
+def words(found: Comparison, **more) -> str:
+    return " ".join(text(found, **more).split())
+
+
+def test_the_answer_goes_first() -> None:
+    lines = text(two()).splitlines()
+    assert lines[:3] == ["A  net a", "B  net b", ""]
+    assert lines[3].startswith("B is faster: its layers add up to 4.188 ms, 1.69 ms (28.7 %) less")
+    assert "most of it Convolution: FP32 → FP16, −1.250 ms" in words(two())
+
+
+def test_the_slower_plan_and_the_same() -> None:
+    assert answer(compare([run_b(), run_a()]), 3).startswith("B is slower: its layers add up to 5.")
+    assert "differ by less than 3 %" in answer(compare([run_a(), run_a()]), 3)
+    assert "differ by less than 40 %" in answer(two(), 40)
+
+
+def test_without_times() -> None:
+    assert answer(two(timed=False), 3).endswith("the plans have no layer times.")
+    found = compare([run_a(), run_b(timed=False)])
+    assert answer(found, 3).endswith("one plan has no layer times.")
+    shown = words(found)
+    assert "W-NO-LAYER-TIMES" in shown
+    assert "What differs pairs what differs" in shown
+    assert "B − A ms" not in shown
+
+
+def test_a_ratio_says_what_it_is_the_quotient_of() -> None:
+    """Of other batches "A ÷ it" was per item, below sums of layers that are not."""
+    runs = [network_a().run("a"), network_b(8).run("b"), network_b().run("c")]
+    found = compare(runs)
+    a, b, c = found.overview.plans
+    rows = {name: cells for name, *cells in facts_table(found.overview).rows}
+    per_item = a.sum_ms / a.batch / (b.sum_ms / b.batch)
+    assert rows["A ÷ it"] == ["—", f"{per_item:.2f} × per item", f"{a.sum_ms / c.sum_ms:.2f} ×"]
+    wide = layer_table(compare(runs[::2]).pairs, Chosen(), wide=True)
+    assert "A ÷ B" in wide.headers
+
+
+def test_more_than_two_plans() -> None:
+    found = compare([run_a(), run_b(), run_b(timed=False)])
+    assert answer(found, 3) == (
+        "B is fastest: its layers add up to 4.188 ms, 28.7 % less than those of A, 5.875 ms."
+    )
+    assert answer(compare([run_b(), run_a(), run_a()]), 3) == (
+        "A is fastest: its layers add up to 4.188 ms."
+    )
+    shown = words(found)
+    assert "sum less A's — −1.688 ms —" in shown
+    assert "A ms B ms type" in shown
+    assert "What explains" not in shown
+
+
+def test_the_fastest_of_other_batches_is_told_per_item() -> None:
+    runs = [network_a(batch).run("x", report=report()) for batch in (1, 4, 2)]
+    assert answer(compare(runs), 3).startswith(
+        "B is fastest: its layers add up to 1.469 ms per item"
+    )
+    two_of_them = compare(runs[:2])
+    assert answer(two_of_them, 3) == (
+        "Per item B is faster: its layers add up to 1.469 ms, 75.0 % less than A's 5.875 ms; it is "
+        "5.875 ms for A's batch of 1 and 5.875 ms for B's batch of 4."
+    )
+    assert answer(compare([runs[1], runs[0]]), 3).startswith("Per item B is slower")
+    assert answer(two_of_them, 80).startswith("Per item A and B differ by less than 80 %")
+    assert "W-OTHER-BATCH" in words(two_of_them)
+
+
+def test_reasons_end_in_the_whole() -> None:
+    pairs = two().pairs
+    table = explanation_table(pairs, 10)
+    assert table.rows[-1] == ("−1.688", "100.0", "8", "the whole difference")
+    assert table.rows[0] == ("−1.250", "74.1", "1", "Convolution: FP32 → FP16")
+    assert [row[-1] for row in table.rows[1:3]] == [
+        "Reformat: lost",
+        "Convolution + Pooling → ConvActPool: fused otherwise",
+    ]
+    short = explanation_table(pairs, 2)
+    assert short.rows[2][-1] == f"{len(pairs.explanations) - 2} more reasons"
+    assert short.rows[2][0] == "+0.062"
+
+
+@pytest.mark.parametrize(
+    ("only", "names"),
+    [
+        ("precision", ["conv1/x"]),
+        ("tactic", ["conv1/x", "conv2/x + pool/x", "head/x"]),
+        ("Pooling", ["conv2/x + pool/x"]),
+        ("Reformat", ["in/reformat", "conv1/out reformat"]),
+    ],
+)
+def test_only_some_layers(only, names) -> None:
+    table = layer_table(two().pairs, Chosen(only=only), wide=False)
+    assert [row[-1] for row in table.rows] == names
+
+
+def test_what_does_not_differ_is_folded() -> None:
+    table = layer_table(two().pairs, Chosen(top=4), wide=False)
+    assert len(table.rows) == 4
+    assert table.note == (
+        "and 2 more that differ; 2 that differ in nothing but at most 3 % of their time: "
+        "0.8750 ms in A, 0.8750 ms in B"
+    )
+    loose = layer_table(two().pairs, Chosen(threshold_pct=10), wide=False)
+    assert loose.note is not None
+    assert loose.note.startswith("3 that differ")
+
+
+def test_wide_screens_say_why() -> None:
+    shown = text(two(), width=140)
+    assert "paired by" in shown
+    assert "same name, 1" in shown
+    assert "paired by" not in text(two())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_line_is_longer_than_the_screen(width) -> None:
+    a = network_a()
+    a.layers[3] = msgspec.structs.replace(a.layers[3], name="/".join(["module"] * 40))
+    for found in (
+        two(),
+        compare([a.run("n" * 300), run_b()]),
+        compare([run_a(), run_b(), run_a()]),
+    ):
+        assert max(map(len, text(found, width=width).splitlines())) <= width
+
+
+def test_narrow_screens_keep_the_difference_and_drop_the_share() -> None:
+    def heads(width: int) -> str:
+        lines = text(two(), width=width).splitlines()
+        return lines[lines.index("Layers that differ, the largest difference first") + 1]
+
+    assert "".join(heads(60).split()) == "AmsBmsB−Amsdiffersinlayer"
+    assert "share %" in heads(80)
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    b = network_b()
+    b.layers[0] = msgspec.structs.replace(b.layers[0], name="conv\x1b[31m")
+    assert "\x1b" not in text(compare([run_a(), b.run("b\x1b[2J")]))
+
+
+def test_samples_are_shown_with_their_intervals(shared) -> None:
+    """Medians of both sides with 95 % intervals where runs have samples; no verdict from them."""
+    from enginescope.formats.importing.importer import import_artifacts
+
+    folder = shared / "trt86-h200"
+    runs = [
+        import_artifacts(sorted(folder.glob(f"{name}.*"))).runs[0]
+        for name in ("resnet18", "resnet18_cudagraph")
+    ]
+    shown = words(compare(runs), width=100)
+    assert "requests GPU compute time: A median 0.18" in shown
+    assert shown.count("95 % CI") >= 4
+    assert "W-OTHER-MODE" in shown
+
+
+def test_printed_figures_are_called_so(shared) -> None:
+    runs = [shared_run(shared, f"resnet18-a100-{one}") for one in ("fp32", "fp16")]
+    shown = words(compare(runs))
+    assert "GPU compute time: A mean 2.000 ms (printed); B mean 0.8628 ms (printed)" in shown
+    assert "W-FEW-ITERATIONS" in shown

@@ -1,0 +1,154 @@
+"""The figures and the screen of ``depth``, on comparisons made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.render.base.text import as_text
+from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.depth.depth_data import depth_json
+from enginescope.render.depth.depth_figures import (
+    depth_figures,
+    depth_panels,
+    gpu_chart,
+    speed_figure,
+)
+from enginescope.render.depth.depth_text import depth_text
+from enginescope.render.depth.depth_words import shared_text, short_labels
+from tests.depth_benchmarks import depth_benchmark
+
+THREE = ("fp32.engine · trt", "fp16.engine · trt", "int8.engine · trt")
+
+
+def test_panels_name_every_side_with_its_figures() -> None:
+    found = depth_benchmark(THREE)
+    text = depth_panels(found)
+    for one in ("Picture", "Known depth", "fp32.engine", "fp16.engine", "int8.engine: apart"):
+        assert f">{one}<" in text
+    assert "known for 90 % of the pixels" in text
+    assert "the others are held against it" in text
+    assert text.count("data:image/png;base64,") == 5 + 2 + 6  # maps, apart, ramps below all but one
+    rmse = found.agreement.sides[0].scores.values["rmse"]
+    assert f"RMSE {rmse:.4f} to the first" in text
+
+
+def test_one_side_without_known_depth_has_two_panels() -> None:
+    text = depth_panels(depth_benchmark(THREE[:1], knows_depth=False))
+    assert text.count("data:image/png;base64,") == 3
+    assert "apart" not in text
+
+
+def test_boxes_are_the_samples_percentiles() -> None:
+    found = depth_benchmark(THREE)
+    chart = latency_boxes([(one.label, one.view) for one in found.sides])
+    assert chart is not None
+    row = chart.spec["data"]["values"][1]
+    values = found.sides[1].view.run.headline.values_ms
+    low, high = np.percentile(values, (5, 95), method="inverted_cdf")
+    assert (row["p5"], row["p95"]) == (pytest.approx(low), pytest.approx(high))
+    assert row["low"] <= row["m"] <= row["high"]
+    assert row["beyond"].startswith("25 beyond")
+    text = speed_figure(found)
+    assert "median (p50)" in text
+    assert "one after the other" in text
+
+
+def test_the_gpu_s_four_quantities_or_why_there_are_none() -> None:
+    chart = gpu_chart(depth_benchmark(THREE))
+    assert chart.title == "NVIDIA H200 over the telemetry pass"
+    assert len(chart.spec["vconcat"]) == 4
+    without = gpu_chart(depth_benchmark(THREE, on_gpu=False))
+    assert without.title == "No GPU was sampled"
+    assert without.spec["data"]["values"]
+
+
+def test_labels_leave_out_what_all_have_in_common() -> None:
+    assert short_labels(depth_benchmark(THREE), 40) == [
+        "fp32.engine",
+        "fp16.engine",
+        "int8.engine",
+    ]
+    one_model = depth_benchmark(("net.onnx · trt", "net.onnx · trt:fp16"))
+    assert short_labels(one_model, 40) == ["trt", "trt:fp16"]
+    mixed = ("net.onnx · ort-cpu", "net.engine · trt")
+    assert short_labels(depth_benchmark(mixed), 40) == list(mixed)
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
+
+
+def test_options_that_all_have_in_common_are_said_once() -> None:
+    found = depth_benchmark(TUNED)
+    said = "Options of all: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
+    assert short_labels(found, 34) == ["trt", "trt:fp16"]
+    assert shared_text(found) == said
+    for drawn in (depth_panels(found), speed_figure(found)):
+        text = html.unescape(drawn)
+        assert text.count(said) == 1
+        assert ">trt:fp16<" in text
+        assert "trt:fp16?" not in text
+    screen = as_text(depth_text(found, width=80), width=80)
+    assert screen.count("Options of all: tactic_sources=") == 1
+    assert [one["side"] for one in json.loads(depth_json(found))["sides"]] == list(TUNED)
+
+
+@pytest.mark.parametrize("on_gpu", [True, False])
+def test_the_gpu_s_legend_has_the_same_names(on_gpu) -> None:
+    """The whole names of run and backend were cut alike, and had a blank for the colon."""
+    chart = gpu_chart(depth_benchmark(TUNED, on_gpu=on_gpu))
+    spec = chart.spec["vconcat"][0] if on_gpu else chart.spec
+    assert spec["encoding"]["color"]["scale"]["domain"] == ["trt", "trt:fp16"]
+    assert any(one.startswith("Options of all: tactic_sources=") for one in chart.subtitle)
+
+
+def test_models_on_one_backend_say_which() -> None:
+    assert shared_text(depth_benchmark(THREE)) == "On trt"
+    of_one = depth_benchmark((f"a.onnx · trt:fp16?{LONG}",))
+    assert short_labels(of_one, 40) == ["a.onnx"]
+    assert shared_text(of_one).startswith("On trt:fp16 with tactic_sources=-CUDNN")
+    assert shared_text(depth_benchmark(("net.onnx · ort-cpu", "net.engine · trt"))) is None
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_screen_keeps_to_its_width(width: int) -> None:
+    text = as_text(depth_text(depth_benchmark(THREE), ("a.png",), width=width), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "Against known depth of street.jpg" in text
+    for one in ("AbsRel", "δ3", "95 % CI", "W-DEPTH-RANGE"):
+        assert one in text, one
+
+
+def test_json_has_every_figure() -> None:
+    held = json.loads(depth_json(depth_benchmark(THREE)))
+    assert [one["side"] for one in held["sides"]] == list(THREE)
+    assert held["agreement"]["against"] == "reference"
+    assert held["quality"]["sides"][2]["values"]["d1"] > 0.9
+    assert held["sides"][0]["gpu"] == "NVIDIA H200"
+
+
+def test_pictures_are_png() -> None:
+    for name, data in depth_figures(depth_benchmark(THREE[:2])).items():
+        assert data.startswith(b"\x89PNG"), name
+
+
+def test_a_side_that_failed_keeps_its_place() -> None:
+    found = depth_benchmark(THREE)
+    first, second, third = found.sides
+    outcome = Outcome(kind=OutcomeKind.CRASHED, signal=11)
+    run = msgspec.structs.replace(second.view.run, samples=(), outcome=outcome, gpu=None)
+    broken = dataclasses.replace(second, view=RunView(run))
+    found = dataclasses.replace(found, sides=(first, broken, third))
+    assert "crashed (signal 11)" in speed_figure(found)
+    assert "crashed (signal 11)" in depth_panels(found)
+    assert "crashed (signal 11)" in as_text(depth_text(found, width=80), width=80)
+    assert json.loads(depth_json(found))["sides"][1]["latency"] is None
+    assert len(depth_figures(found)) == 3

@@ -1,0 +1,133 @@
+"""What the page's graph is given."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.records.plan.plan import Plan
+from enginescope.render.graph.node_labels import Times
+from enginescope.render.graph.view.canvas import MOST_UNFOLDED, canvas
+from enginescope.render.graph.view.packing import StringTable, container, packed
+from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.engine import lint
+from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_plan_graph import made
+
+UNTIMED = Times(mean_ms={}, sum_ms=0.0)
+
+
+def read(text: str) -> Any:
+    """Read a container as the page does."""
+    data = zlib.decompress(base64.b64decode(text))
+    length = int.from_bytes(data[:4], "little")
+
+    def revive(value: dict[str, Any]) -> Any:
+        if "$" not in value:
+            return value
+        return np.frombuffer(data, f"<{value['$']}", value["n"], 4 + length + value["at"])
+
+    return json.loads(data[4 : 4 + length], object_hook=revive)
+
+
+def data_of(plan: Plan, times: Times = UNTIMED, **findings: Any) -> dict[str, Any]:
+    return read(container(canvas(plan_graph(plan), times, findings.get("found", {})).data))
+
+
+def test_a_container_reads_back() -> None:
+    value = {"a": packed("u1", [1, 2, 3]), "b": [packed("f4", [1.5, None]), "é<\x1e"], "c": None}
+    found = read(container(value))
+    assert found["a"].tolist() == [1, 2, 3]
+    assert found["b"][0][0] == 1.5
+    assert np.isnan(found["b"][0][1])
+    assert found["b"][1] == "é<\x1e"
+    assert found["c"] is None
+
+
+def test_strings_are_there_once_and_can_be_written() -> None:
+    table = StringTable()
+    assert [table.number(one) for one in (None, "", "x", "y\ud800", "x")] == [0, 0, 1, 2, 1]
+    assert table.strings == ["", "x", "y?"]
+
+
+def test_nodes_and_edges_point_at_their_words() -> None:
+    data = data_of(made(("a", "x", "1"), ("b", "1", "y"), io="x>y"))
+    names = [data["strings"][one] for one in data["nodes"]["name"]]
+    assert names == ["x", "a", "b", "y"]
+    assert data["nodes"]["kind"].tolist() == [1, 0, 0, 2]
+    ends = list(
+        zip(data["edges"]["source"].tolist(), data["edges"]["target"].tolist(), strict=True)
+    )
+    assert ends == [(0, 1), (1, 2), (2, 3)]
+    assert np.isnan(data["nodes"]["ms"]).all()
+    assert data["total_ms"] is None
+    starts, outputs = data["nodes"]["starts"], data["nodes"]["outputs"]
+    tensors = [data["strings"][one] for one in data["nodes"]["tensor"]]
+    assert tensors[starts[1] : outputs[1]] == ["x"]
+    assert tensors[outputs[1] : starts[2]] == ["1"]
+
+
+def test_small_plans_open_whole_and_large_ones_folded() -> None:
+    small, large = data_of(transformer(6)), data_of(transformer(40))
+    assert (small["first"], large["first"]) == ("none", "module")
+    assert list(small["foldings"]) == ["module", "block", "none"]
+
+
+def test_very_large_plans_have_no_layout_of_the_whole() -> None:
+    layers = MOST_UNFOLDED // 5 + 50
+    data = data_of(transformer(layers))
+    assert list(data["foldings"]) == ["module", "block"]
+    # The whole, the repeat, and one for all copies, of each way to fold.
+    assert len(data["layouts"]) <= 6
+    for folding in data["foldings"].values():
+        placed = [len(data["layouts"][one]["x"]) for one in folding["layout"]]
+        assert np.diff(folding["starts"]).tolist() == placed
+        assert (folding["member"] >= 0).sum() == len(data["nodes"]["kind"])
+
+
+def test_a_plan_without_modules_or_repeats_is_not_folded() -> None:
+    data = data_of(made(("a", "x", "1"), ("b", "1", "2"), ("c", "2", "y"), io="x>y"))
+    assert list(data["foldings"]) == ["none"]
+
+
+def test_edges_of_a_level_begin_and_end_at_their_boxes() -> None:
+    data = data_of(transformer(32))
+    width, height = data["sizes"]["layer"]
+    for layout in data["layouts"]:
+        points = layout["points"].reshape(-1, 2)
+        for edge, (source, target) in enumerate(
+            zip(layout["source"], layout["target"], strict=True)
+        ):
+            line = points[layout["starts"][edge] : layout["starts"][edge + 1]]
+            assert len(line) >= 2
+            if target >= 0 and not layout["back"][edge]:
+                assert abs(line[-1][0] - layout["x"][target]) <= width / 2 + 12
+                assert line[-1][1] < layout["y"][target]
+            assert source >= -1
+            assert target != -1
+        assert points[:, 1].min(initial=0) >= 0
+        assert points[:, 1].max(initial=0) <= layout["height"] + 1
+        assert (layout["y"] + height / 2 <= layout["height"] + 6).all()
+
+
+def test_findings_are_told_once(data) -> None:
+    from enginescope.formats.plan.plan_json import parse_plan
+
+    path = data / "trt86-h200" / "resnet18.graph.json"
+    plan = parse_plan(path.read_bytes(), "r")[0]
+    found: dict[int, list[Finding]] = {}
+    for one in lint(LintInput(plan=plan)).findings:
+        for index in one.layers:
+            found.setdefault(index, []).append(one)
+    assert found
+    told = data_of(plan, found=found)["findings"]
+    assert len(told["texts"]) == len({id(one) for some in found.values() for one in some})
+    assert len(told["node"]) == len(told["finding"]) >= len(told["texts"])
+    code, severity, *_ = told["texts"][0]
+    assert code.startswith(("PLAN", "TIME"))
+    assert severity in ("info", "warning", "error")

@@ -1,0 +1,429 @@
+"""The interactive graph in a real browser."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.tensor import DataType, Tensor
+from enginescope.render.page import page
+from enginescope.render.page.page import report_page
+from enginescope.render.sections.graph import graph
+from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_plan_graph import made
+from tests.render.browser import Tab, chromium_tab
+from tests.render.runs import EVIL, imported_run
+
+pytestmark = pytest.mark.browser
+
+VIEW = "document.querySelector('.graph').view"
+PIXELS = f"""(() => {{
+  {VIEW}.paint();
+  const {{ canvas }} = {VIEW}, copy = document.createElement("canvas"), seen = new Map();
+  [copy.width, copy.height] = [canvas.width, canvas.height];
+  const pen = copy.getContext("2d", {{ willReadFrequently: true }});
+  pen.drawImage(canvas, 0, 0);
+  const {{ data }} = pen.getImageData(0, 0, canvas.width, canvas.height);
+  let sum = 0;
+  for (let at = 0; at < data.length; at += 4) {{
+    const one = (data[at] << 16) | (data[at + 1] << 8) | data[at + 2];
+    seen.set(one, (seen.get(one) ?? 0) + 1);
+    sum = (sum * 31 + one) % 4294967291;
+  }}
+  return [seen.size, sum];
+}})()"""
+
+
+@pytest.fixture(scope="module")
+def shared_tab(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("chromium") / "profile") as made_tab:
+        made_tab.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=1280,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        yield made_tab
+
+
+@pytest.fixture
+def tab(shared_tab):
+    """The shared tab, with nothing said before this test."""
+    shared_tab.send("Page.navigate", url="about:blank")
+    shared_tab.events.clear()
+    return shared_tab
+
+
+@pytest.fixture(autouse=True)
+def graph_alone(request, monkeypatch):
+    """Leave out the sections with charts, but where the test is of the page as a whole."""
+    if "whole_page" not in request.fixturenames:
+        monkeypatch.setattr(page, "sections_of", lambda subject, _: (graph(subject),))
+
+
+@pytest.fixture
+def whole_page():
+    """Ask for every section."""
+
+
+def page_of(folder: Path, *plans: Plan) -> Path:
+    path = folder / "report.html"
+    views = []
+    for plan in plans:
+        timings = tuple(
+            LayerTiming(index=one.index, name=one.name, mean_ms=0.01 * (1 + one.index % 7))
+            for one in plan.layers
+        )
+        profile = Profile(source="trtexec", layers=timings)
+        views.append(RunView(imported_run(plan=plan, profile=profile)))
+    path.write_bytes(report_page(views))
+    return path
+
+
+def opened(tab: Tab, path: Path, hash_: str = "") -> None:
+    tab.send("Page.navigate", url=path.as_uri() + hash_)
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    # Another theme would be another picture; motion would have to be waited for.
+    tab.send(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
+    )
+    tab.evaluate(
+        "document.querySelector('section[id$=graph]').scrollIntoView({behavior:'instant'})"
+    )
+    tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+
+
+def press(tab: Tab, *keys: str) -> None:
+    for key in keys:
+        text = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
+        tab.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        tab.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+
+def choose(tab: Tab, part: str, value: str, event: str = "change") -> None:
+    place = f"{VIEW}.part('{part}')"
+    tab.evaluate(f"{place}.value = '{value}'; {place}.dispatchEvent(new Event('{event}'))")
+
+
+def settle(tab: Tab) -> None:
+    """Wait until the page scrolls no more."""
+    before = None
+    while before != (now := tab.evaluate("scrollY")):
+        before = now
+        time.sleep(0.15)
+
+
+def focus(tab: Tab) -> None:
+    tab.evaluate(f"{VIEW}.canvas.focus()")
+
+
+def title(tab: Tab) -> str:
+    return tab.evaluate(f"{VIEW}.part('panel').querySelector('h3').textContent")
+
+
+def place_of(tab: Tab, box: str) -> tuple[float, float]:
+    """Where a box of the scene lies on the screen."""
+    found = tab.evaluate(f"""(() => {{
+      const view = {VIEW}, place = view.canvas.getBoundingClientRect(), at = 4 * ({box});
+      const {{ boxes }} = view.scene, {{ x, y, scale }} = view.camera;
+      return [place.left + place.width / 2 + (boxes[at] - x) * scale,
+              place.top + place.height / 2 + (boxes[at + 1] - y) * scale];
+    }})()""")
+    return found[0], found[1]
+
+
+def test_it_is_seen_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
+    path = page_of(tmp_path, transformer(32))
+    opened(tab, path)
+    colors, picture = tab.evaluate(PIXELS)
+    assert colors > 20
+    assert tab.evaluate(f"{VIEW}.scene.count") == 5
+    pictures = {picture}
+    for mode in ("type", "precision", "findings"):
+        choose(tab, "color", mode)
+        pictures.add(tab.evaluate(PIXELS)[1])
+        assert tab.evaluate(f"{VIEW}.part('legend').querySelectorAll('button').length") >= 1
+    assert len(pictures) == 4
+    tab.evaluate("document.getElementById('theme').click()")
+    paper = "getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()"
+    tab.until(f"{VIEW}.look.paper === {paper}")
+    tab.until("document.documentElement.dataset.charts === 'drawn'")
+    assert tab.evaluate(PIXELS)[1] not in pictures
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_search_opens_what_hides_a_layer(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    focus(tab)
+    press(tab, "/")
+    assert tab.evaluate("document.activeElement.dataset.part") == "search"
+    tab.send("Input.insertText", text="LAYERS.17/Gelu")
+    assert tab.evaluate(f"{VIEW}.part('said').textContent") == "1 found, Enter goes there"
+    press(tab, "Enter")
+    assert title(tab) == "/layers.17/Gelu"
+    assert tab.evaluate(f"{VIEW}.part('said').textContent") == "1 of 1 found"
+    x, y = place_of(tab, f"{VIEW}.marks.selected")
+    assert 0 < x < 1280
+    assert 0 < y < 900
+    press(tab, "Escape")
+    assert tab.evaluate(f"{VIEW}.state.words") == ""
+    press(tab, "/")
+    tab.send("Input.insertText", text="no such layer")
+    assert tab.evaluate(f"{VIEW}.part('said').textContent") == "nothing found"
+
+
+def test_keys_walk_unfold_and_fold(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    focus(tab)
+    seen = []
+    for _ in range(3):
+        press(tab, "ArrowDown")
+        seen.append(title(tab))
+    assert seen == ["x", "embed", "layers.* × 32"]
+    assert "group of 160 layers" in tab.evaluate(f"{VIEW}.part('live').textContent")
+    press(tab, "Enter")
+    assert tab.evaluate(f"{VIEW}.scene.count") == 4 + 32
+    assert title(tab) == "layers.0"
+    press(tab, "ArrowDown", "Enter")
+    assert tab.evaluate(f"{VIEW}.scene.count") == 4 + 31 + 5
+    assert title(tab) == "/layers.1/Norm"
+    press(tab, "ArrowDown", "ArrowUp")
+    assert title(tab) == "/layers.1/Norm"
+    press(tab, "Enter")
+    assert title(tab) == "layers.1"
+    scale = tab.evaluate(f"{VIEW}.camera.scale")
+    press(tab, "-")
+    assert tab.evaluate(f"{VIEW}.camera.scale") < scale
+    press(tab, "0")
+    tab.evaluate(PIXELS)
+    assert tab.evaluate(f"{VIEW}.painter.drawn") == 4 + 32
+    press(tab, "Escape")
+    assert tab.evaluate(f"{VIEW}.state.selected") is None
+    assert tab.complaints() == []
+
+
+def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
+    scale = f"{VIEW}.camera.scale"
+    before = tab.evaluate(scale)
+    wheel = {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -100}
+    tab.send("Input.dispatchMouseEvent", **wheel)
+    assert tab.evaluate(scale) == before  # the page scrolls
+    settle(tab)
+    tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
+    settle(tab)
+    x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    assert title(tab) == "layers.* × 32"
+    tab.send("Input.dispatchMouseEvent", **{**wheel, "x": x, "y": y})
+    tab.until(f"{scale} > {before}")
+    before = tab.evaluate(scale)
+    for spread, kind in ((20, "touchStart"), (40, "touchMove"), (60, "touchMove")):
+        points = [{"x": x - spread, "y": y, "id": 0}, {"x": x + spread, "y": y, "id": 1}]
+        tab.send("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+    tab.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    assert tab.evaluate(scale) > before
+    start = tab.evaluate(f"{VIEW}.camera.x")
+    tab.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left")
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x + 50, y=y, button="left", buttons=1)
+    tab.send("Input.dispatchMouseEvent", type="mouseReleased", x=x + 50, y=y, button="left")
+    assert tab.evaluate(f"{VIEW}.camera.x") < start
+    assert tab.complaints() == []
+
+
+def test_names_are_text(tab, tmp_path) -> None:
+    path = page_of(
+        tmp_path,
+        made(
+            (EVIL, "x", "<img/src=x/onerror=alert(1)>"),
+            ("b", "<img/src=x/onerror=alert(1)>", "y"),
+            io="x>y",
+        ),
+    )
+    opened(tab, path)
+    scripts = tab.evaluate("document.querySelectorAll('script').length")
+    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('alert(1)')[0])")
+    assert title(tab) == EVIL
+    assert "<img/src=x" in tab.evaluate(f"{VIEW}.part('panel').textContent")
+    assert tab.evaluate("document.querySelectorAll('.graph img').length") == 0
+    assert tab.evaluate("document.querySelectorAll('script').length") == scripts
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_filters_and_neighbourhood_dim_the_rest(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(4)))
+    dimmed = f"{VIEW}.scene.ids.filter((_, box) => {VIEW}.marks.isDimmed?.(box)).length"
+    assert tab.evaluate(dimmed) == 0
+    choose(tab, "type", "attention", "change")
+    assert tab.evaluate(dimmed) == 24 - 4
+    assert tab.evaluate(f"{VIEW}.part('said').textContent") == "4 of 22 layers pass the filter"
+    choose(tab, "type", "", "change")
+    choose(tab, "near", "1", "input")
+    assert "choose a layer" in tab.evaluate(f"{VIEW}.part('said').textContent")
+    tab.evaluate(f"{VIEW}.select(3)")  # attention of the first block: norm before, gemm after
+    assert tab.evaluate(dimmed) == 24 - 3
+
+
+def test_a_layer_leads_to_its_row(tab, tmp_path, whole_page) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.17/Gelu')[0])")
+    tab.evaluate(f"{VIEW}.part('panel').querySelector('a[data-table]').click()")
+    assert "/layers.17/Gelu" in tab.evaluate("document.querySelector('tr.marked').textContent")
+
+
+def test_the_address_remembers_the_view(tab, tmp_path) -> None:
+    path = page_of(tmp_path, transformer(32), transformer(40))
+    opened(tab, path)
+    tab.evaluate("document.querySelectorAll('.graph')[1].scrollIntoView({behavior:'instant'})")
+    tab.until("document.querySelectorAll('.graph')[1].dataset.state === 'ready'")
+    tab.evaluate(
+        "var second = document.querySelectorAll('.graph')[1].view; second.refold('block');"
+        "second.part('color').value = 'precision';"
+        "second.part('color').dispatchEvent(new Event('change')); second.reveal(60)"
+    )
+    tab.until("location.hash.includes('on=60')")
+    address = tab.evaluate("location.hash")
+    assert address.startswith("#run-2-graph?fold=block&color=precision")
+    name = tab.evaluate("second.part('panel').querySelector('h3').textContent")
+    camera = tab.evaluate("second.camera")
+    tab.send("Page.navigate", url="about:blank")
+    tab.send("Page.navigate", url=path.as_uri() + address)
+    tab.until("document.querySelectorAll('.graph')[1]?.dataset.state === 'ready'")
+    again = "document.querySelectorAll('.graph')[1].view"
+    assert tab.evaluate(f"{again}.part('panel').querySelector('h3').textContent") == name
+    assert tab.evaluate(f"[{again}.state.folding, {again}.coloring.mode]") == ["block", "precision"]
+    assert tab.evaluate(f"{again}.camera.x") == pytest.approx(camera["x"], abs=1)
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("address", ["#graph?fold=x&open=9999.-4.a&on=1e9&at=1,2", "#graph?at=NaN"])
+def test_an_address_that_means_nothing_does_no_harm(tab, tmp_path, address) -> None:
+    opened(tab, page_of(tmp_path, transformer(4)), address)
+    assert tab.evaluate(PIXELS)[0] > 10
+    assert tab.complaints() == []
+
+
+def test_a_loop_is_drawn_backwards(tab, tmp_path) -> None:
+    opened(
+        tab, page_of(tmp_path, made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y"))
+    )
+    back = tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length")
+    assert back == 1
+    assert "an earlier iteration" in tab.evaluate(
+        "document.querySelector('.graph-help').textContent"
+    )
+
+
+def test_names_only_and_untimed_plans(tab, tmp_path) -> None:
+    layers = tuple(Layer(index=one, name=f"layer_{one}") for one in range(6))
+    path = tmp_path / "bare.html"
+    plan = Plan(name="bare", layers=layers, source_schema="names-only")
+    path.write_bytes(report_page([RunView(imported_run(plan=plan, profile=None))]))
+    opened(tab, path)
+    assert tab.evaluate(f"[...{VIEW}.part('color').options].map((one) => one.value)") == [
+        "type",
+        "precision",
+        "findings",
+    ]
+    assert "no profile" in tab.evaluate(f"{VIEW}.part('panel').textContent")
+    assert tab.complaints() == []
+
+
+def test_narrow_windows(tab, tmp_path) -> None:
+    path = page_of(tmp_path, transformer(32))
+    for width in (800, 420):
+        tab.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=800,
+            deviceScaleFactor=2,
+            mobile=False,
+        )
+        opened(tab, path)
+        tab.until(f"document.documentElement.scrollWidth <= {width}")
+        tab.until(f"{VIEW}.canvas.width === 2 * {VIEW}.canvas.clientWidth")
+        assert tab.evaluate(PIXELS)[0] > 20
+    tab.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=1280,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+
+
+def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
+    path = page_of(tmp_path, transformer(32))
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        tab.send("Page.navigate", url=path.as_uri())
+        time.sleep(0.5)
+        tree = tab.send("DOM.getDocument", depth=-1)
+        words = json.dumps(tree)
+    finally:
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)
+    assert "The interactive graph needs JavaScript" in words
+    assert "layers.* \\u00d7 32" in words
+    assert '"nodeName": "svg"' in words
+
+
+@pytest.mark.slow
+def test_fifty_thousand_layers(tab, tmp_path) -> None:
+    plan = transformer(10_000)
+    base = plan.layers[0]
+    odd = replace(base, inputs=(Tensor(name="x", dtype=DataType.FP16),))
+    opened(tab, page_of(tmp_path, replace(plan, layers=(odd, *plan.layers[1:]))))
+    assert tab.evaluate(f"{VIEW}.scene.count") == 5
+    tab.evaluate(f"{VIEW}.part('unfold').click()")
+    assert tab.evaluate(f"{VIEW}.scene.count") == 50_004
+    assert tab.evaluate(PIXELS)[0] > 20
+    drawn = tab.evaluate(f"{VIEW}.painter.drawn")
+    assert 0 < drawn < 200  # only what is in sight
+    before = tab.evaluate(f"{VIEW}.camera.scale")
+    focus(tab)
+    press(tab, "+")
+    assert tab.evaluate(f"{VIEW}.camera.scale") > before
+    press(tab, "0")
+    assert tab.evaluate(PIXELS)[0] > 5
+    assert tab.evaluate(f"{VIEW}.painter.drawn") == 50_004
+    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.9876/Gelu')[0])")
+    assert title(tab) == "/layers.9876/Gelu"
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("folding", ["module", "block"])
+def test_real_plans_unfold(tab, tmp_path, shared, folding) -> None:
+    from enginescope.formats.plan.plan_json import parse_plan
+
+    paths = sorted(shared.glob("*/*.graph.json"))
+    plans = [parse_plan(path.read_bytes(), path.name)[0] for path in paths]
+    path = page_of(tmp_path, *plans)
+    tab.send("Page.navigate", url=path.as_uri())
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    for at in range(len(plans)):
+        graph = f"document.querySelectorAll('.graph')[{at}]"
+        tab.evaluate(f"{graph}.scrollIntoView({{behavior:'instant'}})")
+        tab.until(f"{graph}.dataset.state === 'ready'")
+        if folding not in tab.evaluate(f"Object.keys({graph}.view.plan.foldings)"):
+            continue
+        tab.evaluate(f"{graph}.view.refold('{folding}'); {graph}.view.all(true)")
+        counts = json.loads(
+            tab.evaluate(f"JSON.stringify([{graph}.view.scene.count, {graph}.view.plan.count])")
+        )
+        assert counts[0] == counts[1]
+        finite = f"{graph}.view.scene.points.every(Number.isFinite)"
+        assert tab.evaluate(finite) is True
+    assert [one for one in tab.complaints() if "legend" not in str(one)] == []

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from enginescope.analysis.graph.folding.fold import fold, folded
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
+from enginescope.analysis.layers.attribution import attribute
+from enginescope.core.errors import UsageError
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.render.base.palette import GREEN, ORANGE, PRECISIONS
+from enginescope.render.graph.graph_scene import sketch
+from enginescope.render.graph.node_labels import Wording
+from enginescope.render.graph.write.drawing import draw, drawn
+from enginescope.render.graph.write.svg import SvgLook, svg
+from enginescope.render.graph.write.xml_text import printable
+from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_plan_graph import made
+from tests.formats import plans
+from tests.render.browser import chromium_tab
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "</title><script>window.evil = 1</script>\x1e&\ud800"
+
+
+def small() -> Plan:
+    return parse_plan(plans.encoded(plans.tensorrt_8_4()), "small")[0]
+
+
+def timed(plan: Plan, *means: float) -> Attribution:
+    layers = tuple(
+        LayerTiming(index=index, name=plan.layers[index].name, mean_ms=mean)
+        for index, mean in enumerate(means)
+    )
+    return attribute(plan, Profile(source="trtexec", layers=layers))
+
+
+def picture(plan: Plan, attribution: Attribution | None = None, **look: str) -> ElementTree.Element:
+    text = svg(draw(plan_graph(plan), attribution), SvgLook(**look))
+    return ElementTree.fromstring(text)
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return [one.text or "" for one in root.iter(f"{SVG}text")]
+
+
+def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    inside = root.findall(f"{SVG}g")[-1]
+    return [one for one in inside if name in one.attrib["class"].split()]
+
+
+def test_times_and_shares_are_on_the_layers() -> None:
+    root = picture(small(), timed(small(), 0.01, 0.03, 0.0))
+    shown = texts(root)
+    assert "0.0300 ms · 75 %" in shown
+    assert any("0.04000 ms over all layers" in one for one in shown)
+    bars = [float(one.attrib["width"]) for one in root.iter(f"{SVG}rect") if _is(one, "bar")]
+    assert len(bars) == 2
+    titles = [one.text or "" for one in root.iter(f"{SVG}title")]
+    about = next(one for one in titles if one.startswith("conv + relu\n#1"))
+    assert "tactic sm80_xmma_fprop" in about
+    assert "in   packed  1×3×8×8 FP16 NHWC8" in about
+
+
+def test_without_a_profile_that_is_said() -> None:
+    assert any("no profile: layers have no times" in one for one in texts(picture(small())))
+
+
+def test_reformats_say_what_they_change() -> None:
+    root = picture(small())
+    (reformat,) = of_class(root, "r")
+    assert "FP32 NCHW → FP16 NHWC8" in texts(reformat)
+    assert "reformat: changes type or layout only" in texts(root)
+
+
+def test_edges_say_what_flows() -> None:
+    (edge,) = [
+        one
+        for one in of_class(picture(small()), "e")
+        if (one.findtext(f"{SVG}title") or "").startswith("packed")
+    ]
+    assert edge.findtext(f"{SVG}title") == (
+        "packed\n1×3×8×8 FP16 NHWC8\ncopy for conv → conv + relu"
+    )
+
+
+def test_colours_by_precision_are_those_of_every_chart() -> None:
+    root = picture(small(), coloring="precision")
+    style = root.findtext(f"{SVG}style") or ""
+    for name in ("FP32", "FP16", "INT8"):
+        assert PRECISIONS[name] in style
+    assert "INT8 (tensors)" in texts(root)
+    assert (PRECISIONS["FP16"], PRECISIONS["INT8"]) == (ORANGE, GREEN)
+
+
+def test_the_dark_theme_follows_the_viewer_or_the_wish() -> None:
+    auto = picture(small()).findtext(f"{SVG}style") or ""
+    dark = picture(small(), theme="dark").findtext(f"{SVG}style") or ""
+    light = picture(small(), theme="light").findtext(f"{SVG}style") or ""
+    assert "prefers-color-scheme: dark" in auto
+    assert "prefers-color-scheme" not in dark + light
+    assert dark != light
+
+
+def test_every_kind_of_edge_is_told_apart() -> None:
+    plan = made(
+        ("w1", "x state", "t"),
+        ("r1", "t", "u"),
+        ("w2", "x", "t"),
+        ("station", "", ""),
+        ("keep", "t u", "state"),
+        io="x >",
+    )
+    root = picture(plan)
+    for name in ("reuse", "order", "back"):
+        assert of_class(root, name), name
+    assert {"same memory, written anew", "order only"} <= set(texts(root))
+    assert "back, for the next iteration" in texts(root)
+    titles = [one.text or "" for one in root.iter(f"{SVG}title")]
+    assert any("from an earlier iteration" in one for one in titles)
+    assert any("no tensor joins them" in one for one in titles)
+    assert {"region, 1st use", "region, 2nd use"} <= set(texts(root))
+
+
+def test_a_part_frames_its_centres_and_says_what_is_cut() -> None:
+    part = neighbourhood(plan_graph(small()), named(plan_graph(small()), "conv + relu"), 0)
+    root = ElementTree.fromstring(svg(draw(part.graph), part=part))
+    assert len(of_class(root, "c")) == 1
+    assert any("1 of 4 nodes · 2 edges lead out" in one for one in texts(root))
+
+
+def test_a_plan_of_names_alone_is_drawn() -> None:
+    plan, _ = parse_plan(plans.encoded(plans.names_only()), "names")
+    assert "head" in texts(picture(plan))
+    assert texts(picture(made())) != []
+
+
+def test_long_names_are_shortened_in_the_middle_and_whole_in_the_title() -> None:
+    name = "first " + "x" * 80 + " last"
+    root = picture(made((name, "x", "y"), io="x > y"))
+    assert name not in texts(root)
+    assert any(re.fullmatch(r"first x+…x+ last", one) for one in texts(root))
+    assert any((one.text or "").startswith(name) for one in root.iter(f"{SVG}title"))
+
+
+def test_nothing_in_a_name_is_markup() -> None:
+    text = svg(draw(plan_graph(made((EVIL, "x", "y"), io="x > y"))))
+    assert "<script" not in text
+    text.encode()  # no lone surrogates
+    root = ElementTree.fromstring(text)
+    titles = [one.text or "" for one in root.iter(f"{SVG}title")]
+    assert any(EVIL.replace("\x1e", "␞").replace("\ud800", "�") in one for one in titles)
+
+
+def test_wrong_choices_are_told() -> None:
+    with pytest.raises(UsageError, match="colouring"):
+        picture(small(), coloring="heat")
+    with pytest.raises(UsageError, match="theme"):
+        picture(small(), theme="sepia")
+
+
+def test_real_plans(shared: Path) -> None:
+    for path in sorted(shared.glob("*/*.graph.json")):
+        plan, _ = parse_plan(path.read_bytes(), path.name)
+        other = path.with_name(path.name.replace(".graph.", ".profile."))
+        profile, _ = parse_profile(other.read_bytes(), other.name)
+        drawing = draw(plan_graph(plan), attribute(plan, profile))
+        root = ElementTree.fromstring(svg(drawing))
+        assert len(of_class(root, "n")) == len(drawing.graph.nodes)
+        assert len(of_class(root, "e")) == len(drawing.graph.edges)
+        assert drawing.laid_out.crossings <= 1
+
+
+@pytest.mark.browser
+def test_a_browser_shows_it_and_runs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "plan.svg"
+    path.write_text(svg(draw(plan_graph(made((EVIL, "x", "y"), io="x > y")))), encoding="utf-8")
+    with chromium_tab(tmp_path / "profile") as tab:
+        tab.send("Page.navigate", url=path.as_uri())
+        tab.until("document.querySelectorAll('svg > g:last-of-type > g.n').length === 3")
+        assert tab.evaluate("window.evil === undefined") is True
+        paper = "getComputedStyle(document.querySelector('.paper')).fill"
+        seen = []
+        for wish in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": wish}]
+            tab.send("Emulation.setEmulatedMedia", features=features)
+            seen.append(tab.evaluate(paper))
+        assert seen == ["rgb(255, 255, 255)", "rgb(20, 23, 28)"]
+        assert tab.requests() == [path.as_uri()]
+
+
+def _is(element: ElementTree.Element, name: str) -> bool:
+    return name in element.attrib.get("class", "").split()
+
+
+def test_a_group_is_one_box_with_the_sum_of_its_layers() -> None:
+    plan = transformer(32)
+    tree = fold(plan_graph(plan), "module")
+    assert tree is not None
+    graph = folded(plan_graph(plan), tree)
+    joined = timed(plan, *[0.5] * len(plan.layers))
+    for coloring in ("type", "precision", "time", "lint"):
+        root = ElementTree.fromstring(svg(draw(graph, joined), SvgLook(coloring=coloring)))
+        shown = texts(root)
+        assert "layers.* × 32" in shown
+        assert "160 layers" in shown
+        assert "80.0 ms · 99 %" in shown
+        assert "162 layers" in next(one for one in shown if "coloured by" in one)
+
+
+NASTY = [
+    "{ForeignNode[" + "/model/layers.0/attn/MatMul + " * 340 + "...]}",
+    "<script>alert(1)</script>\"'&amp;]]>",
+    "שלום עולם \u202etxt.exe",
+    "名前のとても長い層の名前のとても長い層の名前のとても長い層",
+    "\x00\x01\x1e\x1f\x7f\ufffe\ud800 tab\there\nline\r\nline",
+    "",
+]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_whole_in_titles_and_text_everywhere(name: str) -> None:
+    root = picture(made((name, "x", "y"), io="x > y"))
+    (layer,) = [one for one in of_class(root, "n") if "io" not in one.attrib["class"].split()]
+    title = layer.findtext(f"{SVG}title") or ""
+    # XML makes one line break of each.
+    assert title.startswith(printable(name).replace("\r\n", "\n") + "\n#0")
+    assert {one.tag for one in layer} == {f"{SVG}title", f"{SVG}rect", f"{SVG}text"}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("details", ["usual", "all"])
+def test_words_fit_their_boxes_in_a_browser(data: Path, tmp_path: Path, details: str) -> None:
+    folder = data / "trt86-h200-process"
+    plan, _ = parse_plan(
+        (folder / "small_convnet.onnx.engine.graph.json").read_bytes(), "small_convnet"
+    )
+    nasty = made(*((name, f"t{at}", f"t{at + 1}") for at, name in enumerate(NASTY)), io="t0 > t6")
+    with chromium_tab(tmp_path / "profile") as tab:
+        for number, one in enumerate((plan, nasty)):
+            path = tmp_path / f"{number}.svg"
+            given = sketch(plan_graph(one), wording=Wording(details=details))
+            path.write_text(svg(drawn(given)), encoding="utf-8")
+            tab.send("Page.navigate", url=path.as_uri())
+            tab.until(f"document.URL.endsWith('/{number}.svg') && document.readyState=='complete'")
+            assert tab.evaluate(_SPILLING) == []
+
+
+#: Text that reaches beyond its box, by more than a pixel.
+_SPILLING = """[...document.querySelectorAll('svg > g:last-of-type > g.n')].flatMap((node) => {
+  const box = node.querySelector('.box').getBBox();
+  return [...node.querySelectorAll('text')].filter((text) => {
+    const words = text.getBBox();
+    return words.x < box.x - 1 || words.x + words.width > box.x + box.width + 1;
+  }).map((text) => text.textContent);
+})"""

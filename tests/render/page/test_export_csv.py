@@ -1,0 +1,75 @@
+import csv
+import io
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.page.export_csv import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    summary_csv,
+)
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+
+def read(data: bytes) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    assert all(None not in row for row in rows)
+    assert all(None not in row.values() for row in rows)
+    return rows
+
+
+def test_summary_has_a_row_per_run_and_metric() -> None:
+    views = [RunView(measured_run()), RunView(imported_run()), RunView(failed_run())]
+    rows = read(summary_csv(views))
+    assert [(row["run"], row["metric"]) for row in rows] == [
+        ("7f3ac01944de", "latency"),
+        ("0123456789ab", "trtexec_latency"),
+        ("0123456789ab", "gpu_compute"),
+        ("deadbeef0001", ""),
+    ]
+    latency = views[0].latency
+    assert float(rows[0]["median_ms"]) == latency.median_ms
+    assert float(rows[0]["median_low_ms"]) == latency.median_interval.low
+    assert float(rows[0]["p99_ms"]) == latency.p99_ms
+    assert rows[0]["p99_is_supported"] in ("true", "false")
+    assert (rows[0]["throughput_unit"], rows[1]["throughput_unit"]) == ("items", "queries")
+    assert rows[2]["throughput_per_s"] == ""
+    assert (rows[3]["outcome"], rows[3]["median_ms"], rows[3]["p99_ms"]) == ("crashed", "", "")
+
+
+def test_series_holds_every_sample_and_the_warm_up() -> None:
+    run = measured_run()
+    rows = read(latency_series_csv([RunView(run)]))
+    steady = [row for row in rows if row["phase"] == "steady_state"]
+    assert [float(row["value_ms"]) for row in steady] == run.samples[0].values_ms.tolist()
+    assert [float(row["start_ms"]) for row in steady] == run.samples[0].start_ms.tolist()
+    warm_up = [row for row in rows if row["phase"] == "warm_up"]
+    assert [float(row["value_ms"]) for row in warm_up] == run.samples[0].warmup_ms.tolist()
+    assert {row["start_ms"] for row in warm_up} == {""}
+    assert [int(row["i"]) for row in warm_up] == list(range(5))
+
+
+def test_percentiles_go_from_least_to_greatest() -> None:
+    view = RunView(measured_run())
+    rows = read(latency_percentiles_csv([view]))
+    values = [float(row["value_ms"]) for row in rows]
+    assert values == sorted(values)
+    assert (values[0], values[-1]) == (view.latency.min_ms, view.latency.max_ms)
+    by_p = {float(row["p"]): row for row in rows}
+    assert {0, 50, 90, 99, 99.5, 99.9, 100} <= set(by_p)
+    assert by_p[99]["needed_n"] == "459"
+    assert by_p[99.9]["is_supported"] == "false"
+    assert by_p[100]["needed_n"] == ""
+
+
+def test_failed_runs_leave_no_percentiles() -> None:
+    assert read(latency_percentiles_csv([RunView(failed_run())])) == []
+
+
+def test_layers_are_sorted_and_complete_and_defused() -> None:
+    rows = read(per_layer_times_csv([RunView(imported_run())]))
+    assert [row["name"] for row in rows] == ["stem", EVIL, "Reformat | copy", "fc"]
+    assert [float(row["mean_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
+    assert rows[0]["tactic"] == "'=HYPERLINK(1)"
+    assert rows[0]["onnx_nodes"] == "Conv_0;Relu_1"
+    assert [row["precision"] for row in rows] == ["INT8", "INT8", "FP32", "FP16"]

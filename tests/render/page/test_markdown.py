@@ -1,0 +1,61 @@
+import re
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.page.markdown import escaped, report_markdown
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+
+def text_of(*runs) -> str:
+    return report_markdown([RunView(run) for run in runs]).decode()
+
+
+def test_one_run_in_its_order() -> None:
+    text = text_of(measured_run())
+    headings = re.findall(r"^#+ .*$", text, re.MULTILINE)
+    assert headings == [
+        "# squeezenet.onnx · ort-cpu fp32 · batch 1 · 1×3×227×227",
+        "## Notices",
+        "## Figures",
+        "## Percentiles",
+        "## Where the time goes",
+        "## Phases",
+        "## Machine",
+        "## How it was measured",
+    ]
+    assert re.search(r"\*\*Latency: median 4\.\d+ ms\*\*, 95 % CI 4\.\d+ … 4\.\d+ ms; n 600", text)
+    assert "The layers add up to 4.508 ms" in text
+
+
+def test_tables_have_as_many_cells_as_headings() -> None:
+    text = text_of(imported_run())
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
+    assert tables
+    for table in tables:
+        rows = [re.split(r"(?<!\\)\|", line) for line in table.strip().splitlines()]
+        assert len({len(row) for row in rows}) == 1
+
+
+def test_names_cannot_become_markup() -> None:
+    text = text_of(imported_run())
+    assert EVIL not in text
+    assert "\\<script\\>alert(1)" in text
+    assert "Reformat \\| copy" in text
+
+
+def test_escaped_is_one_line() -> None:
+    assert escaped("a\n# b * c") == "a \\# b \\* c"
+
+
+def test_a_failed_run_says_why() -> None:
+    text = text_of(failed_run())
+    assert "**crashed (signal 11)**: the worker died while loading the model." in text
+    assert "Next step: run it with --verbose." in text
+    assert "No samples: there is no latency to report." in text
+    assert "No profile: layers cannot be timed." in text
+
+
+def test_several_runs_begin_with_an_overview() -> None:
+    text = text_of(measured_run(), failed_run())
+    assert text.startswith("# 2 runs\n")
+    assert "| deadbeef0001 | squeezenet.onnx | ort-cpu:fp32 | — | — | — | crashed" in text
+    assert len(re.findall(r"^## squeezenet", text, re.MULTILINE)) == 2

@@ -1,0 +1,238 @@
+"""The page as a parser sees it: no script needed, nothing from outside, nothing injected."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.render.base.data_table import STATIC_ROWS
+from enginescope.render.html.page_frame import script_json
+from enginescope.render.html.vendored import scripts
+from enginescope.render.page import page as page_module
+from enginescope.render.page.page import report_page
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+VOID = {"meta", "link", "input", "br"}
+LOADING = {"src", "srcset", "action", "formaction", "poster", "data", "background"}
+
+
+class Page(HTMLParser):
+    """What of a page the tests ask for."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[tuple[str, str]] = []
+        self.handlers: list[str] = []
+        self.scripts: list[str] = []
+        self.text: list[str] = []
+        self.headings: list[str] = []
+        self.policy = ""
+        self.open: list[str] = []
+        self.captions = 0
+        self.tables = 0
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        found = dict(attrs)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if "href" in found:
+            self.links.append(found["href"])
+        self.loads += [(tag, value) for name, value in attrs if name in LOADING]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        if found.get("http-equiv") == "Content-Security-Policy":
+            self.policy = found["content"]
+        self.tables += tag == "table"
+        self.captions += tag == "caption"
+        if tag == "script":
+            self.scripts.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if "script" in self.open:
+            self.scripts[-1] += data
+        elif "style" not in self.open:
+            self.text.append(data)
+            if self.open and self.open[-1] in ("h1", "h2", "h3"):
+                self.headings.append(data)
+
+    @property
+    def data(self) -> dict:
+        return json.loads(self.scripts[0])
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def page_of(*runs) -> Page:
+    return Page(report_page([RunView(run) for run in runs]).decode())
+
+
+MAKERS = [
+    (measured_run,),
+    (failed_run,),
+    (imported_run,),
+    (measured_run, failed_run, imported_run),
+]
+
+
+@pytest.fixture(params=MAKERS, ids=lambda makers: "+".join(make.__name__ for make in makers))
+def page(request) -> Page:
+    return page_of(*(make() for make in request.param))
+
+
+def test_nothing_comes_from_outside(page) -> None:
+    assert page.loads == []
+    assert [link for link in page.links if not link.startswith("#")] == ["data:,"]
+    assert "default-src 'none'" in page.policy
+    assert "connect-src" not in page.policy
+    assert "unsafe-eval" not in page.policy
+    assert re.search(r"script-src( 'sha256-[^']+')+;", page.policy)
+
+
+def test_ids_are_unique_and_anchors_lead_somewhere(page) -> None:
+    assert len(page.ids) == len(set(page.ids))
+    anchors = {link[1:] for link in page.links if link.startswith("#")}
+    assert anchors <= set(page.ids)
+
+
+def test_every_chart_has_its_place(page) -> None:
+    assert set(page.data["charts"]) == {one for one in page.ids if "chart-" in one}
+    assert set(page.data["tables"]) == {one for one in page.ids if "table-" in one}
+
+
+def test_tables_are_captioned(page) -> None:
+    assert page.captions == page.tables
+
+
+def test_no_handler_in_an_attribute(page) -> None:
+    assert page.handlers == []
+
+
+def test_figures_can_be_read_without_scripts() -> None:
+    page = page_of(measured_run())
+    assert page.headings[0].startswith("squeezenet.onnx · ort-cpu fp32")
+    for expected in (
+        "AMD EPYC, 2 cores",
+        "95 % CI 4.",
+        "other load: 0.8 of 2 cores busy",
+        "The layers add up to 4.508 ms",
+        "enginescope bench squeezenet.onnx --on ort-cpu",
+        "/encoder/block.0/Conv",
+        "CPUExecutionProvider: 60 nodes in 1 subgraphs",
+        "the median's 95 % interval was narrow enough",
+        "of 4,603 needed",
+    ):
+        assert expected in page.words, expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        imported_run,
+        lambda: measured_run(notices=(Notice(code="W-X", message=EVIL),)),
+        lambda: measured_run(command=EVIL),
+        lambda: measured_run(id=EVIL),
+        lambda: measured_run(job=Job(subject=Subject(name=EVIL), backend=BackendSpec(name=EVIL))),
+        lambda: measured_run(
+            profile=Profile(source=EVIL, layers=(LayerTiming(index=0, name=EVIL, mean_ms=1.0),))
+        ),
+    ],
+)
+def test_text_from_elsewhere_stays_text(make) -> None:
+    run = make()
+    page = page_of(run)
+    assert EVIL in page.words or EVIL in json.dumps(page.data, ensure_ascii=False)
+    of_graph = 1 if run.plan else 0
+    assert len(page.scripts) == 1 + len(scripts()) + of_graph
+    assert not any(script.strip() == "alert(1)" for script in page.scripts)
+
+
+def test_script_json_reads_back_and_holds_no_markup() -> None:
+    value = {"a": [EVIL, "<!--", "&amp;", None, 1.5]}
+    text = str(script_json(value))
+    assert json.loads(text) == value
+    assert not set("<>&") & set(text)
+
+
+def test_downloads_are_the_files_themselves() -> None:
+    page = page_of(measured_run())
+    assert set(page.data["files"]) == {
+        "report.json",
+        "summary.json",
+        "summary.csv",
+        "latency_series.csv",
+        "latency_percentiles.csv",
+        "per_layer_times.csv",
+    }
+    assert json.loads(page.data["files"]["summary.json"])["runs"][0]["run"] == "7f3ac01944de"
+
+
+def test_a_series_too_long_to_carry_is_left_beside_the_page(monkeypatch) -> None:
+    monkeypatch.setattr(page_module, "MAX_SERIES_SAMPLES", 599)
+    page = page_of(measured_run())
+    assert "latency_series.csv" not in page.data["files"]
+    assert "The samples are more than 599: they are in latency_series.csv" in page.words
+
+
+def test_thousands_of_layers_are_in_the_data_and_the_first_in_the_page() -> None:
+    many = tuple(
+        LayerTiming(index=i, name=f"layer_{i}", mean_ms=1.0 + i / 1e4) for i in range(5_000)
+    )
+    page = page_of(measured_run(profile=Profile(source="trtexec", layers=many)))
+    assert page.data["tables"]["table-layers"]["length"] == 5_000
+    assert f"the first {STATIC_ROWS} of 5,000" in page.words
+    assert "layer_4999" in page.words
+    assert "layer_17 " not in page.words
+
+
+def test_empty_parts_have_words() -> None:
+    page = page_of(failed_run())
+    assert "the worker died while loading the model" in page.words
+    assert "Segmentation fault" in page.words
+    assert "This run has no samples: nothing was timed." in page.words
+    assert "No layer profile: layers cannot be timed." in page.words
+    assert page.data["charts"] == {}
+
+
+def test_a_plan_without_times_shows_its_layers() -> None:
+    page = page_of(imported_run(profile=None))
+    assert "No layer profile: layers cannot be timed." in page.words
+    assert "Reformat | copy" in page.words
+
+
+def test_imported_runs_show_what_their_tool_says() -> None:
+    page = page_of(imported_run())
+    assert "What trtexec 8.6.1 says" in page.headings
+    assert "GPU compute time is unstable" in page.words
+    assert "FP32+INT8" in page.words
+    assert "trtexec printed, ms" in page.words
+    assert "1,234 queries/s" in page.words or "1,235 queries/s" in page.words
+
+
+def test_more_than_three_notices_are_folded() -> None:
+    notices = tuple(Notice(code=f"W-{i}", message=f"message {i}") for i in range(5))
+    page = page_of(measured_run(notices=notices))
+    assert re.search(r"[23] more notices", page.words)
+
+
+def test_several_runs_begin_with_an_overview_that_leads_to_each() -> None:
+    page = page_of(measured_run(), failed_run(), imported_run())
+    assert page.headings[0] == "3 runs"
+    for index in (1, 2, 3):
+        assert f"#run-{index}-summary" in page.links
+        assert f"run-{index}-method" in page.ids

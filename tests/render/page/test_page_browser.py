@@ -1,0 +1,129 @@
+"""The page in a real browser: charts are drawn, nothing is asked for, nobody complains."""
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.notice import Notice
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.render.html.vendored import scripts
+from enginescope.render.page.page import report_page
+from tests.render.browser import chromium_tab
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def tab(tmp_path):
+    with chromium_tab(tmp_path / "profile") as made:
+        yield made
+
+
+def page_at(folder, *runs):
+    path = folder / "report.html"
+    path.write_bytes(report_page([RunView(run) for run in runs]))
+    return path
+
+
+def test_charts_are_drawn_without_a_request_or_a_complaint(tab, tmp_path) -> None:
+    path = page_at(tmp_path, measured_run(), failed_run(), imported_run())
+    tab.open(path)
+    places = tab.evaluate("document.querySelectorAll('.vis').length")
+    drawn = "document.querySelectorAll('.vis svg').length"
+    assert places >= 10
+    tab.draw_all()
+    assert tab.evaluate(drawn) == places
+    tab.evaluate("document.getElementById('theme').click()")
+    assert tab.evaluate("document.documentElement.dataset.charts") == "drawing"
+    tab.until("document.documentElement.dataset.charts === 'drawn'")
+    assert tab.evaluate(drawn) == places
+    assert tab.evaluate("document.documentElement.dataset.theme") in ("dark", "light")
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_charts_out_of_sight_wait_until_they_come_near_or_go_to_paper(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, measured_run(), failed_run(), imported_run()))
+    places = "[...document.querySelectorAll('.vis')]"
+    count = tab.evaluate(f"{places}.length")
+    drawn = f"{places}.filter((one) => one.querySelector('svg')).length"
+    assert tab.evaluate(f"{places}[0].querySelector('svg') !== null")
+    assert tab.evaluate(f"{places}.at(-1).querySelector('svg') === null")
+    assert tab.evaluate(drawn) < count
+    tab.evaluate(f"{places}.at(-1).scrollIntoView({{behavior: 'instant'}})")
+    tab.until(f"{places}.at(-1).querySelector('svg') !== null")
+    assert tab.evaluate(drawn) < count
+    tab.send("Page.printToPDF")
+    assert tab.evaluate(drawn) == count
+    assert tab.complaints() == []
+
+
+def test_injected_markup_does_not_run(tab, tmp_path) -> None:
+    path = page_at(tmp_path, imported_run())
+    tab.open(path)
+    # Data, every page's scripts, the graph's.
+    assert tab.evaluate("document.querySelectorAll('script').length") == 2 + len(scripts())
+    shown = "[...document.querySelectorAll('.rows td')].map((cell) => cell.textContent)"
+    assert EVIL in tab.evaluate(shown)
+
+
+def test_a_script_that_is_not_ours_is_refused(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, failed_run()))
+    tab.evaluate(
+        "const one = document.createElement('script'); one.textContent = 'window.evil = 1';"
+        "document.body.append(one);"
+    )
+    assert tab.evaluate("window.evil === undefined") is True
+
+
+def test_first_screen_holds_the_headline_and_the_picture(tab, tmp_path) -> None:
+    notices = tuple(Notice(code=f"W-{i}", message="one line of words " * 4) for i in range(4))
+    samples = measured_run().samples[0]
+    few = replace(samples, values_ms=samples.values_ms[:300], start_ms=None)
+    tab.open(page_at(tmp_path, measured_run(notices=notices, samples=(few,))))
+    assert tab.evaluate("document.querySelectorAll('.figure.weak').length") >= 1
+    bottom = "document.querySelector('.vis svg').getBoundingClientRect().bottom"
+    assert tab.evaluate(bottom) <= 800
+    for width in (1280, 800, 420):
+        tab.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=800,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        tab.until(f"innerWidth === {width}")
+        tab.until(f"document.documentElement.scrollWidth <= {width}")
+
+
+def test_the_layer_table_sorts_filters_and_stays_small(tab, tmp_path) -> None:
+    many = tuple(
+        LayerTiming(index=i, name=f"layer_{i}", mean_ms=1.0 + i / 1e4) for i in range(5_000)
+    )
+    tab.open(page_at(tmp_path, measured_run(profile=Profile(source="trtexec", layers=many))))
+    first = "document.querySelector('.rows tbody tr:not(.spacer) td:nth-child(2)').textContent"
+    count = "document.querySelectorAll('.rows tbody tr').length"
+    assert tab.evaluate(first) == "layer_4999"
+    assert tab.evaluate(count) < 100
+    tab.evaluate("document.querySelector('.rows thead button').click()")
+    assert tab.evaluate(first) == "layer_0"
+    assert tab.evaluate("document.querySelector('.rows thead th').ariaSort") == "ascending"
+    tab.evaluate("document.querySelector('.rows').scrollTop = 31 * 2500")
+    tab.until(f"Math.abs(parseInt({first}.slice(6)) - 2500) < 60")
+    assert tab.evaluate(count) < 100
+    tab.evaluate(
+        "const box = document.querySelector('.tools input'); box.value = 'LAYER_1234';"
+        "box.dispatchEvent(new Event('input'));"
+    )
+    assert tab.evaluate(first) == "layer_1234"
+    assert tab.evaluate("document.querySelector('.tools output').textContent") == (
+        "1 of 5,000 layers"
+    )
+
+
+def test_downloads_carry_the_files(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, measured_run()))
+    links = "[...document.querySelectorAll('.downloads a')].map((a) => a.href.slice(0, 5))"
+    assert tab.evaluate(links) == ["blob:"] * 6
+    assert tab.complaints() == []

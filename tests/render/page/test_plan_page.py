@@ -1,0 +1,205 @@
+"""The page over a plan that was not measured as a whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.build_log.build_log import build_story_of
+from enginescope.formats.onnx.onnx_graph import read_onnx_graph
+from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.conftest import DATA
+from tests.render.page.test_page import Page
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
+
+NAME = "small_convnet.onnx.engine"
+FOLDER = DATA / "trt86-h200-process"
+
+
+def plan_run(**changes):
+    """A run as a plan and its profile give one: no samples."""
+    return imported_run(**{"samples": (), "tool": None, **changes})
+
+
+def page_of(run, **beside) -> Page:
+    return Page(report_page([PageSubject(RunView(run), **beside)]).decode())
+
+
+def table(page: Page, key: str) -> dict[str, list]:
+    """A table of the page's data, by title of column."""
+    found = page.data["tables"][f"table-{key}"]
+    return {
+        one["title"]: one["values"] if "values" in one else [one["words"][at] for at in one["at"]]
+        for one in found["columns"]
+    }
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return resolve_plan(str(FOLDER / f"{NAME}.graph.json")).as_run()
+
+
+@pytest.fixture(scope="module")
+def story():
+    log = FOLDER / f"{NAME}.build.log.gz"
+    return build_story_of(gzip.decompress(log.read_bytes()), log.name)[0]
+
+
+def test_the_first_screen_is_about_layers_not_about_latency() -> None:
+    page = page_of(plan_run())
+    assert page.headings[0].startswith("resnet18 · plan")
+    for expected in ("what an engine consists of", "NVIDIA H200", "0.7000 ms", "layer times, sum"):
+        assert expected in page.words, expected
+    for left_out in ("this run has no samples", "Distribution and series", "Percentiles"):
+        assert left_out not in page.words, left_out
+    assert set(page.data["charts"]) >= {"chart-slowest_layers", "chart-per_layer_time"}
+
+
+def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None:
+    page = page_of(recorded)
+    subject = PageSubject(RunView(recorded))
+    assert subject.findings is not None
+    worst = subject.findings.findings[0]
+    assert f"{worst.code} " in page.words.split("Where the time goes", 2)[1]
+    assert "#findings" in page.links
+
+
+def test_a_plan_without_times_says_so_and_shows_its_layers() -> None:
+    page = page_of(plan_run(profile=None))
+    assert "no layer times: none were given or found beside the plan" in page.words
+    assert "No layer times: there is no time at stake" in page.words
+    assert len(table(page, "layers")["Layer"]) == 4
+    assert "Mean ms" not in table(page, "layers")
+
+
+def test_times_without_a_plan_have_a_page_too() -> None:
+    page = page_of(plan_run(plan=None))
+    assert page.headings[0].startswith("resnet18 · layer times")
+    assert "Findings" not in page.headings
+    assert "Roofline" not in page.headings
+
+
+def test_a_plan_of_names_only_has_a_page(recorded) -> None:
+    bare = replace(recorded.plan, source_schema="names-only")
+    page = page_of(replace(recorded, plan=bare, profile=None))
+    assert "Roofline" not in page.headings
+    assert len(table(page, "layers")["Layer"]) == len(recorded.plan.layers)
+
+
+def test_layers_have_what_the_plan_knows_of_them(recorded) -> None:
+    subject = PageSubject(RunView(recorded), gpu=gpu_limits("H200"))
+    columns = table(Page(report_page([subject]).decode()), "layers")
+    assert subject.plan is not None
+    for row, index in enumerate(columns["#"]):
+        at = next(i for i, one in enumerate(subject.plan.all_layers) if one.index == index)
+        assert columns["Layer"][row] == subject.plan.all_layers[at].name
+        assert columns["Footprint, bytes"][row] == subject.plan.sizes[at].footprint_bytes
+        macs = subject.plan.works[at].macs
+        assert columns["MACs, millions"][row] == (None if macs is None else macs / 1e6)
+        codes = {one.code for one in subject.findings_of_layer.get(index, ())}
+        assert set((columns["Findings"][row] or "").split()) == codes
+    assert columns["Mean ms"] == sorted(columns["Mean ms"], key=lambda ms: -(ms or 0.0))
+
+
+def test_findings_lead_to_their_layers(recorded) -> None:
+    page = page_of(recorded)
+    names = table(page, "layers")["Layer"]
+    column = next(
+        one for one in page.data["tables"]["table-findings"]["columns"] if one["title"] == "Layer"
+    )
+    assert column["leads_to"] == "layers"
+    report = PageSubject(RunView(recorded)).findings
+    assert report is not None
+    by_index = {layer.index: layer.name for layer in recorded.plan.layers}
+    for one, row in zip(report.findings, column["rows_there"], strict=True):
+        assert names[row] == by_index[one.layers[0]]
+
+
+def test_the_roofline_wants_a_gpu(recorded) -> None:
+    unknown = replace(recorded, environment=type(recorded.environment)())
+    assert "The plan does not name its GPU" in page_of(unknown).words
+    page = page_of(unknown, gpu=gpu_limits("H200"))
+    assert "at the limits of H200" in page.words
+    assert "H200, as given" in page.words
+    assert "L4, as given" not in page_of(recorded, gpu=gpu_limits("L4")).words
+    assert "chart-roofline" in page.data["charts"]
+    lost = table(page, "roofline")["Lost ms"]
+    assert lost == sorted(lost, reverse=True)
+
+
+def test_the_roofline_without_times(recorded) -> None:
+    page = page_of(replace(recorded, profile=None), gpu=gpu_limits("H200"))
+    assert "what the layers lose against the GPU's limits cannot be told" in page.words
+    assert "Limit ms" in table(page, "layers")
+
+
+def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet) -> None:
+    assert "No model was given" in page_of(recorded).words
+    page = page_of(recorded, onnx=read_onnx_graph(convnet))
+    columns = table(page, "onnx")
+    assert set(columns["Of"]) <= {"a part", "a layer"}
+    known = [ms for ms in columns["Mean ms"] if ms is not None]
+    assert known == sorted(known, reverse=True)
+    assert sum(known) <= recorded.profile.sum_mean_ms * (1 + 1e-9)
+
+
+def test_a_model_of_which_no_node_is_in_the_plan(recorded, transformer) -> None:
+    page = page_of(recorded, onnx=read_onnx_graph(transformer))
+    assert "perhaps not the one that the engine was built from" in page.words
+
+
+def test_the_build_from_its_log(recorded, story) -> None:
+    assert "No log of the build" in page_of(recorded).words
+    page = page_of(recorded, story=story)
+    for caption in ("Layers after each step", "Memory by stage"):
+        assert caption in page.words
+    chosen = table(page, "build-choices")
+    gaps = [gap for gap in chosen["Gap ms"] if gap is not None]
+    assert gaps == sorted(gaps, reverse=True)
+    assert min(gaps) >= 0
+    assert {"table-build-tuning", "table-build-fusions"} <= set(page.data["tables"])
+
+
+def test_a_log_that_tells_nothing_of_a_build(recorded) -> None:
+    page = page_of(recorded, story=BuildTrace(source="x.log"))
+    assert "x.log tells nothing of a build" in page.words
+
+
+def test_reformats_by_origin_and_one_by_one() -> None:
+    page = page_of(plan_run())
+    assert "1 layer only rewrites a tensor: 0.150 ms, 21 % of the sum" in page.words
+    assert table(page, "reformats")["Layer"] == ["Reformat | copy"]
+
+
+def test_measured_runs_without_a_plan_have_none_of_its_sections() -> None:
+    for run in (measured_run(), failed_run()):
+        page = page_of(run)
+        for title in ("Findings", "Roofline", "ONNX nodes", "Build", "Reformats", "Tactics"):
+            assert title not in page.headings
+
+
+def test_names_from_elsewhere_stay_text_in_every_table() -> None:
+    page = page_of(plan_run(), gpu=gpu_limits("H200"))
+    assert EVIL in table(page, "layers")["Layer"]
+    assert not any(script.strip() == "alert(1)" for script in page.scripts)
+
+
+def test_findings_can_be_saved() -> None:
+    found = json.loads(page_of(plan_run()).data["files"]["findings.json"])
+    assert found["plans"][0]["plan"] == "resnet18"
+
+
+def test_anchors_of_two_plans_on_one_page_do_not_collide() -> None:
+    subjects = [PageSubject(RunView(plan_run(id=one))) for one in ("a" * 12, "b" * 12)]
+    page = Page(report_page(subjects).decode())
+    anchors = [one for one in page.ids if one.startswith("run-")]
+    assert len(anchors) == len(set(anchors)) > 40
+    assert {"run-1-table-layers", "run-2-table-layers"} <= set(page.data["tables"])

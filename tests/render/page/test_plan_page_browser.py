@@ -1,0 +1,184 @@
+"""Pages over plans in a real browser: charts, tables of any length, nothing asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.conftest import DATA, SHARED
+from tests.render.browser import chromium_tab
+from tests.render.runs import imported_run
+
+pytestmark = pytest.mark.browser
+
+MANY = 50_000
+SCRIPT = "<script>alert(1)</script>"
+ROW = "document.querySelectorAll('#table-layers tbody tr:not(.spacer)')"
+NAMES = f"[...{ROW}].map((row) => row.cells[1].title)"
+OUTPUT = "document.querySelector('#table-layers output').textContent"
+
+
+def plan_files() -> list[Path]:
+    found = [one for folder in (DATA, SHARED) for one in folder.rglob("*.json")]
+    return sorted(one for one in found if one.name.endswith((".graph.json", ".engine_info.json")))
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tab):
+    tab.events.clear()
+
+
+def open_page(tab, folder: Path, run) -> Path:
+    path = folder / "plan.html"
+    path.write_bytes(report_page([PageSubject(RunView(run))]))
+    tab.open(path)
+    return path
+
+
+def many_layers():
+    layers = [
+        {
+            "Name": SCRIPT if i == 7 else f"/layers.{i}/{'Conv' if i % 3 else 'Reformat'}",
+            "LayerType": "CaskConvolution" if i % 3 else "Reformat",
+            "ParameterType": "Convolution" if i % 3 else "Reformat",
+            "Inputs": [{"Name": f"t{i}", "Dimensions": [1, 8], "Format/Datatype": "Half"}],
+            "Outputs": [{"Name": f"t{i + 1}", "Dimensions": [1, 8], "Format/Datatype": "Half"}],
+        }
+        for i in range(MANY)
+    ]
+    text = json.dumps({"Layers": layers, "Bindings": []}).encode()
+    plan, _ = parse_plan(text, "many.graph.json")
+    times = tuple(
+        LayerTiming(index=i, name=layer["Name"], mean_ms=1e-3 * (1 + (i * 7919) % MANY))
+        for i, layer in enumerate(layers)
+    )
+    profile = Profile(source="trtexec", iterations=10, layers=times)
+    return imported_run(plan=plan, profile=profile, samples=(), tool=None)
+
+
+@pytest.mark.parametrize("file", plan_files(), ids=lambda one: one.name)
+def test_every_plan_has_a_page_that_complains_of_nothing(tab, tmp_path, file) -> None:
+    path = open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    places = tab.evaluate("document.querySelectorAll('.vis').length")
+    tab.draw_all()
+    assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places
+    assert tab.evaluate("document.querySelectorAll('.table .rows.live').length") == tab.evaluate(
+        "document.querySelectorAll('.table').length"
+    )
+    assert tab.evaluate(f"{ROW}.length") > 0
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path) -> None:
+    open_page(tab, tmp_path, many_layers())
+    assert tab.evaluate(OUTPUT) == "50,000 layers"
+    assert tab.evaluate(f"{ROW}.length") < 100
+    scroll = "document.querySelector('#table-layers .rows')"
+    tab.evaluate(f"{scroll}.scrollTop = {scroll}.scrollHeight")
+    tab.until(f"{ROW}[{ROW}.length - 1].ariaRowIndex === '{MANY + 1}'")
+    assert tab.evaluate(f"{ROW}.length") < 100
+    tab.evaluate("document.querySelector('#table-layers thead button').click()")
+    assert tab.evaluate(f"{NAMES}[0]") == "/layers.0/Reformat"
+    tab.evaluate("document.querySelectorAll('#table-layers thead button')[1].click()")
+    assert tab.evaluate(f"{NAMES}.slice(0, 3)") == [
+        "/layers.0/Reformat",
+        "/layers.1/Conv",
+        "/layers.2/Conv",
+    ]
+    tab.evaluate(
+        "const box = document.querySelector('#table-layers input'); box.value = 'RS.4999/';"
+        "box.dispatchEvent(new Event('input'));"
+    )
+    assert tab.evaluate(OUTPUT) == "1 of 50,000 layers"
+    assert tab.evaluate(NAMES) == ["/layers.4999/Conv"]
+    tab.evaluate("box.value = 'alert'; box.dispatchEvent(new Event('input'));")
+    assert tab.evaluate(f"{ROW}[0].cells[1].textContent") == SCRIPT
+    tab.evaluate(
+        "box.value = ''; box.dispatchEvent(new Event('input'));"
+        "const type = document.querySelector('#table-layers select');"
+        "type.value = [...type.options].find((one) => one.text.startsWith('Reformat')).value;"
+        "type.dispatchEvent(new Event('change'));"
+    )
+    assert tab.evaluate(OUTPUT) == f"{(MANY + 2) // 3:,} of 50,000 layers"
+    assert tab.complaints() == []
+
+
+def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
+    run = imported_run(samples=(), tool=None)
+    open_page(tab, tmp_path, run)
+    scripts = tab.evaluate("document.scripts.length")
+    name = "</script><script>alert(1)</script>"
+    assert name in tab.evaluate(NAMES)
+    assert tab.evaluate("[...document.scripts].some((one) => one.text === 'alert(1)')") is False
+    assert tab.evaluate("document.scripts.length") == scripts
+    assert tab.complaints() == []
+
+
+def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    link = "document.querySelector('#table-findings tbody a')"
+    wanted = tab.evaluate(f"{link}.closest('td').title")
+    tab.evaluate(f"{link}.click()")
+    marked = "document.querySelector('#table-layers tr.marked')"
+    assert tab.evaluate(f"{marked}.cells[1].title") == wanted
+    tab.until(
+        f"(() => {{ const at = {marked}.getBoundingClientRect();"
+        " return at.top >= 0 && at.bottom <= innerHeight; })()"
+    )
+
+
+def test_a_copy_has_whole_names(tab, tmp_path) -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    copied = tab.evaluate(
+        f"(() => {{ const row = [...{ROW}].find((one) => one.cells[1].textContent.includes('…'));"
+        " const range = document.createRange(); range.selectNodeContents(row.cells[1]);"
+        " getSelection().removeAllRanges(); getSelection().addRange(range);"
+        " const data = new DataTransfer();"
+        " row.dispatchEvent(new ClipboardEvent("
+        "   'copy', { bubbles: true, cancelable: true, clipboardData: data }));"
+        " return [data.getData('text/plain'), row.cells[1].title]; })()"
+    )
+    assert copied[0] == copied[1]
+    assert "…" not in copied[0]
+
+
+def test_the_first_screen_holds_the_picture(tab, tmp_path) -> None:
+    file = DATA / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    assert tab.evaluate("document.querySelector('.vis svg').getBoundingClientRect().bottom") <= 800
+
+
+def test_no_width_makes_the_page_scroll_sideways(tab, tmp_path) -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    try:
+        for width in (1280, 800, 420):
+            tab.send(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=800,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            tab.until(f"innerWidth === {width}")
+            tab.until(f"document.documentElement.scrollWidth <= {width}")
+    finally:
+        tab.send("Emulation.clearDeviceMetricsOverride")

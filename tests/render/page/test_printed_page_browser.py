@@ -1,0 +1,101 @@
+"""What a page over a plan has on paper."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.page_subject import PageSubject
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.conftest import DATA
+from tests.render.browser import chromium_tab
+from tests.render.runs import imported_run
+
+pytestmark = pytest.mark.browser
+
+MANY = 4_000
+BEFORE, AFTER = (f"dispatchEvent(new Event('{one}'))" for one in ("beforeprint", "afterprint"))
+ROWS = "document.querySelectorAll('#table-layers tbody tr:not(.spacer)').length"
+CAPTION = "document.querySelector('#table-layers caption').textContent"
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
+        yield made
+
+
+def open_page(tab, folder: Path, run) -> None:
+    tab.events.clear()
+    path = folder / "plan.html"
+    path.write_bytes(report_page([PageSubject(RunView(run))]))
+    tab.open(path)
+
+
+def pages_of(tab) -> int:
+    printed = base64.b64decode(tab.send("Page.printToPDF")["data"])
+    return len(re.findall(rb"/Type\s*/Page\b", printed))
+
+
+def long_run():
+    layers = [
+        {
+            "Name": f"/layers.{i}/Conv",
+            "LayerType": "CaskConvolution",
+            "Inputs": [{"Name": f"t{i}", "Dimensions": [1, 8], "Format/Datatype": "Half"}],
+            "Outputs": [{"Name": f"t{i + 1}", "Dimensions": [1, 8], "Format/Datatype": "Half"}],
+        }
+        for i in range(MANY)
+    ]
+    plan, _ = parse_plan(json.dumps({"Layers": layers, "Bindings": []}).encode(), "long.graph.json")
+    return imported_run(plan=plan, profile=None, samples=(), tool=None)
+
+
+def test_long_tables_end_after_a_few_pages_and_say_so(tab, tmp_path) -> None:
+    open_page(tab, tmp_path, long_run())
+    on_screen = tab.evaluate(ROWS)
+    assert pages_of(tab) < 60  # the rows out of sight alone were 150
+    tab.evaluate(BEFORE)
+    assert tab.evaluate(ROWS) == 300
+    assert tab.evaluate(CAPTION).endswith(f": 300 of {MANY:,}")
+    tab.evaluate(AFTER)
+    assert tab.evaluate(ROWS) == on_screen
+    assert tab.evaluate(CAPTION).endswith("a heading sorts by its column")
+    assert tab.complaints() == []
+
+
+def test_the_graph_is_on_paper_before_it_was_ever_seen(tab, tmp_path) -> None:
+    open_page(
+        tab, tmp_path, resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json")).as_run()
+    )
+    still = "document.querySelector('.graph-still')"
+    assert tab.evaluate(f"{still} === null")
+    tab.evaluate(BEFORE)
+    names = tab.evaluate(f"{still}.shadowRoot.querySelector('svg').textContent")
+    assert "/conv1/Conv" in names
+    assert (
+        tab.evaluate(f"getComputedStyle({still}).display") == "none"
+    )  # the screen has the live one
+    tab.evaluate("document.querySelector('.graph').scrollIntoView()")
+    tab.until(f"{still} === null")
+    assert tab.complaints() == []
+
+
+def test_labels_of_charts_stay_where_they_are_on_paper(tab, tmp_path) -> None:
+    """A picture's style sheet must not reach the charts."""
+    open_page(
+        tab, tmp_path, resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json")).as_run()
+    )
+    anchors = (
+        "(() => { const seen = new Set(); for (const one of document.querySelectorAll('.vis text'))"
+        " seen.add(getComputedStyle(one).textAnchor); return [...seen].sort(); })()"
+    )
+    tab.draw_all()
+    assert tab.evaluate(anchors) == ["end", "middle", "start"]

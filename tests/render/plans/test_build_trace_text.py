@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.build_log.build_choices import compare_choices
+from enginescope.formats.build_log.build_log import build_story_of
+from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.base.text import as_text, table
+from enginescope.render.plans.build_trace_text import RowTable, build_story_rows, comparison_rows
+from tests.formats import build_logs
+from tests.formats.build_logs import CONV
+
+
+def story_of(data: bytes) -> BuildTrace:
+    return build_story_of(data, "x.log")[0]
+
+
+def tables_of(data: bytes, **options: int) -> dict[str, RowTable]:
+    return {one.title: one for one in build_story_rows(story_of(data), **options)}
+
+
+WARNED = b"[W] low\n[W] lower\n" + build_logs.log_86()
+
+
+def test_every_table_has_its_cells() -> None:
+    for one in build_story_rows(story_of(WARNED)):
+        assert {len(row) for row in one.rows} == {len(one.headers)}
+        assert set(one.right) <= set(one.headers)
+        assert as_text(table(one.headers, one.rows, right=one.right), width=80)
+
+
+def test_titles_in_order() -> None:
+    assert list(tables_of(WARNED)) == [
+        "The build",
+        "Layers after each step",
+        "Fusions",
+        "Chosen against fastest tried",
+        "What tuning cost",
+        "Conversions put in",
+        "Memory by stage",
+        "Warnings and errors",
+    ]
+
+
+def test_overview() -> None:
+    figures = dict(tables_of(build_logs.log_86())["The build"].rows)
+    assert figures["layers"] == "5 → 2"
+    assert figures["tactics timed"] == "6"
+    assert figures["tactics put aside"] == "8"
+    assert figures["tuning took"] == "1.50 s"
+    assert figures["timing cache"] == "7 entries loaded, 9 stored, 7 hits"
+
+
+def test_steps_that_changed_nothing_are_counted() -> None:
+    steps = tables_of(build_logs.log_86())["Layers after each step"]
+    assert [row[0] for row in steps.rows] == [
+        "Original",
+        "Myelin optimization",
+        "scale fusion",
+        "concat removal",
+        "reformat layers",
+    ]
+    assert steps.rows[3] == ("concat removal", "1", "−2", "2", "0", "0")
+    assert steps.note == "steps that changed nothing, left out: 1"
+
+
+def test_fusions_of_the_engine_first() -> None:
+    fusions = tables_of(build_logs.log_86())["Fusions"]
+    assert fusions.rows == ((CONV, "3", "ConvEltwiseSumFusion, ConvReluFusion"),)
+    assert fusions.note == "fusions that went into other layers: 1"
+    unlisted = tables_of(build_logs.prefixed(build_logs.GRAPH))["Fusions"]
+    assert len(unlisted.rows) == 2
+    assert unlisted.note is None
+
+
+def test_choices_in_microseconds_the_widest_gap_first() -> None:
+    chosen = tables_of(build_logs.log_86())["Chosen against fastest tried"]
+    assert chosen.rows[0] == (CONV, "FP16:8", "15.0", "10.0", "5.00", "FP32", "4")
+    assert chosen.rows[1][1:3] == ("FP32 → FP16:8", "4.00")
+    assert chosen.note is not None
+    assert chosen.note.startswith("2 timed; ")
+
+
+def test_a_choice_without_a_time_says_why() -> None:
+    data = build_logs.log_86().replace(b"0x00000000000000ac, Ref", b"0x00000000000000ff, Ref")
+    rows = tables_of(data)["Chosen against fastest tried"].rows
+    assert [row[2] for row in rows] == ["4.00", "from the timing cache"]
+
+
+def test_tuning_names_what_has_no_name() -> None:
+    cost = tables_of(build_logs.log_86())["What tuning cost"]
+    assert cost.rows[0] == (CONV, "2", "4", "0.750", "85.7")
+    assert cost.rows[-1] == ("unnamed: layers", "1", "0", "—", "—")
+    assert cost.note == "timing took 0.875 s in all"
+    old = tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"]
+    assert old.note is None
+
+
+def test_conversions() -> None:
+    (row,) = tables_of(build_logs.log_86())["Conversions put in"].rows
+    assert row == (f"Input Tensor 0 to {CONV}", "FP32", "FP16:8", "4.00", "2")
+    free = build_logs.log_86().replace(b"Layer(Reformat)", b"Layer(NoOp)")
+    assert tables_of(free)["Conversions put in"].rows[0][3] == "none: a no-op"
+
+
+def test_memory() -> None:
+    memory = tables_of(build_logs.log_86())["Memory by stage"]
+    assert memory.rows == (
+        ("Init CUDA", "+2.00 MiB", "25.0 MiB", "−1.00 MiB", "526 MiB"),
+        ("Builder begin", "—", "490 MiB", "—", "335 MiB"),
+    )
+    assert memory.note is not None
+    assert "Total Host Persistent Memory 131 KiB" in memory.note
+
+
+def test_rows_beyond_the_limit_are_counted() -> None:
+    limited = tables_of(WARNED, limit=1, name_width=10)
+    assert limited["Warnings and errors"].rows == (("warning", "1", "low"),)
+    assert limited["Warnings and errors"].note == "1 more"
+    assert limited["Chosen against fastest tried"].rows[0][0] == "conv …relu"
+    note = limited["What tuning cost"].note
+    assert note is not None
+    assert note.startswith("2 more; ")
+
+
+def test_a_log_that_is_not_verbose_has_fewer_tables() -> None:
+    plain = build_logs.prefixed(build_logs.MEMORY, "[03/14/2025-09:26:53] [I] [TRT] ")
+    assert list(tables_of(plain)) == ["Memory by stage"]
+
+
+def test_two_builds() -> None:
+    a = build_logs.log_86()
+    b = a.replace(b"Time: 0.015", b"Time: 0.035").replace(
+        b"0x00000000000003e8, x", b"0x0000000000000000, x"
+    )
+    b = b.replace(b"Layer(Constant): bias", b"Layer(Constant): new")
+    found = comparison_rows(compare_choices(story_of(a), story_of(b)))
+    assert [row[1] for row in found.rows] == ["tactic", "layer", "layer"]
+    assert found.rows[0][2:] == (
+        "Reformat FP32 → FP16:8 4.00 µs",
+        "Reformat FP32 → FP16:8 3.00 µs",
+        "−1.00",
+    )
+    assert found.rows[1][2:] == ("Constant FP16", "no such layer", "—")
+    assert found.note == "1 of 4 layers were chosen alike"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_real_log_fits(shared: Path, width: int) -> None:
+    raw = (shared / "trt86-h200" / "resnet18.engine.build.log").read_bytes()
+    for one in build_story_rows(story_of(raw), name_width=24):
+        text = as_text(table(one.headers, one.rows, right=one.right), width=width)
+        assert max(len(line) for line in text.splitlines()) <= width

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+
+from enginescope.analysis.layers.request_latency import WholeRequest
+from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import IOTensor, Layer, Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.tensor import Tensor
+from enginescope.render.base.text import as_text
+from enginescope.render.plans.explore_text import explore_text
+from tests.formats import plans
+from tests.render.runs import EVIL
+
+NAME = "features.13.conv.2.weight + QuantizeLinear_187 + Conv_191 + PWN(Clip_192)"
+
+
+def timed() -> Exploration:
+    raw = plans.tensorrt_10()
+    raw["Layers"][1]["Name"] = NAME
+    plan, _ = parse_plan(plans.encoded(raw), "a.json")
+    times = {"copy for conv": 0.002, NAME: 0.05, "head_myl0_2": 0.3, EVIL: 0.001}
+    rows = tuple(
+        LayerTiming(index=at, name=n, mean_ms=t) for at, (n, t) in enumerate(times.items())
+    )
+    profile = Profile(source="trtexec", layers=rows, iterations=1234)
+    return explore("net", plan, profile, whole=WholeRequest("gpu_compute", 0.3))
+
+
+def shown(found: Exploration, width: int = 80, **more: object) -> str:
+    return as_text(explore_text(found, width=width, **more), width=width)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize("sort", ORDERS)
+def test_every_width_holds_it(width: int, sort: str) -> None:
+    text = shown(timed(), width, sort=sort, device="NVIDIA H200")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    rows = [line for line in text.splitlines() if "head_myl0_2" in line]
+    assert rows  # whole names fit, and stay on their line
+
+
+def test_what_is_said_first() -> None:
+    text = shown(timed(), device="NVIDIA H200")
+    assert text.splitlines()[0].split() == ["net", "NVIDIA", "H200"]
+    flat = " ".join(text.split())
+    assert "3 layers and 2 that launch nothing" in flat
+    assert "mean GPU compute time of 0.3000 ms" in flat
+    assert "sum of layer means, 1,234 iterations, no interval" in flat
+    assert "weights 5.23 KiB" in flat
+    assert "image 1×3×8×8 FP32 NCHW" in flat
+
+
+def test_activations_that_nothing_is_known_of() -> None:
+    layer = Layer(index=0, name="constant", type="Constant")
+    plan = Plan(name="net", layers=(layer,))
+    flat = " ".join(shown(explore("net", plan, None)).split())
+    assert "activations not known" in flat
+    assert "not known read" not in flat
+
+
+def test_the_slowest_first_with_like_decimals() -> None:
+    text = shown(timed(), 120)
+    rows = text.split("Slowest layers")[1].splitlines()[3:6]
+    assert [row.split()[0] for row in rows] == ["0.3000", "0.0500", "0.0020"]
+
+
+def test_tables() -> None:
+    text = shown(timed(), 120)
+    for title in (
+        "Time by type",
+        "Time by precision",
+        "Weights and activations",
+        "Tactics",
+        "Reformats by origin",
+        "FP32 NCHW → FP16 NHWC8",
+        "REFORMAT: put in by TensorRT",
+    ):
+        assert title in text
+    assert "(W-TIMES-UNMATCHED)" in text
+    assert "(not in the plan)" in text
+
+
+def test_more_than_fits_is_counted() -> None:
+    text = shown(timed(), top=1)
+    assert "and 3 more" in text
+    assert "Weights and activations" in text
+    assert "copy for conv" not in text.split("Tactics")[0]
+
+
+def test_a_plan_without_times_says_how_to_get_them() -> None:
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a.json")
+    text = shown(explore("net", plan, None))
+    assert "--exportProfile" in text
+    assert "Layers by type" in text
+    assert " ms " not in text.split("Layers by their order")[1]
+
+
+def test_names_only_says_how_to_build() -> None:
+    plan, notices = parse_plan(plans.encoded(plans.names_only()), "a.json")
+    text = shown(explore("net", plan, None), notices=notices)
+    assert "--profilingVerbosity=detailed" in text
+    assert "I-NAMES-ONLY" not in text  # said once
+    assert "Layers by" not in text
+
+
+def test_names_only_with_times_shows_the_slowest() -> None:
+    plan, _ = parse_plan(plans.encoded(plans.names_only()), "a.json")
+    times = Profile(source="trtexec", layers=(LayerTiming(index=0, name="head", mean_ms=1.0),))
+    text = shown(explore("net", plan, times))
+    assert "Slowest layers" in text
+    assert "Tactics" not in text
+
+
+def test_a_profile_alone() -> None:
+    rows = (LayerTiming(index=0, name="a", mean_ms=2.0, kind="Conv"),)
+    text = shown(explore("net", None, Profile(source="onnxruntime", layers=rows)))
+    assert "Conv" in text
+    assert "Weights" not in text
+
+
+def test_one_of_several_optimisation_profiles() -> None:
+    layers = (Layer(index=0, name="a", profile_index=0), Layer(index=1, name="b", profile_index=3))
+    text = shown(explore("net", Plan(name="n", layers=layers), None, plan_profile=3))
+    assert "optimisation profile 3 of 0, 3" in text
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    tensor = Tensor(name="in\x1b[2J", shape=(1,))
+    layer = Layer(index=0, name="a\x1b[31m\nb\x1ec", type="k\x07", inputs=(tensor,))
+    io = (IOTensor(tensor=tensor, mode="input"),)
+    text = shown(explore("x\x1b[1m", Plan(name="n", layers=(layer,), io=io), None))
+    assert "a·[31m·b·c" in text
+    assert not set(text) & set("\x1b\x07\x1e")
+
+
+def test_many_tensors_and_unknown_sizes() -> None:
+    inputs = tuple(Tensor(name=f"in{n}") for n in range(6))
+    layer = Layer(index=0, name="a", type="kgen", inputs=inputs)
+    text = shown(explore("net", Plan(name="n", layers=(layer,)), None))
+    assert "6 uses of tensors of unknown size" in " ".join(text.split())
+
+
+def test_notices_come_last() -> None:
+    text = shown(timed(), notices=(Notice(code="W-X", message="something else"),))
+    assert text.index("(W-X)") > text.index("Reformats by conversion")
+
+
+def test_a_long_device_goes_under_the_name() -> None:
+    lines = shown(timed(), device="G" * 79).splitlines()
+    assert lines[:2] == ["net", "G" * 79]
+
+
+def test_a_plan_without_layers_has_words_and_no_empty_tables() -> None:
+    shown = as_text(explore_text(explore("net", Plan(name="net", layers=()), None)))
+    assert "lists no layers" in shown
+    assert "Layers by type" not in shown
+    assert "memory" not in shown
+
+
+def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> None:
+    found = timed()
+    flat = " ".join(shown(found).split())
+    assert "launch nothing" in flat
+    idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
+    one = found.layers[idle]
+    row = msgspec.structs.replace(one.row, mean_ms=0.002)
+    layers = (
+        *found.layers[:idle],
+        msgspec.structs.replace(one, row=row),
+        *found.layers[idle + 1 :],
+    )
+    flat = " ".join(shown(msgspec.structs.replace(found, layers=layers)).split())
+    assert "3 layers and 2 that launch no kernel, 1 of which took time" in flat

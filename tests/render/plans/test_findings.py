@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from enginescope.render.plans.findings import (
+    FINDING_HEADERS,
+    RULE_HEADERS,
+    Linted,
+    finding_rows,
+    findings_json,
+    findings_sarif,
+    headline,
+    rule_rows,
+)
+from enginescope.rules.base import LintInput
+from enginescope.rules.config import LintConfig
+from enginescope.rules.engine import lint
+from enginescope.rules.registry import RULES
+from tests.rules.made import layer, plan, timed
+
+PLAN = plan(
+    layer("PointWise", "in FP16", "a FP16", name="first"),
+    layer("Reformat", "a FP16", "b FP32", name="a copy of <many> words & signs to convert"),
+    layer("Slice", "b FP32", "c FP16", name="slice"),
+    layer("PointWise", "c FP16", "out FP16", name="last"),
+)
+TIMED = lint(LintInput(plan=PLAN, profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625)))
+UNTIMED = lint(LintInput(plan=PLAN))
+
+
+def linted(source: str = "some dir/x.graph.json", **more: object) -> Linted:
+    return Linted(source=source, plan=PLAN, report=TIMED, **more)
+
+
+def test_the_headline() -> None:
+    assert headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 3 info"
+    assert headline(UNTIMED) == "made (4 layers): findings 2 warning, 1 info"
+    none = msgspec.structs.replace(UNTIMED, findings=(), suppressed=3)
+    assert headline(none) == "made (4 layers): findings none; 3 suppressed"
+
+
+def test_rows() -> None:
+    rows = finding_rows(TIMED.findings, name_width=11)
+    assert {len(row) for row in rows} == {len(FINDING_HEADERS)}
+    assert rows[0][:4] == ("0.250", "50.0", "TIME201", "info")
+    assert rows[-1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
+    assert finding_rows(UNTIMED.findings)[0][:2] == ("—", "—")
+
+
+def test_rows_of_rules() -> None:
+    rows = rule_rows(TIMED.findings)
+    assert {len(row) for row in rows} == {len(RULE_HEADERS)}
+    assert [(code, count, time) for code, count, time, _ in rows] == [
+        ("TIME201", "2", "0.375"),
+        ("PLAN105", "1", "0.125"),
+        ("PLAN111", "1", "0.125"),
+        ("PLAN104", "1", "0.0625"),
+    ]
+    assert rows[0][3] == "begin with this layer"
+    assert {row[2] for row in rule_rows(UNTIMED.findings)} == {"—"}
+
+
+def test_json() -> None:
+    document = json.loads(findings_json([linted()]))
+    (one,) = document["plans"]
+    assert (document["schema"], one["source"], one["sum_ms"]) == (1, "some dir/x.graph.json", 0.5)
+    found = next(it for it in one["findings"] if it["code"] == "PLAN104")
+    assert found["layers"] == [{"index": 1, "name": PLAN.layers[1].name}]
+    assert (found["severity"], found["stake_ms"], found["share_pct"]) == ("warning", 0.0625, 12.5)
+    assert found["evidence"]["from"] == "FP16"
+
+
+def test_sarif() -> None:
+    document = json.loads(findings_sarif([linted()]))
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [rule.code for rule in RULES]
+    assert all(rule["fullDescription"]["text"] for rule in rules)
+    assert {rule["defaultConfiguration"]["level"] for rule in rules} <= {"note", "warning", "error"}
+    one = run["results"][-1]
+    assert rules[one["ruleIndex"]]["id"] == one["ruleId"] == "PLAN104"
+    assert one["level"] == "warning"
+    assert one["message"]["text"].startswith(f"{PLAN.layers[1].name} converts FP16 to FP32. Try: ")
+    (place,) = one["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "some%20dir/x.graph.json"
+    (logical,) = place["logicalLocations"]
+    assert logical["fullyQualifiedName"] == f"made/1/{PLAN.layers[1].name}"
+    prints = {it["partialFingerprints"]["ruleAndSubject/v1"] for it in run["results"]}
+    assert len(prints) == len(run["results"])
+
+
+def test_sarif_of_a_run_and_of_a_whole_path() -> None:
+    stored = json.loads(findings_sarif([linted("abc123", is_file=False)]))
+    assert "physicalLocation" not in stored["runs"][0]["results"][0]["locations"][0]
+    whole = json.loads(findings_sarif([linted("/tmp/x y.json")]))
+    place = whole["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "file:///tmp/x%20y.json"
+
+
+def test_sarif_of_nothing_found() -> None:
+    bare = msgspec.structs.replace(TIMED, findings=())
+    document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
+    assert document["runs"][0]["results"] == []
+
+
+def test_braces_of_names_are_no_arguments_in_sarif() -> None:
+    made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
+    report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))
+    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
+    (one,) = document["runs"][0]["results"]
+    assert one["message"]["text"].startswith("{{ForeignNode[a...b]}} converts")
+    assert one["locations"][0]["logicalLocations"][0]["name"] == "{ForeignNode[a...b]}"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.render.plans import workbook
+from enginescope.render.plans.workbook import Sheet, SheetColumn, workbook_bytes
+from tests.render.workbooks import part, sheets, values
+
+pytest.importorskip("xlsxwriter")
+
+
+def book(*rows: tuple, headers: tuple[str, ...] = ("name", "mean, ms")) -> bytes:
+    columns = tuple(SheetColumn(header=one, number_format="0.00") for one in headers)
+    return workbook_bytes([Sheet(title="Layers", columns=columns, rows=rows)], title="net")
+
+
+def test_numbers_are_numbers_and_keep_their_digits() -> None:
+    made = book(("a", 0.1234567890123), ("b", 7), ("c", None), ("d", True))
+    rows = sheets(made)["Layers"]
+    assert values(rows) == [
+        ["name", "mean, ms"],
+        ["a", 0.1234567890123],
+        ["b", 7.0],
+        ["c"],
+        ["d", True],
+    ]
+    assert [row[0].kind for row in rows] == ["s"] * 5
+    assert rows[1][1].kind in (None, "n")
+    assert rows[1][1].style == rows[2][1].style != 0
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_name_that_looks_like_a_formula_stays_text(sign) -> None:
+    name = f'{sign}HYPERLINK("http://x.example","y")'
+    made = book((name, 1.0), ("plain", 1.0))
+    _, (cell, _), (plain, _) = sheets(made)["Layers"]
+    assert (cell.kind, cell.value, cell.is_formula) == ("s", name, False)
+    styles = part(made, "xl/styles.xml")
+    formats = styles.find("{*}cellXfs")
+    assert formats is not None
+    assert formats[cell.style].get("quotePrefix") == "1"  # editing it makes no formula either
+    assert formats[plain.style].get("quotePrefix") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["http://x.example/a", "mailto:a@b.c", "0123", "1e5", "internal:Sheet!A1", "{=1+1}"]
+)
+def test_nothing_is_guessed_from_a_text(name) -> None:
+    (_, (cell, _)) = sheets(book((name, 1.0)))["Layers"]
+    assert (cell.kind, cell.value, cell.is_formula) == ("s", name, False)
+
+
+def test_the_header_stays_in_view_and_can_filter() -> None:
+    sheet = part(book(("a" * 40, 1.0)), "xl/worksheets/sheet1.xml")
+    pane = sheet.find(".//{*}pane")
+    assert pane is not None
+    assert (pane.get("ySplit"), pane.get("state")) == ("1", "frozen")
+    filtered = sheet.find(".//{*}autoFilter")
+    assert filtered is not None
+    assert filtered.get("ref") == "A1:B2"
+    widths = [float(one.get("width") or 0) for one in sheet.findall(".//{*}col")]
+    assert 40 < widths[0] < 50
+    assert 6 < widths[1] < 20
+
+
+def test_names_stay_in_view_and_paper_is_as_wide_as_the_table() -> None:
+    columns = tuple(SheetColumn(header=one) for one in ("name", "mean, ms"))
+    made = Sheet(title="Layers", columns=columns, rows=(("a", 1.0),), fixed_columns=1)
+    sheet = part(workbook_bytes([made], title="t"), "xl/worksheets/sheet1.xml")
+    pane, setup = sheet.find(".//{*}pane"), sheet.find(".//{*}pageSetup")
+    assert pane is not None
+    assert (pane.get("xSplit"), pane.get("ySplit")) == ("1", "1")
+    assert setup is not None
+    assert (setup.get("orientation"), setup.get("fitToHeight")) == ("landscape", "0")
+
+
+def test_a_table_without_rows_has_its_header() -> None:
+    assert values(sheets(book())["Layers"]) == [["name", "mean, ms"]]
+
+
+def test_text_that_no_cell_holds_is_cut_and_says_so() -> None:
+    (_, (cell, _)) = sheets(book(("x" * 40_000, 1.0)))["Layers"]
+    assert len(cell.value) == workbook.MOST_LETTERS
+    assert cell.value.endswith("(cut at the most letters that a cell of Excel holds)")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("a\x1eb\x00", "a\x1eb\x00"),
+        ("\ud800\uffff", "\ufffd\ufffd"),
+        ("<script>&", "<script>&"),
+        ("_x0041_", "_x0041_"),
+    ],
+)
+def test_characters_that_xml_refuses(name, kept) -> None:
+    (_, (cell, _)) = sheets(book((name, 1.0)))["Layers"]
+    assert cell.value == kept
+
+
+def test_numbers_that_no_cell_holds_are_text() -> None:
+    rows = sheets(book(("inf", float("inf")), ("nan", float("nan")), ("big", 2**60)))["Layers"]
+    assert [row[1].value for row in rows[1:]] == ["inf", "nan", str(2**60)]
+
+
+def test_more_rows_than_a_sheet_holds(monkeypatch) -> None:
+    monkeypatch.setattr(workbook, "MOST_ROWS", 3)
+    assert book(("a", 1.0), ("b", 1.0))
+    with pytest.raises(UsageError, match="has 3 rows: a sheet of Excel holds 3") as caught:
+        book(("a", 1.0), ("b", 1.0), ("c", 1.0))
+    assert "--csv" in (caught.value.hint or "")
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(MissingDependencyError) as caught:
+        book()
+    assert caught.value.hint == "pip install 'enginescope[xlsx]'"
+
+
+def test_equal_tables_make_equal_files_whenever_they_are_made() -> None:
+    made = book(("a", 1.0))
+    created = part(made, "docProps/core.xml").find("{*}created")
+    assert created is not None
+    assert created.text == "2000-01-01T00:00:00Z"
+    assert book(("a", 1.0)) == made

@@ -1,0 +1,207 @@
+"""A suite's page and screens."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+
+from enginescope.records.suite.suite import CellStatus
+from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_phrases import (
+    backend_names,
+    cell_text,
+    matrix,
+    options_sentence,
+    weakness_sentence,
+)
+from enginescope.render.suites.suite_text import suite_tables
+from tests.render.browser import chromium_tab
+from tests.suites.made import cell, result, row, timed
+
+EVIL = "<script>alert(1)</script>"
+CUDA = [("CUDAExecutionProvider", 90, 3.0), ("CPUExecutionProvider", 10, 1.0)]
+
+
+def zoo(count: int = 2):
+    made = []
+    for at in range(count):
+        made.append(timed(cell(f"net{at}"), 20.0 + at))
+        made.append(timed(cell(f"net{at}", "ort-cuda"), 5.0, providers=CUDA))
+    made.append(row(cell(EVIL), CellStatus.CRASHED, reason=EVIL))
+    made.append(row(cell(EVIL, "ort-cuda"), CellStatus.UNSUPPORTED))
+    pending = cell("late")
+    return result(made, cells=[*(one.cell for one in made), pending])
+
+
+def test_the_page_reads_without_scripts() -> None:
+    text = suite_page(zoo(), b"a\n1\n").decode()
+    body = text.partition('<script type="application/json"')[0]
+    assert EVIL not in text
+    assert "7 cells: 4 ok, 1 crashed, 1 unsupported, 1 not done" in body
+    for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
+        assert said in body
+    assert "://" not in body.partition("Licences of the JavaScript")[0]
+
+
+def several():
+    ids = ("r0", "r1", "r2")
+    made = [timed(cell("net", processes=3), 20.0, runs=ids)]
+    made.append(timed(cell("net", "ort-cuda", processes=3), 5.0, runs=ids))
+    return result(made, processes=3)
+
+
+def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
+    text = suite_page(several(), b"a\n1\n").decode()
+    body = text.partition('<script type="application/json"')[0]
+    for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
+        assert said in body
+    assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
+    once = suite_page(zoo(), b"a\n1\n").decode()
+    assert "processes a cell" not in once
+    assert "medians of one process a side" in once
+    assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
+
+
+def test_why_a_cell_failed_is_broken_into_lines() -> None:
+    page = suite_page(zoo(), b"a\n1\n").decode()
+    assert '<td class="sentence">' in page
+
+
+def test_copies_are_on_the_page_where_they_are_known() -> None:
+    copies = {"device_latency": 1.5, "copies": 0.5}
+    made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("b"), 1.0)])
+    page = suite_page(made, b"a\n1\n").decode()
+    assert "without copies, ms" in page
+    layer = suite_charts(made)[0].spec["layer"][0]
+    assert layer["data"]["values"][0]["copies"] == 0.5
+    shown = [one["title"] for one in layer["encoding"]["tooltip"]]
+    assert shown[3:6] == ["median, ms", "without copies, ms", "copies, ms"]
+    plain = result([timed(cell("b"), 1.0)])
+    assert "copies, ms" not in suite_page(plain, b"a\n1\n").decode()
+
+
+def test_a_long_table_lies_beside_the_page() -> None:
+    text = suite_page(zoo(), b"x" * (3 << 20)).decode()
+    assert "results.csv lies beside this page" in text
+    assert len(text) < 3 << 20
+
+
+def test_charts_are_of_what_there_is() -> None:
+    heat, status, coverage = suite_charts(zoo())
+    assert heat.title.startswith("Speed-up")
+    assert status.table is not None
+    assert ("ort-cpu", "2", "1", "0", "1") in status.table.rows
+    values = coverage.spec["data"]["values"]
+    assert {one["nodes_pct"] for one in values} == {90.0}
+    assert values[0]["time_pct"] == 75.0
+    alone = suite_charts(result([timed(cell("a"), 2.0)]))
+    assert [one.key for one in alone] == ["suite_heat", "suite_status"]
+    assert alone[0].title.startswith("Latency")
+    nothing = suite_charts(result([row(cell("a"), CellStatus.CRASHED)]))
+    assert nothing[0].title.startswith("How every cell ended")
+
+
+def test_the_matrix_says_what_was_not_asked_for() -> None:
+    lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
+    assert [[one.is_asked for one in line.cells] for line in lines] == [
+        [True, False],
+        [False, True],
+    ]
+
+
+def test_what_weakens_figures_is_said_and_marked() -> None:
+    loud = timed(cell("a"), 2.0, warnings=("W-LOAD", "W-OUTLIERS"), is_unstable=True)
+    quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
+    assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
+    said = weakness_sentence(result([loud, quiet]))
+    assert said is not None
+    assert said.startswith("figures of 2 cells are weakened: W-OUTLIERS 2, W-LOAD 1; !: 1 ")
+    heat = suite_charts(result([loud, quiet]))[0].spec["layer"][0]["data"]["values"]
+    assert [one["text"] for one in heat] == ["2.00 ms !", "2.00 ms"]
+    assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
+        "2.00 ms !",
+        "2.00 ms",
+    ]
+
+
+def test_screens_fit_and_group_what_fails_alike() -> None:
+    many = ["ort-cuda", "ort-trt:fp16", "trt:fp16", "trtexec:int8", "ort-cpu"]
+    made = result(
+        [row(cell(f"model{at}", one), CellStatus.UNSUPPORTED) for at in range(12) for one in many]
+    )
+    tables = suite_tables(made, width=60)
+    grids = [one for one in tables if one.headers[0] == "model"]
+    assert {one.title for one in grids} == {"status"}  # no latency, and no answers were asked for
+    assert [name for one in grids for name in one.headers[1:]] == many
+    assert all(sum(len(name) + 2 for name in one.headers) <= 60 for one in grids)
+    failing = next(one for one in tables if one.headers[0] == "status")
+    assert len(failing.rows) == len(many)  # a line for each backend, its models together
+    assert "4 more" in failing.rows[0][1]
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = ("ort-cpu", f"trt?{LONG}", f"trt:fp16?{LONG}")
+
+
+def tuned():
+    made = [timed(cell("a", spec), 3.0 - at) for at, spec in enumerate(TUNED[:2])]
+    made.append(row(cell("a", TUNED[2]), CellStatus.CRASHED))
+    return result(made)
+
+
+def test_options_that_backends_share_are_said_once() -> None:
+    said = "options of all trt: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization"
+    assert options_sentence(tuned()).startswith(said)
+    tables = suite_tables(tuned(), width=80)
+    assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
+    assert tables[1].rows[0][1].startswith("trt:fp16 · a")
+    page = html.unescape(suite_page(tuned(), b"a\n1\n").decode())
+    body = page.partition('<script type="application/json"')[0]
+    assert f'<p class="place">O{said[1:]}' in body
+    grid = body[body.index('<section id="matrix">') : body.index('<section id="failures">')]
+    assert ">trt:fp16<" in grid
+    assert "tactic_sources" not in grid
+    assert TUNED[2] in body[body.index('<section id="failures">') :]
+
+
+def test_tooltips_have_the_whole_backend() -> None:
+    heat, status = suite_charts(tuned())
+    (layer, *_) = heat.spec["layer"]
+    values = layer["data"]["values"]
+    assert [one["backend"] for one in values] == ["ort-cpu", "trt"]
+    assert [one["spec"] for one in values] == list(TUNED[:2])
+    for chart in (layer, status.spec):
+        fields = {one["field"]: one["title"] for one in chart["encoding"]["tooltip"]}
+        assert fields["spec"] == "backend"
+    assert status.spec["encoding"]["y"]["scale"]["domain"] == ["ort-cpu", "trt", "trt:fp16"]
+
+
+def test_a_single_long_backend_goes_by_its_name() -> None:
+    made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
+    assert (options_sentence(made) or "").startswith("options of trt: tactic_sources=")
+    assert list(backend_names(made).values()) == ["ort-cpu", "trt?…"]
+
+
+def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
+    specs = [f"{TUNED[1]}&timing_cache={name}" for name in ("x" * 40, "y" * 40)]
+    made = result([timed(cell("a", one), 1.0) for one in specs])
+    names = list(backend_names(made).values())
+    assert [len(one) for one in names] == [34, 34]
+    assert len(set(names)) == 2
+
+
+@pytest.mark.browser
+def test_two_thousand_cells_in_a_browser(tmp_path) -> None:
+    page = tmp_path / "suite.html"
+    page.write_bytes(suite_page(zoo(1_000), b"a\n1\n"))
+    with chromium_tab(tmp_path / "profile") as tab:
+        tab.open(page)
+        tab.draw_all()
+        assert tab.evaluate("document.querySelectorAll('.vis svg').length") == 3
+        cells = "document.querySelectorAll('#chart-suite_heat svg path[aria-roledescription]')"
+        assert tab.evaluate(f"{cells}.length") >= 2_000
+        assert tab.evaluate("document.querySelector('h1').textContent").startswith("nightly")
+        assert tab.requests() == [page.as_uri()]
+        assert tab.complaints() == []

@@ -1,0 +1,178 @@
+"""The page, the maps and the files of a comparison of answers."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import struct
+import zlib
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.render.accuracy.output_panels import WorstAnswer, panels_of
+from enginescope.render.base.text import as_text
+from enginescope.render.html.pixels import heat_png
+from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+from enginescope.render.validation.validate_page import validate_page
+from enginescope.render.validation.validate_text import validate_text
+from tests.analysis.answers import tensor
+from tests.depth_benchmarks import depth_benchmark
+
+GENERATOR = np.random.default_rng(0)
+DEPTH = GENERATOR.standard_normal((3, 1, 1, 32, 48)).astype(np.float32)
+SCORES = GENERATOR.standard_normal((3, 1, 20)).astype(np.float32)
+
+
+def side(label: str, part: float) -> ValidatedSide:
+    comparison = SideComparison(label, lambda _: tolerance_named("fp16"))
+    for at in range(3):
+        noise = part * GENERATOR.standard_normal(DEPTH[at].shape).astype(np.float32)
+        reference = [tensor(DEPTH[at], "<depth>"), tensor(SCORES[at], "scores")]
+        comparison.add(
+            at, f"img{at}", reference, [tensor(DEPTH[at] + noise, "<depth>"), reference[1]]
+        )
+    why = "net.onnx holds fp16"
+    return ValidatedSide(label=label, tolerance="fp16", tolerance_why=why, diff=comparison.result())
+
+
+def found(*sides: ValidatedSide) -> Validation:
+    return Validation(
+        reference="net.onnx · ort-cpu",
+        reference_note="computed in fp32",
+        samples=("img0", "img1", "img2"),
+        inputs=("image",),
+        outputs=("<depth>", "scores"),
+        sides=sides,
+        command="enginescope validate net.onnx",
+        created="2026-01-01T00:00:00+00:00",
+    )
+
+
+def worst_of(one: ValidatedSide) -> WorstAnswer:
+    assert one.diff is not None
+    assert one.diff.worst is not None
+    at = one.diff.worst.sample
+    noisy = DEPTH[at] + np.float32(0.1)
+    return WorstAnswer(
+        side=one.label,
+        sample=at,
+        name=f"img{at}",
+        reference=tensor(DEPTH[at], "<depth>"),
+        candidate=tensor(noisy, "<depth>"),
+    )
+
+
+def test_the_page_answers_first_and_escapes_names() -> None:
+    good, bad = side("fine · trt", 1e-4), side("broken · trt", 0.5)
+    page = validate_page(found(good, bad), [worst_of(bad)]).decode()
+    assert "1 of 2 sides do not pass" in page
+    assert page.index("1 of 2 sides") < page.index("fine · trt passes")
+    assert "broken · trt fails: &lt;depth&gt; (error)" in page
+    assert "<depth>" not in page
+    assert "Every limit that does not hold" in page
+    assert page.index("farthest from the reference") < page.index("fine · trt passes")
+    assert "2026-01-01 00:00:00 UTC" in page
+    assert page.count("data:image/png;base64,") == 3
+    assert "Rel. error &gt; 1 %, %" in page  # what --percent counts is no limit
+    assert "Beyond limit" not in page
+    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
+        assert f'id="chart-{key}"' in page
+
+
+def test_a_side_that_could_not_answer_has_words() -> None:
+    lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
+    page = validate_page(found(lost), []).decode()
+    assert "died of SIGSEGV" in page
+    assert "x could not answer" in page
+
+
+def test_json_holds_every_figure_and_no_nan() -> None:
+    whole = json.loads(output_diff_json(found(side("b", 0.5))), parse_constant=pytest.fail)
+    (one,) = whole["sides"]
+    depth, scores = one["outputs"]
+    assert depth["passes"] is False
+    assert {"max_abs_error", "mean_abs_error", "rmse", "cosine", "snr_db", "psnr_db"} <= set(depth)
+    assert scores["top1_agreement_pct"] == 100
+    assert len(depth["error_histogram"]) == len(whole["error_histogram_edges"]) + 1
+    assert len(depth["ulp_histogram"]) == len(whole["ulp_histogram_edges"]) + 1
+    each = json.loads(per_sample_json(found(side("b", 0.5))), parse_constant=pytest.fail)
+    assert len(each["sides"][0]["samples"]) == 6
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_screen_keeps_to_its_width(width) -> None:
+    screen = validate_text(found(side("fine", 1e-4), side("broken", 0.5)), width=width)
+    lines = as_text(screen, width=width).splitlines()
+    assert lines[0] == "1 of 2 sides do not pass"
+    assert max(map(len, lines)) <= width
+
+
+LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_options_that_sides_share_are_said_once_on_the_screen(width) -> None:
+    lines = as_text(
+        validate_text(found(*(side(one, 1e-4) for one in TUNED)), width=width), width=width
+    ).splitlines()
+    assert max(map(len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    assert text.count("tactic_sources") == 1
+    assert "sides options of all: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT &" in text
+    assert "net.onnx · trt:fp16 passes" in text
+
+
+def test_tables_of_the_page_say_them_once_and_headings_have_the_whole() -> None:
+    compared = found(*(side(one, 1e-4) for one in TUNED))
+    page = html.unescape(validate_page(compared, []).decode())
+    assert "<dd>options of all: tactic_sources=-CUDNN," in page
+    assert f"<h2>{TUNED[1]} passes" in page
+    assert '<a href="#side-2">net.onnx · trt:fp16</a>' in page
+    (table,) = re.findall(r"<table.*?</table>", page[: page.index("<h2>")], re.DOTALL)
+    assert "net.onnx · trt:fp16<" in table
+    assert "tactic_sources" not in table
+    held = json.loads(output_diff_json(compared))
+    assert [one["side"] for one in held["sides"]] == list(TUNED)
+
+
+def test_a_task_s_table_has_the_same_names() -> None:
+    sides = (side(one, 1e-4) for one in TUNED)
+    compared = msgspec.structs.replace(found(*sides), task=depth_benchmark(TUNED).quality)
+    text = as_text(validate_text(compared, width=80), width=80)
+    assert text.count("tactic_sources") == 1
+    assert text.count("net.onnx · trt:fp16 ") >= 2
+    page = html.unescape(validate_page(compared, []).decode())
+    task = page[page.index('id="task"') : page.index('id="side-1"')]
+    assert "tactic_sources" not in task
+
+
+def test_maps_share_a_scale_and_vectors_have_none() -> None:
+    bad = side("b", 0.5)
+    panels = panels_of(worst_of(bad))
+    assert panels is not None
+    assert panels.panels[0].range_text == panels.panels[1].range_text
+    assert panels.panels[2].range_text == "0 … 0.1"
+    vector = tensor(SCORES[0], "scores")
+    flat = WorstAnswer(side="b", sample=0, name="s", reference=vector, candidate=vector)
+    assert panels_of(flat) is None
+
+
+def test_a_map_is_a_sound_png_from_dark_to_light() -> None:
+    values = np.array([[0.0, 1.0], [np.nan, 2.0]])
+    png = heat_png(values, 0.0, 2.0)
+    assert struct.unpack(">II", png[16:24]) == (2, 2)
+    begin = png.index(b"IDAT") + 4
+    (length,) = struct.unpack(">I", png[begin - 8 : begin - 4])
+    rows = zlib.decompress(png[begin : begin + length])
+    pixels = np.frombuffer(rows, np.uint8).reshape(2, 7)[:, 1:].reshape(2, 2, 3)
+    assert pixels[0, 0].tolist() == [68, 1, 84]
+    assert pixels[1, 0].tolist() == [128, 128, 128]
+    assert pixels[1, 1].tolist() == [253, 231, 37]
+    assert heat_png(np.zeros((2, 2)), 0.0, 0.0)

@@ -1,0 +1,212 @@
+"""A gate's answer as Markdown, JUnit XML and SARIF: escaped, and of the shape that readers want."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from enginescope.analysis.gate.gate import gate
+from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
+from enginescope.render.verdicts.gate_data import gate_json
+from enginescope.render.verdicts.gate_junit import gate_junit
+from enginescope.render.verdicts.gate_markdown import gate_markdown
+from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
+from enginescope.render.verdicts.gate_text import gate_rows
+from tests.analysis.gated_runs import crashed, job, process, processes
+
+UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
+NASTY = '<script>alert("1")</script>|`x`\x1b[31m\x00]]>&{0}\ud7ff.onnx'
+
+
+def report(name: str = "net.onnx", *, undecided: str = "warn") -> GateReport:
+    """A regression, a failure, a lost job, an undecided one on a flaky baseline, one that holds."""
+    jobs = [job(f"{one}{name}") for one in ("a", "b", "c", "d", "e")]
+    baseline = [run for one in jobs[:3] for run in processes(4.0, of=one)]
+    baseline += processes(4.0, of=jobs[3], apart=UNSTEADY) + processes(4.0, of=jobs[4])
+    current = [
+        *processes(4.2, of=jobs[0], first=60),
+        crashed(60, of=jobs[1]),
+        *processes(4.0, of=jobs[3], first=60, apart=UNSTEADY),
+        *processes(4.0, of=jobs[4], first=60),
+    ]
+    return gate(baseline, current, GateTerms(undecided=undecided), name="main")
+
+
+# what the XSD of Ant's and Jenkins' JUnit reports asks for, as far as both agree
+_REQUIRED = {
+    "testsuites": (),
+    "testsuite": ("name", "tests", "failures", "errors", "time", "timestamp", "hostname"),
+    "testcase": ("name", "classname", "time"),
+    "failure": ("type", "message"),
+    "error": ("type", "message"),
+    "skipped": (),
+    "system-out": (),
+}
+_CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"failure", "error", "skipped", "system-out"},
+}
+
+
+@pytest.mark.parametrize("name", ["net.onnx", NASTY])
+def test_junit_has_the_usual_shape(name) -> None:
+    root = ET.fromstring(gate_junit(report(name)))
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        assert set(_REQUIRED[element.tag]) <= set(element.attrib), element.tag
+        assert {one.tag for one in element} <= _CHILDREN.get(element.tag, set())
+    (suite,) = root
+    cases = list(suite)
+    assert suite.get("tests") == str(len(cases)) == "5"
+    for kind, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert suite.get(total) == str(len(list(suite.iter(kind))))
+    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("2", "1", "1")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp"))
+    for case in cases:
+        assert len([one for one in case if one.tag != "system-out"]) <= 1
+
+
+def test_junit_says_what_xml_cannot_hold() -> None:
+    text = gate_junit(report(NASTY)).decode()
+    assert "\x00" not in text
+    assert "\x1b" not in text
+    assert "<script>" not in text
+    case = next(ET.fromstring(text).iter("testcase"))
+    assert case.get("classname").startswith('a<script>alert("1")</script>|`x`\ufffd[31m\ufffd]]>&')
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind"), [("pass", "system-out"), ("warn", "skipped"), ("fail", "failure")]
+)
+def test_junit_of_what_is_undecided(policy, kind) -> None:
+    root = ET.fromstring(gate_junit(report(undecided=policy)))
+    case = next(one for one in root.iter("testcase") if one.get("classname").startswith("dnet"))
+    assert case[0].tag == kind
+
+
+def sarif(name: str = "net.onnx", **more) -> dict:
+    return json.loads(gate_sarif(report(name), **more))
+
+
+@pytest.mark.parametrize("name", ["net.onnx", NASTY])
+def test_sarif_has_what_2_1_0_requires(name) -> None:
+    document = sarif(name)
+    assert document["version"] == "2.1.0"
+    assert document["$schema"].startswith("https://")
+    (run,) = document["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "enginescope"
+    ids = [one["id"] for one in driver["rules"]]
+    assert len(set(ids)) == len(ids) == len(RULES)
+    for rule in driver["rules"]:
+        assert set(rule) >= {"id", "name", "shortDescription", "fullDescription", "help"}
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    for result in run["results"]:
+        assert result["message"]["text"]
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        for place in result["locations"]:
+            uri = place["physicalLocation"]["artifactLocation"]["uri"]
+            assert not set(uri) & set(' <>"{}|\\^`\x00\x1b')
+            assert all(one["fullyQualifiedName"] for one in place["logicalLocations"])
+    found = [(one["ruleId"], one["level"]) for one in run["results"]]
+    assert found == [
+        ("GATE001", "error"),
+        ("GATE002", "error"),
+        ("GATE003", "error"),
+        ("GATE005", "warning"),
+        ("GATE006", "warning"),
+    ]
+
+
+def test_braces_of_names_are_no_arguments_in_sarif() -> None:
+    messages = [one["message"]["text"] for one in sarif(NASTY)["runs"][0]["results"]]
+    assert all("{{0}}" in one for one in messages)
+
+
+def test_sarif_names_models_below_the_root_relative_to_it() -> None:
+    def uris(**more) -> set[str]:
+        return {
+            one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            for one in sarif(**more)["runs"][0]["results"]
+        }
+
+    assert "anet.onnx" in uris(root="/models")
+    assert "file:///models/anet.onnx" in uris(root="/elsewhere")
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", line)[1:-1]
+
+
+def test_markdown_tables_keep_their_columns() -> None:
+    text = gate_markdown(report(NASTY)).decode()
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(cells(line)) for line in tables} == {8}
+    assert "<script>" not in text
+    assert re.search(r"(?<!\\)`", text) is None
+    assert "**regression**" in text
+    assert "**undecided**" not in text
+    assert "**undecided**" in gate_markdown(report(undecided="fail")).decode()
+
+
+def test_markdown_folds_what_holds() -> None:
+    text = gate_markdown(report()).decode()
+    head, _, folded = text.partition("<details>")
+    assert "no regression" not in head.partition("\n")[2]
+    assert "enet.onnx" in folded
+    assert "enet.onnx" not in head
+    assert folded.rstrip().endswith("</details>")
+
+
+def test_json_has_every_row() -> None:
+    found = json.loads(gate_json(report()))
+    assert [row["outcome"] for row in found["rows"]] == [
+        "regression",
+        "new failure",
+        "lost coverage",
+        "undecided",
+        "no regression",
+    ]
+    assert [row["fails"] for row in found["rows"]] == [True, True, True, False, False]
+    first = found["rows"][0]
+    assert first["change_pct"] == pytest.approx(5.0, abs=0.2)
+    assert len(first["baseline"]) == len(first["current"]) == 5
+
+
+def test_rows_of_the_terminal_say_why() -> None:
+    rows = dict(gate_rows(report()))
+    assert re.search(r"\+5\.0 % \(96\.67 % CI \+4\.\d … \+5\.\d %\), limit 2 %", rows["regression"])
+    assert "segmentation fault" in rows["new failure"]
+    assert "W-FLAKY-BASELINE" in rows["undecided"]
+    assert "no regression" not in rows
+    assert "no regression" in dict(gate_rows(report(), everything=True))
+
+
+def test_figures_without_an_interval() -> None:
+    more = {"peak_memory_bytes": 100 << 20}
+    limits = GateTerms(limits=(Limit(metric="peak_memory", regression_pct=2),))
+    before = [process(4.0, **more), process(4.0, 1, **more)]
+    more = {"peak_memory_bytes": 110 << 20}
+    two = gate(before, [process(4.4, 60, **more), process(4.4, 61, **more)], limits)
+    (row,) = gate_rows(two)
+    assert ", +10.0 %, limit 2 %" in row[1]
+    assert "3 processes a side give an interval" in row[1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "level"), [("pass", "note"), ("warn", "warning"), ("fail", "error")]
+)
+def test_sarif_gives_undecided_results_the_level_of_the_policy(policy, level) -> None:
+    (run,) = json.loads(gate_sarif(report(undecided=policy)))["runs"]
+    rules = {
+        one["id"]: one["defaultConfiguration"]["level"] for one in run["tool"]["driver"]["rules"]
+    }
+    results = {one["ruleId"]: one["level"] for one in run["results"]}
+    assert (rules["GATE005"], results["GATE005"]) == (level, level)
+    assert (rules["GATE001"], results["GATE001"]) == ("error", "error")
+    assert (rules["GATE006"], results["GATE006"]) == ("warning", "warning")

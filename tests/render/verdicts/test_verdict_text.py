@@ -1,0 +1,286 @@
+"""Verdicts in words, on the terminal, as Markdown, JSON, CSV and on the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import msgspec
+import pytest
+
+from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
+from enginescope.render.base.text import as_text
+from enginescope.render.charts.sides import process_medians, side_distributions
+from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_markdown import verdict_markdown
+from enginescope.render.verdicts.verdict_phrases import (
+    headline_sentence,
+    kind_text,
+    range_of,
+    ratio_text,
+    rounds_hint,
+    value_text,
+    why_text,
+)
+from enginescope.render.verdicts.verdict_text import next_steps, verdict_text
+from tests.analysis.in_turn import in_turn, job, named, process
+from tests.render.runs import EVIL
+
+replace = msgspec.structs.replace
+
+
+def verdict(
+    kind: str = "faster", reason: str = "beyond-threshold", metric: str = "latency", **more
+) -> Verdict:
+    estimate = RatioEstimate(
+        ratio=more.pop("ratio", 0.613),
+        interval=more.pop("interval", Interval(low=0.607, high=0.619)),
+        method=more.pop("method", "rounds"),
+        n_a=more.pop("n_a", 8),
+        n_b=more.pop("n_b", 8),
+    )
+    return Verdict(
+        metric=metric, kind=VerdictKind(kind), reason=Reason(reason), estimate=estimate, **more
+    )
+
+
+def sentence(one: Verdict) -> str:
+    return headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (
+            verdict(),
+            "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 processes a side, interleaved",
+        ),
+        (
+            verdict("slower", ratio=12.3456, interval=Interval(low=12.1, high=12.6)),
+            "B is slower: 12.35 × A (95 % CI 12.10 … 12.60), 8 processes a side, interleaved",
+        ),
+        (
+            verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
+            "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 processes a side",
+        ),
+        (
+            verdict("undecided", "interval-too-wide", method="samples"),
+            "Undecided whether B is faster than A: 0.613 × A (95 % CI 0.607 … 0.619), one process",
+        ),
+        (
+            verdict("undecided", "no-interval", interval=None, method="processes", n_a=2, n_b=3),
+            "Undecided whether B is faster than A: 0.613 × A, no interval, 2 and 3 processes, not",
+        ),
+        (
+            verdict("incomparable", "different-conditions", detail="GPU: A100 against H200"),
+            "B and A are not comparable: GPU: A100 against H200",
+        ),
+    ],
+)
+def test_the_headline(one, said) -> None:
+    assert sentence(one).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "higher", "word"),
+    [
+        ("latency", "faster", False, "faster"),
+        ("load", "slower", False, "slower"),
+        ("throughput", "faster", True, "higher"),
+        ("throughput", "slower", True, "lower"),
+        ("engine_size", "faster", False, "smaller"),
+        ("peak_memory", "slower", False, "larger"),
+        ("engine_size", "same", False, "same"),
+    ],
+)
+def test_words_by_unit(metric, kind, higher, word) -> None:
+    assert kind_text(verdict(kind, metric=metric, higher_is_better=higher)) == word
+
+
+def test_values_have_units() -> None:
+    assert value_text("latency", 1.37) == "1.370 ms"
+    assert value_text("throughput", 708.8) == "708.8 /s"
+    assert value_text("peak_memory", 96 << 20) == "96.0 MiB"
+    assert value_text("latency", None) == "—"
+
+
+def test_decimals_tell_the_ends_apart() -> None:
+    close = RatioEstimate(
+        ratio=1.00012,
+        interval=Interval(low=1.00011, high=1.00013),
+        method="rounds",
+        n_a=8,
+        n_b=8,
+    )
+    assert range_of(close) == "1.00011 … 1.00013"
+    assert ratio_text(close) == "1.00012"
+    point = replace(close, interval=Interval(low=1.0, high=1.0))
+    assert range_of(point) == "1.000 … 1.000"
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (verdict(), None),
+        (verdict("incomparable", "different-conditions"), None),
+        (verdict("undecided", "interval-too-wide", more=12), "about 12 more rounds would probably"),
+        (verdict("undecided", "interval-too-wide", more=1), "about 1 more round would"),
+        (
+            verdict("undecided", "interval-too-wide", method="processes", more=3),
+            "about 3 more processes a side",
+        ),
+        (verdict("undecided", "interval-too-wide"), "no reasonable number"),
+        (
+            verdict("undecided", "interval-too-wide", method="samples"),
+            "more samples would not decide it, more processes may: bench --compare",
+        ),
+        (verdict("undecided", "one-value"), "one value a side"),
+        (verdict("undecided", "no-interval", method="processes"), "3 processes a side give"),
+        (verdict("undecided", "no-interval", method="samples"), "too few independent samples"),
+        (
+            verdict("undecided", "clock-step", detail="times come in steps of 8 % of the median"),
+            "times come in steps of 8 % of the median",
+        ),
+    ],
+)
+def test_what_is_open_says_what_would_decide_it(one, said) -> None:
+    why = why_text(one)
+    assert why is None if said is None else said in why
+
+
+def test_rounds_to_ask_for() -> None:
+    pair = MeasuredPair(
+        a="A", b="B", verdicts=(verdict("undecided", "interval-too-wide", more=12),)
+    )
+    assert rounds_hint(pair).endswith("--compare --rounds 20")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_screen_fits(width) -> None:
+    a, b = in_turn(1.004, noise=0.01)
+    evil = replace(named(a, b)[1], name=EVIL + "\x1b[31m" + "x" * 200)
+    found = compare_sides((named(a, b)[0], evil))
+    text = as_text(verdict_text(found, width=width), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    assert "Latency" in text
+    assert "n 2,400 (effective" in text
+    assert ("interval-too-wide" in text.split("\n\n")[2]) is (width >= 100)
+
+
+@pytest.mark.parametrize(("width", "is_whole"), [(60, False), (80, False), (140, True)])
+def test_sides_are_told_apart_where_their_options_have_no_room(width, is_whole) -> None:
+    options = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
+    names = [f"depth_anything_small.onnx · {one}?{options}" for one in ("trt", "trt fp16")]
+    sides = [
+        replace(one, name=name) for one, name in zip(named(*in_turn(1.05)), names, strict=True)
+    ]
+    text = as_text(verdict_text(compare_sides(sides), width=width), width=width)
+    first, second = text.splitlines()[:2]
+    if is_whole:
+        assert (first, second) == (f"A  {names[0]}", f"B  {names[1]}")
+    else:
+        assert first == "A  depth_anything_small.onnx · trt"
+        assert second == "B  depth_anything_small.onnx · trt fp16"
+        assert text.count("tactic_sources=") == 1
+        assert "   options of all: " in text
+
+
+def test_the_next_command_knows_the_store() -> None:
+    line = next_steps("cmp-1", width=80, store="/my runs").plain
+    assert "enginescope compare --store '/my runs' cmp-1" in line
+
+
+def test_markdown_shows_names_as_they_are() -> None:
+    a, b = in_turn(1.05)
+    sides = (named(a, b)[0], replace(named(a, b)[1], name="a|b_*<i>"))
+    text = verdict_markdown(compare_sides(sides))
+    assert r"- **B** a\|b\_\*\<i\>" in text
+    assert "**B is slower: 1.05" in text
+    assert "| --- | ---: | ---: | ---: | ---: | --- | --- |" in text
+    assert "Measured in turn:" in text
+
+
+def test_json_and_csv_have_every_verdict() -> None:
+    found = compare_sides(named(*in_turn(1.05), in_turn(0.9)[1]))
+    made = json.loads(compare_json(None, Chosen(), measured=found))["measured"]
+    assert [one["b"] for one in made["pairs"]] == ["B", "C"]
+    first = made["pairs"][0]["verdicts"][0]
+    assert first["kind"] == "slower"
+    assert first["unit"] == "ms"
+    assert first["estimate"]["interval"]["low"] > 1
+    assert len(made["sides"][0]["runs"]) == 12
+    assert made["sides"][0]["runs"][3]["round"] == 3
+    rows = list(csv.DictReader(verdict_csv(found).decode().splitlines()))
+    pairs = (*found.pairs, *found.other_pairs)
+    assert [(one.a, one.b) for one in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert len(rows) == sum(len(pair.verdicts) for pair in pairs)
+    assert float(rows[0]["ratio"]) == first["estimate"]["ratio"]
+
+
+def test_both_sides_on_one_scale() -> None:
+    a, b = in_turn(1.3)
+    found = compare_sides(named(a, b))
+    chart = side_distributions(found)
+    rows = chart.spec["layer"][0]["data"]["values"]
+    for label in "AB":
+        of = [one for one in rows if one["side"] == label]
+        assert sum(one["share"] for one in of) == pytest.approx(100, abs=1.2)
+    edges = {label: [one["low"] for one in rows if one["side"] == label] for label in "AB"}
+    assert edges["A"] == edges["B"]
+    assert chart.table.headers == ("From, ms", "To, ms", "A, %", "B, %")
+
+
+def test_samples_outside_the_scale_are_counted() -> None:
+    import numpy as np
+
+    from enginescope.records.samples import Samples, frozen
+
+    values = np.append(np.random.default_rng(0).normal(1.0, 0.01, 1_000), 50.0)
+    far = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    chart = side_distributions(compare_sides(named((far,), (process(1.01),))))
+    assert re.search(r"Samples outside the scale: \d+ of A", " ".join(chart.subtitle))
+
+
+def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
+    import numpy as np
+
+    from enginescope.records.samples import Samples, frozen
+
+    random = np.random.default_rng(1)
+    values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))
+    tailed = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    chart = side_distributions(compare_sides(named((tailed,), (process(1.01),))))
+    rows = [one for one in chart.spec["layer"][0]["data"]["values"] if one["side"] == "A"]
+    assert sum(one["share"] > 1 for one in rows) > 8
+    assert "20 of A" in " ".join(chart.subtitle)
+
+
+def test_processes_round_by_round() -> None:
+    chart = process_medians(compare_sides(named(*in_turn(1.05))))
+    rows = chart.spec["data"]["values"]
+    assert len(rows) == 24
+    assert {one["x"] for one in rows} == set(range(1, 13))
+    assert "round by round" in chart.title
+    single = compare_sides(named((process(1.0),), (process(1.1),)))
+    assert process_medians(single) is None
+
+
+def test_the_page_of_what_has_no_plans() -> None:
+    a, b = in_turn(1.05, jobs=(job(), job(intra_op_num_threads="1")))
+    sides = (named(a, b)[0], replace(named(a, b)[1], name=EVIL))
+    page = compare_page(None, Chosen(), measured=compare_sides(sides)).decode()
+    assert "<h1>B is slower: 1.05" in page
+    assert EVIL not in page
+    assert "verdicts.csv" in page
+    assert "By type and precision" not in page
+    assert page.count('id="summary"') == 1
+    plain = compare_sides(named((process(1.0),), (process(1.2),)), CompareConfig(threshold_pct=2))
+    assert "one process a side" in compare_page(None, Chosen(), measured=plain).decode()

@@ -1,0 +1,101 @@
+"""Inputs that are named and that no model has, found in the models' files alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from onnx import helper
+
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import InputShape, Workload
+from enginescope.records.run.sample_set import Sample, SampleFile, SampleShape
+from enginescope.runner.inputs.input_names import (
+    check_input_names,
+    check_names_among,
+    check_shared_names,
+)
+from enginescope.runner.jobs import make_jobs, subject_of
+from tests.fakes.loading import environment
+from tests.fakes.models import WEIGHTS, save, value
+
+
+def net(path: Path, name: str = "x") -> Path:
+    nodes = [helper.make_node("MatMul", [name, "w"], ["y"])]
+    return save(path, nodes, [value(name, ["n", 4])], [value("y", ["n", 3])], w=WEIGHTS)
+
+
+def shaped(*names: str) -> Workload:
+    return Workload(shapes=tuple(InputShape(name=one, dims=(1, 4)) for one in names))
+
+
+def jobs(workload: Workload, *models: Path):
+    return make_jobs(models, ["ort-cpu"], workload, has_its_inputs=False)
+
+
+def test_weights_are_no_inputs(tmp_path) -> None:
+    subject = subject_of(net(tmp_path / "a.onnx"))
+    check_input_names(subject, shaped("x"))
+    with pytest.raises(UsageError, match=r"a\.onnx has no input called 'w'"):
+        check_input_names(subject, shaped("x", "w"))
+
+
+def test_a_file_that_is_no_model_is_its_readers_to_refuse(tmp_path) -> None:
+    for name in ("a.onnx", "a.engine"):
+        (tmp_path / name).write_bytes(b"\xff\xff\xff")
+        check_input_names(subject_of(tmp_path / name), shaped("z"))
+
+
+def test_of_several_models_one_has_to_have_it(tmp_path) -> None:
+    first, second = net(tmp_path / "a.onnx"), net(tmp_path / "b.onnx", "other")
+    check_shared_names(jobs(shaped("x", "other"), first, second), ())
+    with pytest.raises(UsageError, match=r"a\.onnx or b\.onnx has no input called 'z'") as found:
+        check_shared_names(jobs(shaped("z"), first, second), ())
+    assert found.value.hint == "one of: other, x"
+    with pytest.raises(UsageError, match=r"b\.onnx has no input called 'x'"):
+        make_jobs([first, second], ["ort-cpu"], shaped("x"))
+
+
+def test_an_engine_among_them_may_have_it(tmp_path) -> None:
+    engine = tmp_path / "a.engine"
+    engine.write_bytes(b"plan")
+    check_shared_names(jobs(shaped("z"), net(tmp_path / "a.onnx"), engine), ())
+    with pytest.raises(UsageError, match="no input called 'z'"):
+        check_names_among({"x"}, jobs(shaped("z"), engine), ())
+
+
+def test_names_of_single_samples(tmp_path) -> None:
+    made = jobs(Workload(), net(tmp_path / "a.onnx", "x:0"))
+    for name, is_known in (("x:0", True), ("x_0", True), (None, True), ("y", False)):
+        sample = Sample(name="s", images=(SampleFile(input=name, path="p.png"),))
+        if is_known:
+            check_shared_names(made, (sample,))
+            continue
+        with pytest.raises(UsageError, match="no input called 'y'"):
+            check_shared_names(made, (sample,))
+    shape = SampleShape(input="x_0", dims=(1, 4))
+    with pytest.raises(UsageError, match="no input called 'x_0'"):
+        check_shared_names(made, (Sample(name="s", shapes=(shape,)),))
+
+
+@pytest.mark.slow
+def test_an_engine_is_asked_before_anybody_answers(tmp_path) -> None:
+    """On the stand-in for TensorRT: what an engine takes only its runtime says."""
+    net(tmp_path / "net.onnx")
+    variables = {**os.environ, **environment("10.16.1"), "ENGINESCOPE_HOME": str(tmp_path / "s")}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "enginescope", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=variables, cwd=tmp_path, check=False
+        )
+
+    assert run("build", "net.onnx", "-o", "net.engine").returncode == 0
+    ended = run("validate", "net.engine", "--reference", "net.onnx", "--input-shape", "z:1,4")
+    assert ended.returncode == 2
+    assert "no input called 'z'" in ended.stderr
+    assert "one of: x" in ended.stderr
+    assert "samples …" not in ended.stderr

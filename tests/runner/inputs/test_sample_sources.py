@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.records.run.job import InputShape
+from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
+
+
+def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp_path) -> None:
+    for name in ("a10.npy", "a9.npy", "notes.txt", ".hidden"):
+        np.save(tmp_path / "x.npy", np.zeros(1))
+        (tmp_path / "x.npy").rename(tmp_path / name)
+    found = samples_in([tmp_path])
+    assert [one.name for one in found.samples] == ["a9.npy", "a10.npy"]
+    assert found.samples[0].files[0].input is None
+    assert found.skipped == ("notes.txt",)
+
+
+def test_an_npz_names_its_inputs(tmp_path) -> None:
+    np.savez(tmp_path / "one.npz", ids=np.zeros(1), mask=np.ones(1))
+    (sample,) = samples_in([tmp_path / "one.npz"]).samples
+    assert [one.input for one in sample.files] == ["ids", "mask"]
+
+
+def test_a_folder_a_sample_names_inputs_by_its_files(tmp_path) -> None:
+    folder = tmp_path / "first"
+    folder.mkdir()
+    np.save(folder / "ids.npy", np.zeros(1))
+    (tmp_path / "empty").mkdir()
+    found = samples_in([tmp_path])
+    assert found.samples[0].files[0].input == "ids"
+    assert found.skipped == ("empty",)
+
+
+def test_data_sets_and_folders_of_them_are_samples(tmp_path) -> None:
+    for number in (0, 10, 2):
+        folder = tmp_path / f"test_data_set_{number}"
+        folder.mkdir()
+        (folder / "input_0.pb").touch()
+    names = ["test_data_set_0", "test_data_set_2", "test_data_set_10"]
+    assert [one.name for one in samples_in([tmp_path]).samples] == names
+    assert [one.name for one in data_sets_beside(tmp_path / "model.onnx")] == names
+    (alone,) = samples_in([tmp_path / names[1]]).samples
+    assert Path(alone.data_set or "").name == names[1]
+
+
+def test_pictures_may_name_their_input(tmp_path) -> None:
+    (tmp_path / "cat.JPG").touch()
+    (sample,) = samples_in([tmp_path], image_input="pixels").samples
+    assert sample.images[0].input == "pixels"
+
+
+def test_what_holds_no_sample_is_named(tmp_path) -> None:
+    with pytest.raises(UsageError, match="nothing in it is a sample"):
+        samples_in([tmp_path])
+    with pytest.raises(UsageError, match="no such file"):
+        samples_in([tmp_path / "gone"])
+    (tmp_path / "bad.npz").write_bytes(b"PK junk")
+    with pytest.raises(FormatError, match=r"bad\.npz"):
+        samples_in([tmp_path])
+
+
+def test_an_input_named_again_makes_another_set_of_shapes() -> None:
+    shapes = [
+        InputShape(name="ids", dims=(1, 8)),
+        InputShape(name="mask", dims=(1, 8)),
+        InputShape(name="ids", dims=(1, 16)),
+        InputShape(name="mask", dims=(1, 16)),
+        InputShape(name="fixed", dims=(3,)),
+    ]
+    samples, common = random_samples(2, 5, shapes)
+    assert common == (shapes[4],)
+    assert [[one.dims for one in sample.shapes] for sample in samples] == [
+        [(1, 8), (1, 8)],
+        [(1, 8), (1, 8)],
+        [(1, 16), (1, 16)],
+        [(1, 16), (1, 16)],
+    ]
+    assert [sample.seed for sample in samples] == [5, 6, 5, 6]
+    with pytest.raises(UsageError, match="do not pair up"):
+        random_samples(1, 0, [*shapes, InputShape(name="ids", dims=(1, 32))])

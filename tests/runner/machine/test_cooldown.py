@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.records.run.conditions import Conditions, Cooldown
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.runner.machine import cooldown
+from enginescope.runner.machine.cooldown import cool_down
+
+JOB = Job(subject=Subject(name="m"), backend=BackendSpec(name="fake"))
+
+
+class Room:
+    """A GPU that cools while it is waited for, and a clock that only waiting moves."""
+
+    def __init__(self, monkeypatch, *temperatures: float | None) -> None:
+        self.now_s = 0.0
+        self.told: list[str] = []
+        self._left = list(temperatures)
+        monkeypatch.setattr(cooldown.time, "monotonic", lambda: self.now_s)
+        monkeypatch.setattr(cooldown.time, "sleep", self._sleep)
+        monkeypatch.setattr(cooldown, "gpus_of", lambda _: ("GPU-0",))
+        monkeypatch.setattr(cooldown, "gpu_temperature_c", lambda _: self._temperature())
+
+    def wait(self, temperature_c: float, limit_s: float = 180.0):
+        rule = Cooldown(temperature_c=temperature_c, limit_s=limit_s)
+        job = msgspec.structs.replace(JOB, conditions=Conditions(cooldown=rule))
+        return cool_down(job, lambda progress: self.told.append(f"{progress.detail}"))
+
+    def _sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        self.now_s += seconds
+
+    def _temperature(self) -> float | None:
+        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
+
+
+def test_it_waits_until_the_gpu_is_cool_and_says_so(monkeypatch) -> None:
+    room = Room(monkeypatch, 72, 66, 60)
+    cooled = room.wait(60)
+    assert cooled.notices == ()
+    assert (cooled.phase.name, cooled.phase.duration_ms) == ("cooldown", 1000.0)
+    assert room.told == ["72 °C, waiting for 60 °C", "66 °C, waiting for 60 °C"]
+
+
+def test_a_cool_gpu_is_not_waited_for(monkeypatch) -> None:
+    room = Room(monkeypatch, 41)
+    assert room.wait(60).phase.duration_ms == 0.0
+    assert room.told == []
+
+
+def test_the_limit_ends_it_with_a_notice(monkeypatch) -> None:
+    room = Room(monkeypatch, 71)
+    (notice,) = room.wait(60, limit_s=1.2).notices
+    assert notice.code == "W-COOLDOWN"
+    assert "at 71 °C after 1 s of waiting for 60 °C" in notice.message
+    assert notice.evidence["waited_s"] == pytest.approx(1.2)
+    assert room.now_s == pytest.approx(1.2)
+
+
+def test_a_gpu_that_stops_telling_is_not_waited_for(monkeypatch) -> None:
+    (notice,) = Room(monkeypatch, 72, None).wait(60).notices
+    assert notice.code == "W-COOLDOWN"
+    assert "tells its temperature" in notice.message
+
+
+def test_nothing_asked_nothing_done() -> None:
+    assert cool_down(JOB, lambda _: pytest.fail("waited")) is None

@@ -1,0 +1,96 @@
+"""A cell in its processes, and what it is refused for before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.records.environment import Device
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.records.run.watcher import Watcher
+from enginescope.runner.suites import suite_cell
+from tests.runner.fleet.cells import cell
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "is_refused"),
+    [
+        ("NVIDIA-H200", "NVIDIA H200", False),
+        ("a100", "NVIDIA A100-SXM4-80GB", False),
+        ("A100", "NVIDIA RTX A1000", True),
+        ("L4", "NVIDIA L40", True),
+    ],
+)
+def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
+    monkeypatch, wanted, there, is_refused
+) -> None:
+    monkeypatch.setattr(suite_cell, "probe_devices", lambda: (Device(name=there),))
+    refused = suite_cell.refusal_of(cell(gpu=wanted))
+    assert (refused is not None) is is_refused
+    if refused is not None:
+        assert refused.message == f"it asks for a GPU called {wanted}; here is {there}"
+
+
+def test_without_a_gpu_that_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(suite_cell, "probe_devices", lambda: ())
+    refused = suite_cell.refusal_of(cell(gpu="H200"))
+    assert refused is not None
+    assert refused.message == "it asks for a GPU called H200; here is none that is seen"
+
+
+def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
+    """Make the next processes end so; return the ids of their runs as they come."""
+    made: list[str] = []
+    left = iter(kinds)
+
+    def run_jobs(jobs, sink, *, command, watcher):
+        run = Run(
+            id=f"run{len(made)}",
+            created="",
+            origin="measured",
+            job=jobs[0],
+            outcome=Outcome(kind=next(left)),
+        )
+        made.append(run.id)
+        if watcher is not None:
+            watcher.started(0, jobs[0])
+        sink(run)
+        return (run,)
+
+    monkeypatch.setattr(suite_cell, "run_jobs", run_jobs)
+    return made
+
+
+OK, CRASHED, UNSUPPORTED = OutcomeKind.OK, OutcomeKind.CRASHED, OutcomeKind.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("kinds", "retries", "last", "attempts"),
+    [
+        ((OK, OK, OK), 0, ["run0", "run1", "run2"], 1),
+        ((OK, CRASHED), 0, ["run0", "run1"], 1),  # the third is not begun
+        ((OK, CRASHED, OK, OK), 1, ["run0", "run2", "run3"], 2),
+        ((CRASHED, OK, CRASHED, OK, OK), 1, ["run1", "run3", "run4"], 2),  # each has its own
+        ((OK, CRASHED, CRASHED), 1, ["run0", "run2"], 2),
+        ((UNSUPPORTED,), 2, ["run0"], 1),
+    ],
+)
+def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
+    monkeypatch, kinds, retries, last, attempts
+) -> None:
+    made = ends(monkeypatch, *kinds)
+    kept: list[str] = []
+    found, most = suite_cell.measure_cell(
+        cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
+    )
+    assert [one.id for one in found] == last
+    assert most == attempts
+    assert kept == made
+    assert len(made) == len(kinds)
+
+
+def test_the_number_of_the_process_is_told(monkeypatch) -> None:
+    ends(monkeypatch, OK, OK)
+    told: list[int] = []
+    watcher = Watcher(started=lambda number, _: told.append(number))
+    suite_cell.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    assert told == [0, 1]

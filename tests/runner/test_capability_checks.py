@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from enginescope.backends.registry import parse_backend
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.records.run.job import BackendSpec, Mode, Subject
+from enginescope.runner.capability_checks import check_demands, check_subject
+from tests.fakes import loading
+
+ORT = BackendSpec(name="ort-cpu")
+
+
+@pytest.mark.parametrize(
+    ("mode", "option"),
+    [
+        (Mode(kind="throughput"), "--mode throughput"),
+        (Mode(transfers=False), "--transfers"),
+        (Mode(cuda_graph=False), "--graph"),
+        (Mode(spin_wait=False), "--spin"),
+        (Mode(streams=2), "--streams"),
+        (Mode(idle_ms=1.0), "--idle"),
+        (Mode(cold=True), "--cold"),
+        (Mode(rotate=2), "--rotate"),
+    ],
+)
+def test_what_a_backend_would_not_honour_is_refused_by_its_option(mode, option) -> None:
+    with pytest.raises(UsageError, match=f"ort-cpu has no {option}"):
+        check_demands(ORT, mode)
+
+
+@pytest.mark.parametrize("mode", [Mode(), Mode(kind="latency"), Mode(in_flight=None)])
+def test_what_every_backend_does_is_not_refused(mode) -> None:
+    check_demands(ORT, mode)
+
+
+def test_all_of_it_is_honoured_on_trt() -> None:
+    everything = Mode(
+        kind="throughput",
+        in_flight=2,
+        transfers=False,
+        cuda_graph=True,
+        spin_wait=False,
+        streams=2,
+        idle_ms=1.0,
+        cold=True,
+        rotate=2,
+    )
+    with loading.loaded():
+        check_demands(parse_backend("trt"), everything)
+
+
+def test_what_is_missing_is_said_before_anything_starts() -> None:
+    with loading.loaded(fault="no_gpu"), pytest.raises(MissingDependencyError, match="NVIDIA GPU"):
+        check_demands(parse_backend("trt"), Mode())
+
+
+ENGINE = Subject(name="net.plan", kind="engine")
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [("trt:fp16", "precision fp16"), ("trt?tf32=0&device=0", "tf32")],
+)
+def test_what_a_build_decided_is_not_asked_of_an_engine(spec, named) -> None:
+    with pytest.raises(UsageError, match=named):
+        check_subject(parse_backend(spec), ENGINE)
+    check_subject(parse_backend(spec), Subject(name="net.onnx", kind="onnx"))
+
+
+@pytest.mark.parametrize("spec", ["trt", "trt?device=1&stamps=1", "trt?plugins=a.so", "ort-cpu"])
+def test_what_only_runs_is_asked_of_an_engine(spec) -> None:
+    check_subject(parse_backend(spec), ENGINE)

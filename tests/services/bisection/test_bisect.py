@@ -1,0 +1,220 @@
+"""``validate --bisect`` and ``--suggest-precision``, end to end on ONNX Runtime's CPU provider."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.errors import BackendError
+from tests.fakes.models import WEIGHTS, save, value
+from tests.overflowing import LOUD, TENSOR, overflowing
+
+pytestmark = pytest.mark.slow
+
+
+def run(capsys, *arguments: Any) -> tuple[int, Any]:
+    status = main(["validate", *map(str, arguments), "--json"])
+    text = capsys.readouterr()
+    assert text.out, text.err
+    return status, json.loads(text.out)
+
+
+def shown(capsys, *arguments: Any) -> str:
+    main(["validate", *map(str, arguments)])
+    return capsys.readouterr().out
+
+
+def damaged(model: Path, path: Path, weight: str) -> Path:
+    """A copy in which the output channels of one weight are in another order."""
+    proto = onnx.load(model)
+    (one,) = (each for each in proto.graph.initializer if each.name == weight)
+    values = numpy_helper.to_array(one)
+    one.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(values[::-1]), weight))
+    onnx.save(proto, path)
+    return path
+
+
+def renamed(model: Path, path: Path) -> Path:
+    """A copy whose tensors and nodes are called otherwise, as an export by another version is."""
+    proto = onnx.load(model)
+    kept = {one.name for one in (*proto.graph.input, *proto.graph.output)}
+    kept |= {one.name for one in proto.graph.initializer}
+    for at, node in enumerate(proto.graph.node):
+        node.name = f"n{at}"
+        for names in (node.input, node.output):
+            for slot, name in enumerate(names):
+                names[slot] = name if name in kept or not name else f"t_{name}"
+    onnx.save(proto, path)
+    return path
+
+
+def test_the_layer_whose_weights_are_damaged_is_found(convnet, tmp_path, capsys) -> None:
+    weight = "stage1/block1/conv2/weight"
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", weight)
+    status, found = run(capsys, wrong, "--reference", convnet, "--samples", 2, "--bisect")
+    assert status == 1
+    inside = found["sides"][0]["bisect"]
+    first = inside["first"]
+    assert first["node"] == "stage1/block1/conv2"
+    assert (inside["cause"], first["over"], first["reaches_output"]) == ("departs", "error", True)
+    assert first["inputs_error_to_spread"] == 0
+    assert inside["starts"] == [first["tensor"]]
+    assert inside["looked_at"] == inside["tensors"] > 30
+    before = [one for one in inside["growth"] if one["position"] < first["position"]]
+    assert before
+    assert all(one["error_to_spread"] == 0 for one in before)
+    text = shown(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect")
+    assert "starts at  stage1/block1/conv2 (Conv)" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_tensors_of_other_names_are_paired_by_their_order(convnet, tmp_path, capsys) -> None:
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
+    other = renamed(wrong, tmp_path / "renamed.onnx")
+    _, found = run(capsys, other, "--reference", convnet, "--samples", 1, "--bisect")
+    inside = found["sides"][0]["bisect"]
+    assert inside["first"]["tensor"].startswith("stage1/block0/conv1")
+    assert inside["first"]["paired_by"] == "order"
+    assert inside["without_counterpart"] == 0
+
+
+def test_few_marks_find_it_too(convnet, tmp_path, capsys) -> None:
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
+    _, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect", "--marks", 5)
+    inside = found["sides"][0]["bisect"]
+    assert inside["first"]["node"] == "stage1/block0/conv1"
+    assert inside["looked_at"] < inside["tensors"]
+    assert inside["marked_copies"] <= 4
+
+
+def test_a_side_that_passes_says_how_its_error_grows(convnet, capsys) -> None:
+    on = "ort-cpu?graph_optimization_level=disable"
+    status, found = run(capsys, convnet, "--on", on, "--samples", 1, "--bisect")
+    assert status == 0
+    inside = found["sides"][0]["bisect"]
+    assert inside["first"] is None
+    assert inside["cause"] == "within"
+    assert "disable" in inside["optimisation"]
+
+
+def test_weights_in_a_file_of_their_own_are_brought_along(convnet, tmp_path, capsys) -> None:
+    wrong = damaged(convnet, tmp_path / "whole.onnx", "stage1/block0/conv1/weight")
+    apart = tmp_path / "apart"
+    apart.mkdir()
+    proto = onnx.load(wrong)
+    onnx.save(proto, apart / "net.onnx", save_as_external_data=True, location="net.data")
+    before = sorted(apart.iterdir())
+    side = apart / "net.onnx"
+    _, found = run(capsys, side, "--reference", convnet, "--samples", 1, "--bisect")
+    assert found["sides"][0]["bisect"]["first"]["node"] == "stage1/block0/conv1"
+    assert sorted(apart.iterdir()) == before
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory) -> tuple[Path, Path]:
+    """A model with a constant that FP16 cannot hold, and what the converter makes of it."""
+    pytest.importorskip("onnx_ir")
+    from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
+
+    folder = tmp_path_factory.mktemp("halved")
+    model = overflowing(folder / "net.onnx", size=16, by_constant=True)
+    return model, Path(fp16_model(model, folder / "cache").path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_overflow_is_found_and_what_is_suggested_mends_it(halved, tmp_path, capsys) -> None:
+    model, half = halved
+    out = tmp_path / "out"
+    status, found = run(
+        capsys, half, "--reference", model, "--samples", 2, "--suggest-precision", "-o", out
+    )
+    assert status == 1
+    side = found["sides"][0]
+    inside = side["bisect"]
+    assert (inside["cause"], inside["overflowing"]) == ("overflow", TENSOR)
+    assert inside["first"]["node"] == LOUD
+    assert inside["first_not_finite"] == TENSOR
+    assert inside["first"]["reference_peak"] > 65_504
+    own = {one["node"]: one for one in inside["growth"]}
+    # given what the reference has, a layer behind the overflow is right
+    assert own["third"]["error_to_spread"] > 0.1 > 0.01 > own["third"]["own_error_to_spread"]
+    assert own[LOUD]["own_is_finite"] is False
+    trials = {one["kind"]: one for one in side["precision"]["trials"]}
+    assert not trials["none"]["passes"]
+    assert trials["none"]["error_to_spread"] > 0.1
+    assert trials["overflow"]["kept_nodes"] == [LOUD, "pool", "scale"]
+    assert trials["overflow"]["passes"]
+    assert trials["all"]["error_to_spread"] == 0
+    assert side["precision"]["suggested"]["passes"]
+    for trial in trials.values():
+        low = trial["latency_low_ms"]  # None where a busy machine leaves too few effective samples
+        assert trial["latency_ms"] > 0
+        assert low is None or low <= trial["latency_ms"]
+    front = [one for one in trials.values() if one["on_front"]]
+    assert front
+    page = (out / "validate.html").read_text(encoding="utf-8")
+    assert f"Where the error starts: {LOUD} (Mul)" in page
+    assert "What to keep in FP32:" in page
+    assert "-growth" in page
+
+
+def test_what_is_wrong_in_fp32_is_not_mended_by_precision(convnet, tmp_path, capsys) -> None:
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
+    _, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--suggest-precision")
+    precision = found["sides"][0]["precision"]
+    assert precision["trials"] == []
+    assert "computes in fp32 already" in precision["why_none"]
+
+
+def test_the_same_from_python(convnet, tmp_path) -> None:
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage2/block0/conv1/weight")
+    found = es.validate(wrong, reference=convnet, samples=1, bisect=True)
+    (side,) = found.sides
+    assert not found.passes
+    assert side.inside is not None
+    assert side.inside.first_step.pair.node == "stage2/block0/conv1"
+    assert side.precision is None
+
+
+def test_a_side_that_cannot_be_looked_into_keeps_its_verdict(
+    convnet, tmp_path, capsys, monkeypatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BackendError("building wrong.onnx", why="no more memory")
+
+    monkeypatch.setattr(
+        "enginescope.services.bisection.intermediate_outputs.IntermediateOutputs.marked", refuse
+    )
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage2/block0/conv1/weight")
+    status, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect")
+    assert status == 1
+    assert "bisect" not in found["sides"][0]
+    (notice,) = (one for one in found["notices"] if one["code"] == "W-NOT-LOOKED-INTO")
+    assert "no more memory" in notice["message"]
+
+
+def test_what_cannot_be_looked_into_is_said_before_anything_runs(tmp_path, capsys) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = save(
+        tmp_path / "net.onnx", nodes, [value("x", ["n", 4])], [value("y", ["n", 3])], w=WEIGHTS
+    )
+    folder = tmp_path / "test_data_set_0"
+    folder.mkdir()
+    x = np.ones((1, 4), np.float32)
+    for name, values in (("input_0", x), ("output_0", x @ -WEIGHTS)):
+        proto = numpy_helper.from_array(values, "x" if name == "input_0" else "y")
+        (folder / f"{name}.pb").write_bytes(proto.SerializeToString())
+    assert main(["validate", str(model), "--bisect"]) == 2
+    told = capsys.readouterr().err
+    assert "do not say what is right inside the model" in told
+    assert "--reference MODEL" in told
+    assert main(["validate", str(model), "--marks", "3"]) == 2
+    assert "how many tensors --bisect marks" in capsys.readouterr().err

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+import enginescope.store
+from enginescope.core.errors import StoreError
+from enginescope.store.row import Filter, row_of
+from enginescope.store.sql import database as database_module
+from enginescope.store.sql import index as module
+from enginescope.store.sql.index import Index
+from enginescope.store.sql.index_error import DamagedIndexError, NewerIndexError
+from enginescope.store.sql.migrations import HEAD
+from enginescope.store.sql.schema import METADATA, RUNS
+from enginescope.store.sql.sqlite_file import FILE
+from tests.store.stored_runs import a_run
+
+
+@pytest.fixture
+def index(tmp_path):
+    made = Index.in_folder(tmp_path)
+    made.prepare()
+    yield made
+    made.close()
+
+
+def change(folder: Path, *statements: str) -> None:
+    with sqlite3.connect(folder / FILE) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_the_migrations_make_the_tables_of_the_schema(index) -> None:
+    inspector = sa.inspect(index._database._engine)
+    for table in METADATA.sorted_tables:
+        made = {
+            column["name"]: (str(column["type"]), column["nullable"], column["primary_key"] > 0)
+            for column in inspector.get_columns(table.name)
+        }
+        wanted = {
+            column.name: (str(column.type), column.nullable, column.primary_key)
+            for column in table.columns
+        }
+        assert made == wanted
+        assert {one.name for one in table.indexes} == {
+            one["name"] for one in inspector.get_indexes(table.name)
+        }
+
+
+def test_head_is_the_newest_migration() -> None:
+    folder = Path(enginescope.store.__file__).parent / "sql" / "migrations" / "versions"
+    newest = max(path.name for path in folder.glob("[0-9]*.py"))
+    assert newest.startswith(HEAD)
+
+
+def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    index.put([row_of(a_run())])
+    with index._database.write() as connection:
+        connection.execute(RUNS.delete())
+        assert len(index.rows()) == 1
+    assert index.rows() == ()
+
+
+def test_preparing_twice_changes_nothing(index, monkeypatch) -> None:
+    index.put([row_of(a_run())])
+    monkeypatch.setattr(database_module, "upgrade", None)  # and does not ask Alembic
+    index.prepare()
+    assert len(index.rows()) == 1
+
+
+def test_nothing_is_left_of_the_making(index, tmp_path) -> None:
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
+
+
+def test_many_make_it_at_once(tmp_path) -> None:
+    failures = []
+
+    def make() -> None:
+        try:
+            mine = Index.in_folder(tmp_path)
+            mine.prepare()
+            mine.put([row_of(a_run())])
+        except StoreError as error:
+            failures.append(error)
+
+    makers = [threading.Thread(target=make) for _ in range(8)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert failures == []
+    assert len(Index.in_folder(tmp_path).rows()) == 8
+
+
+def test_a_row_replaces_the_row_of_its_id(index) -> None:
+    index.put([row_of(a_run(id="one", tags=("a", "b")))])
+    index.put([row_of(a_run("other.onnx", id="one", tags=("c",)))])
+    (found,) = index.rows()
+    assert (found.model, found.tags) == ("other.onnx", ("c",))
+    assert index.ids() == {"one"}
+    index.remove(["one", "none"])
+    assert index.rows() == ()
+    assert index.rows(Filter(tag="c")) == ()
+
+
+def test_a_row_is_added_only_where_there_is_none(index) -> None:
+    index.put([row_of(a_run(id="one", tags=("newer",)))])
+    index.add([row_of(a_run(id="one")), row_of(a_run(id="two"))])
+    assert {row.id: row.tags for row in index.rows()} == {"one": ("newer",), "two": ()}
+
+
+def test_all_rows_are_replaced_or_none(index) -> None:
+    index.put([row_of(a_run(id="old", tags=("a",)))])
+
+    def rows():
+        yield row_of(a_run(id="new"))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.replace(rows())
+    assert index.ids() == {"old"}
+    index.replace([row_of(a_run(id="new"))])
+    assert [(row.id, row.tags) for row in index.rows()] == [("new", ())]
+
+
+def test_many_rows_keep_their_tags(index) -> None:
+    index.put(row_of(a_run(at=number, tags=(f"t{number}",))) for number in range(1200))
+    rows = index.rows()
+    assert len(rows) == 1200
+    assert rows[0].tags == ("t1199",)
+    assert all(len(row.tags) == 1 for row in rows)
+    index.remove(row.id for row in rows[:1100])
+    assert len(index.rows()) == 100
+
+
+@pytest.mark.parametrize("name", ["a?b", "50%", "a#b c", "a%20b"])
+def test_any_folder_name(tmp_path, name) -> None:
+    folder = tmp_path / name
+    index = Index.in_folder(folder)
+    index.prepare()
+    index.put([row_of(a_run())])
+    assert (folder / FILE).is_file()
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_no_database_is_damage(tmp_path) -> None:
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    with pytest.raises(DamagedIndexError, match="file is not a database"):
+        Index.in_folder(tmp_path).prepare()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE runs",
+        "DROP TABLE tags",
+        "ALTER TABLE runs DROP COLUMN gpu",
+    ],
+)
+def test_tables_changed_by_hand_are_damage(index, tmp_path, statement) -> None:
+    change(tmp_path, statement)
+    with pytest.raises(DamagedIndexError):
+        index.put([row_of(a_run(tags=("a",)))])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM alembic_version",  # the tables are there already
+        "UPDATE alembic_version SET version_num = '0000x'",  # there was no such migration
+    ],
+)
+def test_a_version_that_does_not_fit_is_damage(index, tmp_path, statement) -> None:
+    change(tmp_path, statement)
+    with pytest.raises(DamagedIndexError):
+        index.prepare()
+
+
+def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
+    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
+        index.prepare()
+
+
+def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
+    change(
+        tmp_path,
+        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)",
+        "CREATE TABLE other (x)",
+    )
+    index = Index.in_folder(tmp_path)
+    index.prepare()
+    assert index.rows() == ()
+    # the same again, as a later version will find the one of today
+    index.put([row_of(a_run())])
+    monkeypatch.setattr(module, "HEAD", "0003")
+    monkeypatch.setattr(database_module, "HEAD", "0003")
+    index.prepare()
+    assert index.rows() == ()
+
+
+def test_set_aside(index, tmp_path) -> None:
+    index.set_aside()
+    assert (tmp_path / FILE).exists()  # sound: another process has mended it
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    index.set_aside()
+    assert not (tmp_path / FILE).exists()
+    assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
+
+
+def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
+    other = Index.in_folder(tmp_path)
+    with index._database.write(), pytest.raises(StoreError, match="locked") as caught:
+        other.put([row_of(a_run())])
+    assert not isinstance(caught.value, DamagedIndexError)
+
+
+def test_stray_logs_of_an_older_database_are_not_replayed(tmp_path) -> None:
+    (tmp_path / f"{FILE}-wal").write_bytes(os.urandom(4096))
+    index = Index.in_folder(tmp_path)
+    index.prepare()
+    index.put([row_of(a_run())])
+    assert len(index.rows()) == 1
+
+
+def test_where_no_file_can_be(tmp_path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(StoreError, match="the index of runs"):
+        Index.in_folder(tmp_path).prepare()
+
+
+def test_another_database_by_url(tmp_path, monkeypatch) -> None:
+    index = Index(f"sqlite:///{tmp_path / 'other.db'}")
+    index._database.file = None  # as for a server: no file to lock, make aside or move
+    index.prepare()
+    index.prepare()
+    index.put([row_of(a_run(tags=("a",)))])
+    index.set_aside()
+    assert len(index.rows(Filter(tag="a"))) == 1

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import pytest
+
+from enginescope.core.errors import StoreError
+from enginescope.store.archive import Store
+from enginescope.store.row import Filter
+from enginescope.store.sql import database as database_module
+from enginescope.store.sql import index as index_module
+from enginescope.store.sql import quick_rows as quick_module
+from enginescope.store.sql import scan as scan_module
+from enginescope.store.sql.listing import Listing
+from enginescope.store.sql.sqlite_file import FILE
+from tests.store.stored_runs import DAMAGE, a_run
+
+
+@pytest.fixture
+def impatient(monkeypatch) -> None:
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(quick_module, "_BUSY_TIMEOUT_S", 0.05)
+
+
+@pytest.fixture
+def lock(store):
+    """Another process that does not let go of the index."""
+    store.save(a_run(id="aaa", at=1), tags=["kept"])
+    other = sqlite3.connect(store.path / FILE, isolation_level=None)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    yield other
+    other.close()
+
+
+def ids(store: Store, **wanted: str) -> list[str]:
+    return [row.id for row in store.rows(**wanted)]
+
+
+def codes(store: Store) -> list[str]:
+    return [one.code for one in store.notices]
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "garbage", "page", "table"])
+def test_the_index_comes_back_by_itself(store, damage) -> None:
+    store.save(a_run(id="aaa"), tags=["kept"])
+    file = store.path / FILE
+    if damage == "table":
+        with sqlite3.connect(file) as connection:
+            connection.execute("DROP TABLE tags")
+        connection.close()
+    elif damage == "page":
+        file.write_bytes(file.read_bytes()[:4096] + bytes(20_000))
+    else:
+        file.unlink()
+    if damage in ("empty", "garbage"):
+        file.write_bytes(b"" if damage == "empty" else b"not a database" * 500)
+    again = Store(store.path)
+    assert [row.tags for row in again.rows()] == [("kept",)]
+    kept = list(store.path.glob("index.damaged-*.sqlite"))
+    assert len(kept) == (damage in ("garbage", "page", "table"))
+    assert codes(again) == ["W-INDEX-DAMAGED"] * len(kept)
+    assert codes(Store(store.path)) == []
+
+
+def test_a_save_over_a_damaged_index(store) -> None:
+    store.save(a_run(id="aaa", at=1))
+    (store.path / FILE).write_bytes(b"not a database" * 500)
+    store.save(a_run(id="bbb", at=2))
+    assert ids(store) == ["bbb", "aaa"]
+
+
+def test_runs_that_came_and_went_by_hand(store, tmp_path) -> None:
+    folder = store.save(a_run(id="aaa", at=1))
+    other = Store(tmp_path / "other").save(a_run(id="bbb", at=2))
+    shutil.copytree(other, store.runs_folder / "bbb")
+    assert ids(store) == ["bbb", "aaa"]
+    shutil.rmtree(folder)
+    assert ids(store) == ["bbb"]
+    shutil.rmtree(store.runs_folder)
+    assert ids(store) == []
+    assert store.notices == ()
+
+
+def test_a_broken_run_is_named_once(store) -> None:
+    DAMAGE["half"](store.save(a_run(id="aaa")))
+    again = Store(store.path)
+    again.reindex()
+    assert ids(again) == ids(again) == []
+    assert codes(again) == ["W-BROKEN-RUN"]
+
+
+def test_a_tag_given_while_the_run_is_taken_up_stays(store, monkeypatch) -> None:
+    store.save(a_run(id="aaa"))
+    (store.path / FILE).unlink()
+    scan = scan_module.scan
+
+    def scan_then_tag(*arguments):
+        found = scan(*arguments)
+        Store(store.path).tag("aaa", "new")
+        return found
+
+    monkeypatch.setattr(scan_module, "scan", scan_then_tag)
+    store.rows()
+    monkeypatch.undo()
+    assert ids(store, tag="new") == ["aaa"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_locked_index_hides_nothing(store, lock) -> None:
+    again = Store(store.path)
+    again.save(a_run(id="bbb", at=2))
+    assert codes(again) == ["W-INDEX"]
+    again.tag("aaa", "new")
+    assert ids(again) == ["bbb", "aaa"]  # from the folders
+    assert ids(again, tag="new") == ["aaa"]
+    assert again.load("latest").id == "bbb"
+    lock.rollback()
+    lock.close()
+    later = Store(store.path)
+    assert ids(later) == ["bbb", "aaa"]
+    assert ids(later, tag="new") == ["aaa"]  # the change that had to wait
+    assert later.notices == ()
+    assert not (store.path / "index.stale").exists()
+
+
+@pytest.mark.usefixtures("impatient", "lock")
+def test_a_delete_while_the_index_is_locked(store) -> None:
+    again = Store(store.path)
+    assert again.delete("kept") == "aaa"
+    assert ids(again) == []
+
+
+@pytest.mark.usefixtures("impatient", "lock")
+def test_reindexing_needs_the_index(store) -> None:
+    with pytest.raises(StoreError, match="locked"):
+        Store(store.path).reindex()
+
+
+def test_a_mark_that_cannot_be_made_loses_no_run(store, monkeypatch) -> None:
+    store.save(a_run(id="aaa"))
+
+    def refuse(*_, **__):
+        raise StoreError("the index of runs", why="database is locked")
+
+    (store.path / "index.stale").mkdir()  # touching it is fine, unlinking it is not
+    monkeypatch.setattr(index_module.Index, "add", refuse)
+    monkeypatch.setattr("pathlib.Path.touch", lambda _: (_ for _ in ()).throw(OSError))
+    store.save(a_run(id="bbb"))
+    assert sorted(one.name for one in store.runs_folder.iterdir()) == ["aaa", "bbb"]
+
+
+def test_a_newer_index_is_passed_by_until_asked(store) -> None:
+    store.save(a_run(id="aaa"))
+    with sqlite3.connect(store.path / FILE) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    again = Store(store.path)
+    assert ids(again) == ["aaa"]
+    (notice,) = again.notices
+    assert "9999" in notice.message
+    assert not list(store.path.glob("*damaged*"))
+    assert again.reindex().indexed == 1
+    assert codes(Store(store.path)) == []
+    assert len(list(store.path.glob("index.damaged-*"))) == 1
+
+
+def test_an_index_elsewhere(tmp_path) -> None:
+    url = f"sqlite:///{tmp_path / 'team.db'}"
+    store = Store(tmp_path / "store", index_url=url)
+    store.save(a_run(id="aaa"))
+    assert ids(store) == ["aaa"]
+    assert not (tmp_path / "store" / FILE).exists()
+    assert (tmp_path / "team.db").exists()
+
+
+def test_nothing_saved_yet(tmp_path) -> None:
+    listing = Listing(tmp_path / "store")
+    assert listing.rows(Filter()) == ()
+    assert not (tmp_path / "store").exists()

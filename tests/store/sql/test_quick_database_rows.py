@@ -1,0 +1,127 @@
+"""What is read of a database without SQLAlchemy; that it is the same: `test_places`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+
+from enginescope.core.errors import StoreError
+from enginescope.store.archive import Store
+from enginescope.store.location import DatabaseUrl
+from enginescope.store.row import Filter
+from enginescope.store.sql.quick_database_rows import quick_database_rows
+from tests.store.conftest import PLACES
+from tests.store.postgresql import PASSWORD
+from tests.store.stored_runs import a_run
+
+
+@pytest.fixture(params=PLACES[1:])
+def url(request, tmp_path, monkeypatch) -> DatabaseUrl:
+    """A database, with two runs in it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    found = f"sqlite:///{tmp_path / 'team.db'}"
+    if request.param != "sqlite":
+        found = request.getfixturevalue("postgresql").fresh_url()
+    made = DatabaseUrl(found)
+    Store(made).save(a_run(id="a1", at=1), tags=["main", "b"])
+    Store(made).save(a_run("other.onnx", id="a2", at=2))
+    return made
+
+
+def test_the_same_rows(url) -> None:
+    for wanted in (Filter(), Filter(tag="main"), Filter(model="OTHER"), Filter(limit=1, offset=1)):
+        found = quick_database_rows(url, wanted)
+        store = Store(url)
+        assert store.has("a1")  # so that it is not asked quickly
+        assert found == store.select(wanted)
+    found = quick_database_rows(url, Filter(tag="b"))
+    assert found is not None
+    assert found[0].tags == ("b", "main")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DROP TABLE tags", "UPDATE alembic_version SET version_num = '0001'", "DROP TABLE runs"],
+)
+def test_tables_of_another_form_are_left_to_others(url, statement) -> None:
+    engine = sa.create_engine(url.secret_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement))
+    engine.dispose()
+    assert quick_database_rows(url, Filter()) is None
+
+
+def test_a_listing_loads_nothing_heavy(url) -> None:
+    code = (
+        "import sys\n"
+        "from enginescope.cli.main import main\n"
+        f"assert main(['runs', '--store', {url.secret_url!r}]) == 0\n"
+        "heavy = {'numpy', 'sqlalchemy', 'alembic', 'onnx', 'onnxruntime'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "other.onnx" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql+psycopg://u@h/d?sslmode=require",
+        "postgresql+psycopg://u@one,two/d",
+        "postgresql+psycopg://u@%2Frun%2Fpg/d",
+        "postgresql+psycopg://u@[::1]/d",
+        "postgresql+psycopg://u@h:port/d",
+        "sqlite:////none/team.db",
+        "sqlite:////none/team.db?timeout=1",
+    ],
+)
+def test_what_is_not_the_usual_is_left_to_others(text) -> None:
+    assert quick_database_rows(DatabaseUrl(text), Filter()) is None
+
+
+def test_an_empty_file_is_made_by_nobody_who_asks(tmp_path) -> None:
+    assert quick_database_rows(DatabaseUrl(f"sqlite:///{tmp_path / 'x.db'}"), Filter()) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_driver(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert quick_database_rows(DatabaseUrl("postgresql://u@127.0.0.1:9/d"), Filter()) is None
+
+
+@pytest.mark.database
+def test_a_server_that_lets_nobody_in_is_asked_once(postgresql) -> None:
+    wrong = DatabaseUrl(postgresql.url("postgres", password=f"not-{PASSWORD}"))
+    with pytest.raises(StoreError, match="password authentication failed") as caught:
+        quick_database_rows(wrong, Filter())
+    assert caught.value.what == f"the store {wrong}"
+    assert PASSWORD not in str(caught.value)
+
+
+def test_a_server_that_is_not_there() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StoreError, match=r"the store postgresql\+psycopg://u@127.0.0.1:9/d: "):
+        Store(DatabaseUrl("postgresql://u@127.0.0.1:9/d")).rows()
+
+
+@pytest.mark.database
+def test_signs_in_a_password(postgresql) -> None:
+    """They are escaped in a URL."""
+    import psycopg
+
+    own = postgresql.fresh_url()
+    name = own.rpartition("/")[2]
+    with psycopg.connect(own.replace("+psycopg", ""), autocommit=True) as opened:
+        opened.execute(f"CREATE ROLE \"{name} %\" LOGIN PASSWORD 'a b@/:%+'")
+        opened.execute(f'GRANT ALL ON SCHEMA public TO "{name} %"')
+    url = DatabaseUrl(
+        f"postgresql://{name}%20%25:a%20b%40%2F%3A%25+@127.0.0.1:{postgresql.port}/{name}"
+    )
+    Store(url).save(a_run(id="a1"))
+    found = quick_database_rows(url, Filter())
+    assert found is not None
+    assert [one.id for one in found] == ["a1"]
