@@ -23,6 +23,7 @@
       this.controls = new Controls(this);
       this.listen();
       this.read() || this.rebuild(true);
+      this.paint(); // keys need to know what is in sight, and may come before the next frame
       this.isReady = true;
       box.dataset.state = "ready";
     }
