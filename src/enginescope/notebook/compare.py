@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.notebook.verdicts import ShownVerdicts
-from enginescope.services.verdicts import compare as service
+from enginescope.services.verdicts import compare as compare_service
 
 
 class ShownComparison(Comparison, frozen=True, kw_only=True):
@@ -22,5 +22,5 @@ class ShownComparison(Comparison, frozen=True, kw_only=True):
         return comparison_html(self)
 
 
-compare = displayed(service.compare, shown_as(ShownVerdicts))
-compare_plans = displayed(service.compare_plans, shown_as(ShownComparison))
+compare = displayed(compare_service.compare, shown_as(ShownVerdicts))
+compare_plans = displayed(compare_service.compare_plans, shown_as(ShownComparison))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
 from enginescope.notebook.display import displayed, shown_as
-from enginescope.services.accuracy import depth as service
+from enginescope.services.accuracy import depth as depth_service
 
 
 class ShownDepth(DepthBenchmark):
@@ -21,4 +21,4 @@ class ShownDepth(DepthBenchmark):
         return depth_html(self)
 
 
-depth = displayed(service.depth, shown_as(ShownDepth))
+depth = displayed(depth_service.depth, shown_as(ShownDepth))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginescope.notebook.display import displayed, shown_as
-from enginescope.services.plans import explore as service
+from enginescope.services.plans import explore as explore_service
 from enginescope.services.plans.explore_request import Explored
 
 
@@ -21,4 +21,4 @@ class ShownExploration(Explored):
         return exploration_html(self.found, self.notices)
 
 
-explore = displayed(service.explore, shown_as(ShownExploration))
+explore = displayed(explore_service.explore, shown_as(ShownExploration))

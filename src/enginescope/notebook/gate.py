@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.verdict.gate import GateReport
-from enginescope.services.verdicts import gate as service
+from enginescope.services.verdicts import gate as gate_service
 
 
 class ShownGate(GateReport, frozen=True, kw_only=True):
@@ -21,4 +21,4 @@ class ShownGate(GateReport, frozen=True, kw_only=True):
         return gate_html(self)
 
 
-gate = displayed(service.gate, shown_as(ShownGate))
+gate = displayed(gate_service.gate, shown_as(ShownGate))

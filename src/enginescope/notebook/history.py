@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.verdict.history import JobHistory
-from enginescope.services.verdicts import history as service
+from enginescope.services.verdicts import history as history_service
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):
@@ -25,4 +25,4 @@ def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
     return tuple(map(shown_as(ShownHistory), histories))
 
 
-history = displayed(service.history, _shown)
+history = displayed(history_service.history, _shown)

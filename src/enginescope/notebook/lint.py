@@ -7,7 +7,7 @@ from typing import Any
 from enginescope.analysis import frames
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.rules.engine import LintReport
-from enginescope.services.plans import lint as service
+from enginescope.services.plans import lint as lint_service
 
 
 class ShownFindings(LintReport, frozen=True, kw_only=True):
@@ -50,4 +50,4 @@ class ShownFindings(LintReport, frozen=True, kw_only=True):
         return findings_html(self)
 
 
-lint = displayed(service.lint, shown_as(ShownFindings))
+lint = displayed(lint_service.lint, shown_as(ShownFindings))

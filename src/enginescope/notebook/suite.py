@@ -10,7 +10,7 @@ from enginescope.notebook.display import displayed
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.services.suites import opened
-from enginescope.services.suites import run as service
+from enginescope.services.suites import run as suite_service
 
 
 class ShownSuite(SuiteView):
@@ -35,4 +35,4 @@ def _shown(view: SuiteView) -> ShownSuite:
 
 
 open_suite = displayed(opened.open_suite, _shown)
-run_suite = displayed(service.run_suite, _shown)
+run_suite = displayed(suite_service.run_suite, _shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.display import displayed, shown_as
-from enginescope.services.validation import validate as service
+from enginescope.services.validation import validate as validate_service
 
 
 class ShownValidation(Validation, frozen=True, kw_only=True):
@@ -21,4 +21,4 @@ class ShownValidation(Validation, frozen=True, kw_only=True):
         return validation_html(self)
 
 
-validate = displayed(service.validate, shown_as(ShownValidation))
+validate = displayed(validate_service.validate, shown_as(ShownValidation))
