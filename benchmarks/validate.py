@@ -32,7 +32,7 @@ from PIL import Image
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 LIMIT_MIB = 1024

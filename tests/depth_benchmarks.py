@@ -10,7 +10,7 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth import DepthTask
-from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskScoring
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.run.job import BackendSpec, Subject

@@ -10,9 +10,14 @@ import pytest
 
 import enginescope as es
 from enginescope.cli.main import main
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.job import Limits, StopRule, WarmUp, Workload
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import (
+    Conditions,
+    Limits,
+    StopRule,
+    TelemetryRule,
+    WarmUp,
+    Workload,
+)
 from enginescope.store.archive import Store
 
 STOP = StopRule(iterations=5)

@@ -21,8 +21,7 @@ from synthetic_plans import FP16, Raw, chain
 
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.layer_pair import Alignment
-from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.plan import Alignment, Plan
 
 ACTIVE_OF_COPY, LAYERS_OF_COPY, FUSED_OF_COPY = 72, 103, 11
 

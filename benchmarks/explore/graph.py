@@ -26,7 +26,7 @@ from typing import TypeVar
 import synthetic_plans
 
 from enginescope.analysis.graph.plan_graph import plan_graph
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.timing import Attribution

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from enginescope.analysis.graph.plan_graph import plan_graph
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.core.gc_paused import gc_paused
 from enginescope.formats.plan.plan_json import parse_plan

@@ -16,8 +16,7 @@ from in_rounds import DIFFERENT
 from printed import print_table, share
 
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.comparison.ratio import ratio_of_rounds
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
 from enginescope.stats.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 
 Array = np.ndarray

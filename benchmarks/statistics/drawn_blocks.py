@@ -13,8 +13,7 @@ import time
 import numpy as np
 from series_kinds import KINDS
 
-from enginescope.stats.autocorrelation import integrated_time
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import integrated_time, quantile_interval
 
 SERIES = 400
 RESAMPLES = 500

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.comparison.ratio import ratio_of_rounds
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
 
 DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)
 

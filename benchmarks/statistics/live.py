@@ -28,8 +28,7 @@ from printed import share
 
 from enginescope.probe.environment import probe_environment
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.comparison.ratio import ratio_of_rounds
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
 from enginescope.stats.comparison.steady_rounds import disturbances
 from enginescope.stats.stability import WIDE_PCT
 

@@ -16,8 +16,12 @@ import numpy as np
 from series_kinds import KINDS, Kind
 
 from enginescope.records.samples import Interval
-from enginescope.stats.autocorrelation import autoregressive_time, integrated_time, levels_of
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import (
+    autoregressive_time,
+    integrated_time,
+    levels_of,
+    quantile_interval,
+)
 
 LENGTHS = (100, 300, 1_000, 3_000, 10_000)
 #: Series of this many samples are drawn at a time.

@@ -24,14 +24,14 @@ from in_rounds import DIFFERENT, compare_in_rounds
 from msgspec.structs import replace
 from scipy import stats
 
-from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.run import Run
 from enginescope.records.samples import frozen
 from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.stats.autocorrelation import effective_samples, levels_of
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED_PCT = (0.0, 2.0, 3.0)

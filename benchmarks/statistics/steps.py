@@ -17,7 +17,7 @@ from printed import print_table
 from series_kinds import autoregressive
 
 from enginescope.records.samples import Array
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.comparison.ratio import ratio_of_rounds, ratio_of_samples
 
 DEVIATIONS = (0.1, 0.3, 1.0, 3.0, 10.0)

@@ -20,15 +20,20 @@ from msgspec.structs import replace
 from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
-from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdicts
-from enginescope.records.round_position import RoundPosition
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS, decide
-from enginescope.stats.comparison.ratio import ratio_of_processes, ratio_of_samples
+from enginescope.stats.comparison.ratio import (
+    LOOK_CONFIDENCE,
+    LOOKS,
+    decide,
+    ratio_of_processes,
+    ratio_of_samples,
+)
 
 SCATTERS_PCT = (0.3, 1.0, 2.0)
 PLANTED_PCT = (2.0, 3.0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.roofline.gpu_limits import GpuLimits
     from enginescope.analysis.runs.run_view import RunView
     from enginescope.analysis.suites.suite_view import SuiteView
-    from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
+    from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
     from enginescope.analysis.validation.validation import Validation
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.core.errors import (
@@ -32,22 +32,32 @@ if TYPE_CHECKING:
         UnsupportedError,
         UsageError,
     )
-    from enginescope.notebook.bench import bench, bench_interleaved, open_run
-    from enginescope.notebook.compare import compare, compare_plans
-    from enginescope.notebook.depth import depth
-    from enginescope.notebook.explore import explore
     from enginescope.notebook.files import archive, process, write_report
-    from enginescope.notebook.gate import gate
-    from enginescope.notebook.history import history
-    from enginescope.notebook.import_artifacts import import_artifacts
-    from enginescope.notebook.lint import lint
-    from enginescope.notebook.measure import build, doctor, noise_floor
-    from enginescope.notebook.plan import OpenedPlan, open_plan
-    from enginescope.notebook.suite import open_suite, run_suite
-    from enginescope.notebook.validate import validate
+    from enginescope.notebook.measure import (
+        bench,
+        bench_interleaved,
+        build,
+        depth,
+        doctor,
+        import_artifacts,
+        noise_floor,
+        open_run,
+        validate,
+    )
+    from enginescope.notebook.plan import OpenedPlan, explore, open_plan
+    from enginescope.notebook.verdicts import (
+        compare,
+        compare_plans,
+        gate,
+        history,
+        lint,
+        open_suite,
+        run_suite,
+    )
     from enginescope.records.plan.build import BuildReport
-    from enginescope.records.run.conditions import Conditions, Cooldown
     from enginescope.records.run.job import (
+        Conditions,
+        Cooldown,
         DimSize,
         InputFile,
         InputRange,
@@ -56,11 +66,11 @@ if TYPE_CHECKING:
         Mode,
         OpenDims,
         StopRule,
+        TelemetryRule,
         WarmUp,
         Workload,
     )
     from enginescope.records.run.sample_set import Preprocessing
-    from enginescope.records.run.telemetry_rule import TelemetryRule
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
     from enginescope.records.verdict.noise_floor import NoiseFloor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.plan.tensor_format import parse_layout
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import IOTensor, Layer, Plan

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.records.commit import Commit
-from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.environment import Commit, Device, Environment, Host
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from tests.analysis.gated_runs import job, process

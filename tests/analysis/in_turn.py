@@ -9,7 +9,7 @@ import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide
 from enginescope.records.environment import Environment, Host
-from enginescope.records.round_position import RoundPosition
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
 from enginescope.records.samples import Samples, frozen

@@ -11,8 +11,7 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.records.run.job import StopRule, WarmUp, Workload
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, in_turn, process

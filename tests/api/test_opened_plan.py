@@ -11,7 +11,7 @@ import pytest
 import enginescope as es
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.notebook.chart import ChartDisplay
-from enginescope.render.html.spec import Chart, ChartTable
+from enginescope.render.html.images import Chart, ChartTable
 from tests.analysis.card_plans import layer, profile_of, small_plan, small_view, view_of
 
 RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200" / "resnet18.graph.json"

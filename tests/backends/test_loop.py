@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-from enginescope.backends import loop, recorder
+from enginescope.backends import loop
 from enginescope.backends.base import ProgressSink
-from enginescope.backends.recorder import Step, StepRecorder
+from enginescope.backends.loop import Step, StepRecorder
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.records.run.run import StopReport, WarmUpReport
@@ -22,8 +22,7 @@ class Clock:
         self.now_ns = 0
         self.calls = 0
         self._durations = durations_ms
-        for module in (loop, recorder):
-            monkeypatch.setattr(module, "perf_counter_ns", lambda: self.now_ns)
+        monkeypatch.setattr(loop, "perf_counter_ns", lambda: self.now_ns)
 
     def step(self) -> None:
         self.calls += 1

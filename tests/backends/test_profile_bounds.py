@@ -6,7 +6,7 @@ from enginescope.backends.profile_bounds import check_bounds, is_in_order, read_
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Subject
-from enginescope.runner.capability_checks import check_subject
+from enginescope.runner.jobs import check_subject
 
 
 def test_shapes_of_several_profiles() -> None:

@@ -13,7 +13,7 @@ from enginescope.cli.machine_options import (
 )
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from enginescope.records.run.conditions import Cooldown
+from enginescope.records.run.job import Cooldown
 from tests.fakes.fake_gpus import DATA_CENTRE, GPU, FakeGpus
 
 QUICK = ("--on", "fake", "--iterations", "3", "--warmup", "0", "--no-layers", "--json")

@@ -10,7 +10,7 @@ from enginescope.cli.main import main
 from enginescope.cli.mode_options import mode_of, mode_options
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Mode
-from enginescope.runner.profile_index import with_profile
+from enginescope.runner.model_inputs import with_profile
 
 
 def parsed(*arguments: str) -> Mode:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.outputs import check_outputs, write_output
+from enginescope.cli.options import check_outputs, write_output
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.formats.onnx.onnx_files import external_files
+from enginescope.formats.onnx.onnx_precision import external_files
 
 NAME = "small_convnet.onnx.engine"
 

@@ -13,14 +13,17 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.plan_comparison.paired_layers import Relation
 from enginescope.analysis.verdicts import measured_notices
-from enginescope.analysis.verdicts.comparability import CONDITIONS
-from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT, THRESHOLD_PCT
+from enginescope.analysis.verdicts.comparability import (
+    ASSUMED_SCATTER_PCT,
+    CONDITIONS,
+    THRESHOLD_PCT,
+)
 from enginescope.cli.verdicts.compare import command
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.compare.compare_page import MAX_CARRIED_PAIRS
 from enginescope.render.plan_comparison.compare_phrases import _CAUSES
 from enginescope.runner.interleaved import PROCESS_STOP
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.compared_plans import run_a, run_b
 
 DOCS = Path(__file__).parents[2] / "docs"

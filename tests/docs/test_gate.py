@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.cli.verdicts.gate import command as gate_command
 from enginescope.cli.verdicts.history import command as history_command
 from enginescope.records.verdict.gate import FAILING, GateOutcome

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import enginescope as es
 from enginescope.core.result import Result
-from enginescope.render.base.markdown_table import markdown_row
+from enginescope.render.base.data_table import markdown_row
 from tests.api.public_functions import public_functions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginescope.analysis.report_card.layer_quantities import QUANTITIES
+from enginescope.analysis.report_card.layer_clusters import QUANTITIES
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "report-card.md"

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
+from enginescope.records.run.job import (
+    BackendSpec,
+    Job,
+    StopRule,
+    Subject,
+    TelemetryRule,
+    WarmUp,
+    Workload,
+)
 from enginescope.records.run.run import Run
-from enginescope.records.run.telemetry_rule import TelemetryRule
 from enginescope.runner.session import run_jobs
 
 FOLDER = Path(__file__).resolve().parent / "nvml"

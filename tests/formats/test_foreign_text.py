@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.lenient_json import decode_text
 
 
 def test_plain_text_has_no_notice() -> None:

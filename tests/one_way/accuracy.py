@@ -13,8 +13,8 @@ import enginescope as es
 from enginescope.analysis.validation.validation import Validation
 from enginescope.records.run.job import InputRange, InputShape, Workload
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.render.depth.depth_data import depth_json
-from enginescope.render.validation.validate_data import output_diff_json
+from enginescope.render.depth.depth_writers import depth_json
+from enginescope.render.validation.validate_writers import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
 from tests.one_way.case import Case

@@ -9,7 +9,7 @@ from enginescope.core.errors import BackendError
 from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
-from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.fakes import loading, models

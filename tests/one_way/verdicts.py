@@ -11,10 +11,10 @@ import msgspec
 import enginescope as es
 from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Run
-from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.gate_data import gate_json
-from enginescope.render.verdicts.history_data import history_json
+from enginescope.render.verdicts.gate_writers import gate_json
+from enginescope.render.verdicts.history_text import history_json
 from enginescope.store.archive import Store
 from enginescope.store.noise_floors import FILE
 from tests.analysis.compared_plans import run_a, run_b

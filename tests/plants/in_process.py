@@ -27,7 +27,7 @@ def workers_in_process() -> Iterator[None]:
     """Let workers run without a process of their own."""
     with (
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
-        patch("enginescope.runner.engines.run_isolated", _run),
+        patch("enginescope.runner.session.run_isolated", _run),
         patch("enginescope.runner.worker.probe_environment", Environment),
     ):
         yield

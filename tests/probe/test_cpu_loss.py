@@ -10,7 +10,7 @@ from enginescope.probe.cpu_loss import (
     read_quota,
     steal_pct_since_boot,
 )
-from enginescope.records.run.cpu_loss import CpuLoss
+from enginescope.records.run.telemetry import CpuLoss
 
 V2 = "usage_usec 9\nnr_periods {}\nnr_throttled {}\nthrottled_usec {}\n"
 V1 = "nr_periods {}\nnr_throttled {}\nthrottled_time {}\n"

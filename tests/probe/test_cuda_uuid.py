@@ -4,8 +4,7 @@ import ctypes
 import sys
 from types import SimpleNamespace
 
-from enginescope.probe.cuda_uuid import cuda_uuid
-from enginescope.probe.nvml import handle_of, probe_device
+from enginescope.probe.nvml import cuda_uuid, handle_of, probe_device
 from tests.probe.test_nvml import FakeNVMLError, fake_nvml
 
 UUID = "8e2b6d1c-0b7a-4a55-9c1f-2f6d0a3b4c5d"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from enginescope.probe.processes import others_among
-from enginescope.records.run.gpu_telemetry import GpuProcess
+from enginescope.records.run.telemetry import GpuProcess
 
 
 def process(pid: int) -> GpuProcess:

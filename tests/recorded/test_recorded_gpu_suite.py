@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.suites.suite_gains import speed_ups
 from enginescope.analysis.suites.suite_perf_tables import perf_tables, printed_gains
+from enginescope.analysis.suites.suite_table import speed_ups
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.render.suites.suite_phrases import backend_names, coverage_text, options_sentence

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from enginescope.formats.suites.suite_file import read_suite_file
 from enginescope.records.suite.suite import CellStatus, Suite
-from enginescope.runner.suites.suite_cells import cells_of
+from enginescope.runner.suites.suite_cells import cells_of, resume_state
 from enginescope.runner.suites.suite_plan import suite_of
-from enginescope.runner.suites.suite_resume import resume_state
 from enginescope.store.suite_folder import SuiteFolder
 
 RECORDED = Path(__file__).parents[1] / "data" / "suite-one-process"

@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.records.run import gpu_telemetry as channel
-from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, SampledGpu, Span
+from enginescope.records.run import telemetry as channel
 from enginescope.records.run.run import Run
-from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.run.telemetry import (
+    Channel,
+    GpuProcess,
+    GpuTelemetry,
+    SampledGpu,
+    Span,
+    Telemetry,
+)
 from enginescope.records.samples import frozen
 from tests.render.runs import measured_run
 

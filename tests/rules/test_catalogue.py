@@ -8,8 +8,7 @@ import pytest
 
 from enginescope.rules import checks
 from enginescope.rules.base import Rule
-from enginescope.rules.catalogue import HEADINGS, catalogue, paragraphs
-from enginescope.rules.registry import RULES
+from enginescope.rules.catalogue import HEADINGS, RULES, catalogue, paragraphs
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "rules.md"
 

@@ -5,7 +5,7 @@ import pytest
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.records.run.job import BackendSpec, Mode, Subject
-from enginescope.runner.capability_checks import check_demands, check_subject
+from enginescope.runner.jobs import check_demands, check_subject
 from tests.fakes import loading
 
 ORT = BackendSpec(name="ort-cpu")

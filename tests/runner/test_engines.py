@@ -12,9 +12,9 @@ from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.records.samples import frozen
-from enginescope.runner import engines
-from enginescope.runner.engines import engine_of
+from enginescope.runner import session
 from enginescope.runner.isolate import Ended
+from enginescope.runner.session import engine_of
 from enginescope.runner.worker import WorkerResult
 
 REPORT = BuildReport(engine="/cache/key/net.engine", engine_bytes=1)
@@ -60,8 +60,8 @@ def job(kind="onnx", **more) -> Job:
 def runs(monkeypatch):
     def make(backend, outcome=None, report=REPORT) -> Runs:
         made = Runs(outcome or Outcome(), report)
-        monkeypatch.setattr(engines, "load_backend", lambda _: backend)
-        monkeypatch.setattr(engines, "run_isolated", made)
+        monkeypatch.setattr(session, "load_backend", lambda _: backend)
+        monkeypatch.setattr(session, "run_isolated", made)
         return made
 
     return make

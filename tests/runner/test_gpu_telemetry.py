@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.run import gpu_telemetry as channel
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run import telemetry as channel
+from enginescope.records.run.job import TelemetryRule
 from tests.fakes.nvml_scenarios import measured
 
 MIG = "MIG-33333333-3333-3333-3333-333333333333"

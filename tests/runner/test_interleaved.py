@@ -14,7 +14,7 @@ from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner import interleaved
 from enginescope.runner.interleaved import Pacing, RoundWatcher, looks_up_to, run_interleaved
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 from tests.runner.test_isolate import QUICK
 
 replace = msgspec.structs.replace

@@ -5,10 +5,9 @@ import pytest
 
 from enginescope.records.environment import Environment, Host
 from enginescope.records.notice import Notice
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.cpu_loss import CpuLoss
-from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, Workload
+from enginescope.records.run.job import BackendSpec, Conditions, Job, StopRule, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Run, StopReport, WarmUpReport
+from enginescope.records.run.telemetry import CpuLoss
 from enginescope.runner import assemble as notices
 from enginescope.runner.assemble import notices_of_run
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.records.run.job import BackendSpec, Job, Limits, Subject
+from enginescope.records.run.job import BackendSpec, Job, Limits, Subject, Watcher
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.run.watcher import Watcher
 from enginescope.runner import session
 from enginescope.runner.session import run_jobs
 from tests.runner.test_isolate import QUICK

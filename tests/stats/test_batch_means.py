@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from enginescope.core.errors import UsageError
-from enginescope.stats import batch_means
-from enginescope.stats.batch_means import quantile_interval
-from enginescope.stats.percentile import percentile
+from enginescope.stats import autocorrelation
+from enginescope.stats.autocorrelation import quantile_interval
+from enginescope.stats.describe import percentile
 from tests.stats.draws import ar1, two_levels
 
 SERIES = st.integers(0, 2**32 - 1).map(
@@ -95,7 +95,7 @@ def test_interval_of_independent_samples_is_near_the_exact_one() -> None:
 def test_variance_of_the_mean_is_that_of_twelve_batch_means() -> None:
     values = ar1(np.random.default_rng(13), 1200, 0.9)
     means = values.reshape(12, 100).mean(axis=1)
-    assert batch_means._variance_of_mean(values) == pytest.approx(means.var(ddof=1) / 12)
+    assert autocorrelation._variance_of_mean(values) == pytest.approx(means.var(ddof=1) / 12)
 
 
 @pytest.mark.parametrize("n", [12, 13, 23, 100])
@@ -103,7 +103,7 @@ def test_batches_of_unequal_length_hold_every_sample_once(n: int) -> None:
     """Unbiased for independent samples but for the mean's own part: 1 − 1/n on average."""
     rng = np.random.default_rng(14)
     found = np.mean(
-        [n * batch_means._variance_of_mean(rng.standard_normal(n)) for _ in range(4000)]
+        [n * autocorrelation._variance_of_mean(rng.standard_normal(n)) for _ in range(4000)]
     )
     assert found == pytest.approx(1.0, abs=0.05)
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.records.run.gpu_telemetry import SM_CLOCK, THROTTLE
-from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.run.telemetry import SM_CLOCK, THROTTLE, Channel, Telemetry
 from enginescope.records.samples import frozen
 from enginescope.stats.clock_around import clock_around, held_by
 

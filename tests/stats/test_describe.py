@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
 from enginescope.records.samples import Samples, frozen
-from enginescope.stats.describe import describe, describe_values
-from enginescope.stats.percentile import percentile
+from enginescope.stats.describe import describe, describe_values, percentile
 from tests.stats.draws import ar1
 
 VALUES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=80)

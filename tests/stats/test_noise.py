@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.comparison.hodges_lehmann import paired_shift
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.noise import POWER, scatter_of, smallest_difference
 
 

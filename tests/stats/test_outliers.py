@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.outliers import LIMIT, outlier_scores
+from enginescope.stats.describe import LIMIT, outlier_scores
 
 
 def test_scores_are_distances_in_median_absolute_deviations() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.percentile import median, nearest_rank, needed_samples, percentile
+from enginescope.stats.describe import median, nearest_rank, needed_samples, percentile
 
 VALUES = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enginescope.core.errors import UsageError
 from enginescope.records.notice import Notice
 from enginescope.records.samples import Samples, frozen
-from enginescope.stats.outliers import LIMIT, outlier_scores
+from enginescope.stats.describe import LIMIT, outlier_scores
 from enginescope.stats.stability import notices_of
 from tests.stats.draws import ar1, two_levels
 

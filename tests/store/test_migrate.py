@@ -5,9 +5,8 @@ import json
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.store import migrate
-from enginescope.store.migrate import migrated
-from enginescope.store.run_folder import read_run, rewrite, write_run
+from enginescope.store import run_folder
+from enginescope.store.run_folder import migrated, read_run, rewrite, write_run
 from tests.store.stored_runs import a_run, edit
 
 STEPS = {
@@ -56,7 +55,7 @@ def test_an_older_run_is_read_and_its_file_left(tmp_path, monkeypatch) -> None:
     write_run(a_run(id="abc"), tmp_path)
     edit(tmp_path, schema_version=0, identifier="abc", id=None)
     before = (tmp_path / "run.json").read_bytes()
-    monkeypatch.setitem(migrate.STEPS, 0, lambda one: one | {"id": one["identifier"]})
+    monkeypatch.setitem(run_folder.STEPS, 0, lambda one: one | {"id": one["identifier"]})
     assert read_run(tmp_path).id == "abc"
     assert read_run(tmp_path).samples[0].values_ms.size == 11
     assert (tmp_path / "run.json").read_bytes() == before

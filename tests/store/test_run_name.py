@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import StoreError
-from enginescope.store.run_name import check_id, check_tag, is_id, is_tag, steps_back
+from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, steps_back
 
 
 @pytest.mark.parametrize("name", ["7f3ac01944de", "a", "A-b_c.d"])

@@ -12,7 +12,7 @@ from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.layer_comparison import paired_times
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph
 from enginescope.notebook.plan import OpenedPlan
 from enginescope.records.plan.plan import Plan

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.layers.plan_profile import of_plan_profile, plan_profiles
+from enginescope.analysis.layers.layer_sum import of_plan_profile, plan_profiles
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.plan.plan_json import parse_plan

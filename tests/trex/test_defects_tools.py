@@ -97,8 +97,7 @@ def test_modules_find_each_other_by_name_alone() -> None:
 
 def test_looking_changes_nothing() -> None:
     """trex overwrites the plan's column of tactics, and renames the plan at each comparison."""
-    from enginescope.analysis.layers.layer_table import layer_rows
-    from enginescope.analysis.layers.tactics import tactic_shares
+    from enginescope.analysis.layers.layer_table import layer_rows, tactic_shares
     from enginescope.analysis.plan_comparison.alignment import align
     from enginescope.analysis.plans.plan_view import PlanView
     from enginescope.formats.plan.plan_json import parse_plan

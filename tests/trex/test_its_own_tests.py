@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.layers.time_shares import time_by
+from enginescope.analysis.layers.layer_table import time_by
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.core.units import format_bytes
 from enginescope.records.tensor import DataType, Tensor

@@ -11,17 +11,22 @@ from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.preparation import Preparation
-from enginescope.records.plan.query_trace import QueryTrace
 from enginescope.records.plan.timing import Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.cpu_loss import CpuLoss
-from enginescope.records.run.gpu_telemetry import GpuTelemetry
 from enginescope.records.run.job import BackendSpec, Job, Mode
-from enginescope.records.run.run import ArenaUse, Phase, ProviderShare, StopReport, WarmUpReport
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import (
+    ArenaUse,
+    Phase,
+    ProviderShare,
+    StopReport,
+    TensorValues,
+    WarmUpReport,
+)
+from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
 from enginescope.records.samples import Samples
 from enginescope.records.tensor import DataType, Tensor
 

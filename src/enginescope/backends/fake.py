@@ -25,7 +25,7 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
-from enginescope.backends.recorder import StepRecorder
+from enginescope.backends.loop import StepRecorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean

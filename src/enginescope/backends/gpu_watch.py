@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from enginescope.backends.base import ProgressSink
-from enginescope.backends.loop import CHUNK_MS
-from enginescope.backends.recorder import Recorder
+from enginescope.backends.loop import CHUNK_MS, Recorder
 from enginescope.core.errors import EnginescopeError
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
@@ -17,8 +16,8 @@ from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
-from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, Span
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import TelemetryRule
+from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span
 
 #: Between two looks at the clock in the timed loop.
 _LOOK_MS = 100.0

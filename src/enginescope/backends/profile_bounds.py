@@ -1,4 +1,7 @@
-"""Shapes of optimisation profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together."""
+"""Shapes of optimisation profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together.
+
+The next step where a model rejects random integers: bounds for them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.records.run.job import InputShape
 
 #: For each optimisation profile the shapes of its inputs.
@@ -92,3 +95,15 @@ def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
     if not shapes:
         raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
     return tuple(shapes)
+
+
+def with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> BackendError:
+    """Name the inputs that hold unbounded random integers: the first to suspect in a failure."""
+    if error.hint or not random_integers:
+        return error
+    return BackendError(
+        error.what,
+        why=error.why,
+        hint=f"{', '.join(random_integers)} got random integers; if they index a table, "
+        f"bound them: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]",
+    )

@@ -15,9 +15,8 @@ import msgspec
 
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
 from enginescope.backends.gpu_watch import GpuWatch
-from enginescope.backends.loop import timed_loop, warm_up
-from enginescope.backends.range_hint import with_range_hint
-from enginescope.backends.recorder import Recorder, Step
+from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up
+from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.load import LoadMeter

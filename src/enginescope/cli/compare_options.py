@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.cli.options import Finite
 from enginescope.core.errors import UsageError
-from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
+from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,17 +1,24 @@
-"""Options that ask something of the machine while jobs run."""
+"""Options that ask something of the machine while jobs run.
+
+Options that say how much is asked of the GPU meanwhile.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.cli.options import Parsed, parse_span_ms
+from enginescope.cli.options import DURATION_MS, Parsed, parse_span_ms
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_ranges
-from enginescope.records.run.conditions import Conditions, Cooldown
+from enginescope.records.run.job import Conditions, Cooldown, TelemetryRule
+
+if TYPE_CHECKING:
+    pass
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,3 +95,49 @@ def with_clock_named(arguments: Sequence[str]) -> list[str]:
 def conditions_of(options: dict[str, Any]) -> Conditions:
     """Return what the options ask of the machine while a job runs."""
     return Conditions(pinned_cores=options["pin"] or (), cooldown=options["cooldown"])
+
+
+_TELEMETRY_OPTIONS = (
+    click.option(
+        "--telemetry/--no-telemetry",
+        default=None,
+        help="Power, energy, clocks, memory and temperature of the GPU, in a pass of their own; or "
+        "not even its clock around the timed loop.",
+    ),
+    click.option(
+        "--telemetry-time",
+        type=DURATION_MS,
+        help="How long that pass repeats the loop.  [default: 5s]",
+    ),
+    click.option(
+        "--gpu-sample-interval",
+        type=DURATION_MS,
+        help="Between two samples of that pass.  [default: 100ms]",
+    ),
+)
+
+
+def telemetry_options(function: F) -> F:
+    """Add what is sampled of the GPU."""
+    for option in reversed(_TELEMETRY_OPTIONS):
+        function = option(function)
+    return function
+
+
+def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
+    """Return the rule that the options describe.
+
+    Raises:
+        UsageError: An option of the pass without the pass.
+    """
+    wanted, time_ms = options["telemetry"], options["telemetry_time"]
+    interval_ms = options["gpu_sample_interval"]
+    for given, option in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
+        if given is not None and not wanted:
+            raise UsageError(option, why="there is no pass to sample in", hint="--telemetry")
+    usual = TelemetryRule()
+    return TelemetryRule(
+        depth="full" if wanted else "clock" if wanted is None else "off",
+        duration_ms=time_ms or usual.duration_ms,
+        interval_ms=interval_ms or usual.interval_ms,
+    )

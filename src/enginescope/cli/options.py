@@ -1,4 +1,7 @@
-"""Options and parameter types that several verbs share."""
+"""Options and parameter types that several verbs share.
+
+Files that a verb writes, and a note on standard error for each.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import click
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
+from enginescope.services.output_files import check_outputs, write_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -58,7 +62,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 def parse_tag(text: str) -> str:
     """Return a tag, as the store takes it."""
-    from enginescope.store.run_name import is_tag
+    from enginescope.store.run_names import is_tag
 
     if not is_tag(text):
         hint = "one has no blanks and no slashes, and begins neither with '-' nor with latest"
@@ -236,3 +240,16 @@ def json_option(function: F) -> F:
 def note(text: str) -> None:
     """Say something that is not a result: on standard error."""
     print(text, file=sys.stderr)
+
+
+__all__ = ["check_outputs", "write_output"]
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that was asked for, and note it.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    write_file(path, data)
+    note(f"written: {path}")

@@ -1,11 +1,18 @@
-"""Print the reports of the services that judge runs."""
+"""Print the reports of the services that judge runs.
+
+What the verbs that read plans print on standard error, and how their errors name flags.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 from enginescope.cli.options import note
-from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.records.notice import Notice
+from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.verdicts.push import VerdictObserver
 
 
 class TerminalObserver(VerdictObserver):
@@ -22,3 +29,26 @@ class TerminalObserver(VerdictObserver):
         if sys.stderr.isatty():
             end = "\n" if number == total else ""
             print(f"\r{number} of {total} runs", end=end, file=sys.stderr, flush=True)
+
+
+_PARAMETER = re.compile(r"`([a-z_]+)`")
+
+
+class NotingObserver(PlanObserver):
+    """Notes every report on standard error."""
+
+    def warn(self, text: str) -> None:
+        """Note a warning."""
+        note(text)
+
+    def notice(self, notice: Notice) -> None:
+        """Note a notice of any level."""
+        note(f"{notice.message} ({notice.code})")
+
+    def progress(self, text: str) -> None:
+        """Note what takes seconds."""
+        note(text)
+
+    def file_written(self, path: Path) -> None:
+        """Note a file that was asked for."""
+        note(f"written: {path}")

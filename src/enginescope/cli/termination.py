@@ -1,4 +1,7 @@
-"""Being told to end, by Ctrl-C or by another signal."""
+"""Being told to end, by Ctrl-C or by another signal.
+
+Exit codes that several verbs share.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +54,7 @@ def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+#: A run or a build failed, or a run is not stored.
+EXIT_RUN_FAILED = 3

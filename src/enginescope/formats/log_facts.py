@@ -1,9 +1,14 @@
-"""Single facts that a trtexec log states somewhere: versions, seconds, sizes, statistics."""
+"""Single facts that a trtexec log states somewhere: versions, seconds, sizes, statistics.
+
+The GPU that a tool says it ran on.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from enginescope.records.environment import Device
 from enginescope.records.samples import ReportedSummary
 
 # What a summary line is headed -> the metric.
@@ -147,3 +152,18 @@ def _size(match: re.Match[str] | None, first: int = 1) -> int | None:
     if match is None or value is None or not 0 <= value < 2**40:
         return None
     return int(value * _SIZES.get(match[first + 1] or "B", 1))
+
+
+def device_of(facts: Mapping[str, str]) -> Device | None:
+    """Return the device of a ``Device Information`` section, or ``None`` if it names none."""
+    name = facts.get("Selected Device")
+    if not name:
+        return None
+    units = number(facts.get("SMs", ""))
+    return Device(
+        name=name,
+        uuid=facts.get("Selected Device UUID") or None,
+        compute_capability=facts.get("Compute Capability") or None,
+        memory_bytes=size_bytes(facts.get("Device Global Memory", "")),
+        sm_count=int(units) if units is not None and 0 < units < 2**31 else None,
+    )

@@ -1,13 +1,30 @@
-"""Builds, noise floors and the state of the machine with their displays."""
+"""Builds, noise floors and the state of the machine with their displays.
+
+A run as a notebook shows it.
+Runs and interleaved comparisons with their display.
+Validations with their display.
+Comparisons of depth-estimation models with their display.
+Imported runs as a notebook shows them.
+"""
 
 from __future__ import annotations
 
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
+from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.display import displayed, shown_as
+from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.services import store_access
+from enginescope.services.accuracy import depth as depth_service
+from enginescope.services.measurement import bench as bench_service
 from enginescope.services.measurement import build as build_service
 from enginescope.services.measurement import doctor as doctor_service
+from enginescope.services.measurement import interleaved
 from enginescope.services.measurement import noise as noise_service
+from enginescope.services.plans import import_artifacts as import_artifacts_service
+from enginescope.services.validation import validate as validate_service
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -49,3 +66,62 @@ class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
 build = displayed(build_service.build, shown_as(ShownBuild))
 doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
 noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
+
+
+class ShownRun(RunView):
+    """A run with its figures, and a table of them in notebooks: plain HTML."""
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.run import run_html
+
+        return run_html(self)
+
+
+def _shown(view: RunView) -> ShownRun:
+    return ShownRun(view.run)
+
+
+bench = displayed(bench_service.bench, _shown)
+open_run = displayed(store_access.open_run, _shown)
+bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdicts))
+
+
+class ShownValidation(Validation, frozen=True, kw_only=True):
+    """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.accuracy.validate_phrases import answer
+
+        return answer(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import validation_html
+
+        return validation_html(self)
+
+
+validate = displayed(validate_service.validate, shown_as(ShownValidation))
+
+
+class ShownDepth(DepthBenchmark):
+    """Compared depth-estimation models; in notebooks their speeds, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.depth.depth_words import benchmark_title
+
+        return benchmark_title(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import depth_html
+
+        return depth_html(self)
+
+
+depth = displayed(depth_service.depth, shown_as(ShownDepth))
+
+
+def _shown_import(views: tuple[RunView, ...]) -> tuple[ShownRun, ...]:
+    return tuple(ShownRun(view.given) for view in views)
+
+
+import_artifacts = displayed(import_artifacts_service.import_artifacts, _shown_import)

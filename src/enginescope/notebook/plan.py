@@ -1,4 +1,7 @@
-"""A plan with its charts and its graph, as notebooks show them."""
+"""A plan with its charts and its graph, as notebooks show them.
+
+Explored plans with their display.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,18 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.environment import Device
+from enginescope.services.plans import explore as explore_service
+from enginescope.services.plans.explore_request import Explored
 from enginescope.services.plans.observer import PlanObserver
-from enginescope.services.plans.open_plan import OpenPlanRequest, open_plan_as
 from enginescope.services.plans.plan_input import CompanionFiles, PlanName
+from enginescope.services.plans.resolve_plan import OpenPlanRequest, open_plan_as
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.analysis.layers.request_latency import WholeRequest
-    from enginescope.notebook.chart import ChartDisplay
-    from enginescope.notebook.graph import GraphDisplay
+    from enginescope.analysis.layers.layer_sum import WholeRequest
+    from enginescope.notebook.chart import ChartDisplay, GraphDisplay
 
 
 class OpenedPlan(PlanView):
@@ -88,7 +93,7 @@ class OpenedPlan(PlanView):
         Raises:
             UsageError: There is no such layer or colouring, or nothing is left to draw.
         """
-        from enginescope.notebook.graph import GraphDisplay
+        from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish
 
         wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
@@ -159,3 +164,20 @@ def open_plan(
 
 
 plan = open_plan
+
+
+class ShownExploration(Explored):
+    """An explored plan; in notebooks its summary and tables, plain HTML."""
+
+    def _summary(self) -> str:
+        time = self.found.time
+        total = f", {time.sum_ms:.6g} ms" if time is not None else ""
+        return f"{self.found.name}: {len(self.found.layers):,} layers{total}"
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.plan import exploration_html
+
+        return exploration_html(self.found, self.notices)
+
+
+explore = displayed(explore_service.explore, shown_as(ShownExploration))

@@ -1,10 +1,36 @@
-"""Sides that were held against each other, as Python and notebooks show them."""
+"""Sides that were held against each other, as Python and notebooks show them.
+
+Comparisons with their display.
+A gate's report with its display.
+Histories with their display.
+Suites with their charts, as notebooks show them.
+Findings as a notebook shows them.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
+from enginescope.analysis import frames
+from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
+from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.notebook.chart import ChartDisplay
+from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
+from enginescope.records.verdict.gate import GateReport
+from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.verdict import Verdict
+from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.rules.engine import LintReport
+from enginescope.services.plans import lint as lint_service
+from enginescope.services.suites import opened
+from enginescope.services.suites import run as suite_service
+from enginescope.services.verdicts import compare as compare_service
+from enginescope.services.verdicts import gate as gate_service
+from enginescope.services.verdicts import history as history_service
 
 
 class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
@@ -31,3 +57,127 @@ class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
         from enginescope.notebook.html.verdicts import verdicts_html
 
         return verdicts_html(self)
+
+
+class ShownComparison(Comparison, frozen=True, kw_only=True):
+    """Compared plans; in notebooks the answer and its tables, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.plan_comparison.compare_phrases import answer
+
+        return answer(self, THRESHOLD_PCT)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import comparison_html
+
+        return comparison_html(self)
+
+
+compare = displayed(compare_service.compare, shown_as(ShownVerdicts))
+compare_plans = displayed(compare_service.compare_plans, shown_as(ShownComparison))
+
+
+class ShownGate(GateReport, frozen=True, kw_only=True):
+    """A gate's report; in notebooks the result and its rows, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.verdicts.gate_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import gate_html
+
+        return gate_html(self)
+
+
+gate = displayed(gate_service.gate, shown_as(ShownGate))
+
+
+class ShownHistory(JobHistory, frozen=True, kw_only=True):
+    """A job's history; in notebooks its levels and their changes, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.verdicts.history_phrases import title_text
+
+        return title_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import history_html
+
+        return history_html(self)
+
+
+def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
+    return tuple(map(shown_as(ShownHistory), histories))
+
+
+history = displayed(history_service.history, _shown)
+
+
+class ShownSuite(SuiteView):
+    """A suite with the rows of its cells, and the charts of its page."""
+
+    def _summary(self) -> str:
+        return f"{self.result.name}: {counts_sentence(self.result)}"
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import suite_html
+
+        return suite_html(self.result)
+
+    @cached_property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the suite's page by their keys: ``"suite_heat"``, …"""
+        return {chart.key: ChartDisplay(chart) for chart in suite_charts(self.result)}
+
+
+def _shown_suites(view: SuiteView) -> ShownSuite:
+    return ShownSuite(view.result)
+
+
+open_suite = displayed(opened.open_suite, _shown_suites)
+run_suite = displayed(suite_service.run_suite, _shown_suites)
+
+
+class ShownFindings(LintReport, frozen=True, kw_only=True):
+    """Findings of a plan, with data frames; in notebooks a table, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.plans.findings import headline
+
+        return headline(self)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the findings as columns, one row each."""
+        names = ("code", "rule", "subject", "message", "advice", "stake_ms", "share_pct")
+        columns: dict[str, list[Any]] = {
+            name: [getattr(finding, name) for finding in self.findings] for name in names
+        }
+        columns["severity"] = [finding.severity.value for finding in self.findings]
+        columns["layers"] = [list(finding.layers) for finding in self.findings]
+        return columns
+
+    def to_pandas(self) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``.
+
+        Raises:
+            MissingDependencyError: pandas is not installed. The same for the other frames.
+        """
+        return frames.to_pandas(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return frames.to_polars(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return frames.to_arrow(self.columns())
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.findings import findings_html
+
+        return findings_html(self)
+
+
+lint = displayed(lint_service.lint, shown_as(ShownFindings))

@@ -6,7 +6,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from enginescope.records.commit import Commit
+from enginescope.records.environment import Commit
 
 _TIMEOUT_S = 2.0
 _HEAD = "# branch.oid "

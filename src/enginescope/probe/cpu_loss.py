@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import psutil
 
-from enginescope.records.run.cpu_loss import CpuLoss
+from enginescope.records.run.telemetry import CpuLoss
 
 _CGROUP = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")

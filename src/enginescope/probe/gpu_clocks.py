@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from enginescope.core.errors import UsageError
 from enginescope.probe.nvml import answer_of, opened_nvml
-from enginescope.records.clock_lock import ClockLock
+from enginescope.records.environment import ClockLock
 
 #: A clock in MHz, or by name: ``base`` can be held whatever runs, ``max`` is the highest there is.
 SmClock: TypeAlias = int | Literal["base", "max"]

@@ -1,8 +1,14 @@
-"""The one door to NVML (nvidia-ml-py). What a GPU does not report is ``None``."""
+"""The one door to NVML (nvidia-ml-py). What a GPU does not report is ``None``.
+
+Which GPU CUDA means by a number, asked of the driver itself.
+How warm GPUs are.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -11,9 +17,35 @@ from typing import Any
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import require
 from enginescope.core.periodic_thread import PeriodicThread
-from enginescope.probe.clock_register import holding_of
-from enginescope.probe.cuda_uuid import cuda_uuid
+from enginescope.probe.clock import holding_of
 from enginescope.records.environment import Device
+
+_LIBRARY = "libcuda.so.1"
+
+
+def cuda_uuid(index: int, driver: Any = None) -> str | None:
+    """Return the UUID of the GPU, or MIG instance, that CUDA calls `index` in this process.
+
+    CUDA numbers GPUs by speed and ``CUDA_VISIBLE_DEVICES``, NVML by their slots: only the UUID is
+    the same in both. NVML writes ``GPU-`` or ``MIG-`` before it.
+
+    Args:
+        driver: In the place of ``libcuda``.
+
+    Returns:
+        ``None`` where there is no driver or no such GPU. It takes no memory of the GPU.
+    """
+    try:
+        cuda = driver or ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return None
+    device = ctypes.c_int()
+    raw = (ctypes.c_ubyte * 16)()
+    # the first version names the whole GPU, where an instance of it is meant
+    ask = getattr(cuda, "cuDeviceGetUuid_v2", None) or getattr(cuda, "cuDeviceGetUuid", None)
+    if ask is None or cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), index):
+        return None
+    return None if ask(ctypes.byref(raw), device) else str(uuid.UUID(bytes=bytes(raw)))
 
 
 def probe_devices() -> tuple[Device, ...]:
@@ -195,3 +227,15 @@ def answer_of(nvml: Any, function: Callable[..., Any], *arguments: Any) -> Any:
     except nvml.NVMLError:
         return None
     return value.decode() if isinstance(value, bytes) else value
+
+
+def gpu_temperature_c(gpu: str) -> float | None:
+    """Return a GPU's temperature in degrees Celsius, by its UUID; ``None`` if it does not tell."""
+    with opened_nvml() as nvml:
+        if nvml is None:
+            return None
+        handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, gpu)
+        if handle is None:
+            return None
+        found = answer_of(nvml, nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU)
+        return None if found is None else float(found)

@@ -1,4 +1,7 @@
-"""Processes by their numbers: names, which are ours, and which of a GPU's are not."""
+"""Processes by their numbers: names, which are ours, and which of a GPU's are not.
+
+Which processes this one was started by.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import psutil
 
-from enginescope.records.run.gpu_telemetry import GpuProcess
+from enginescope.records.run.telemetry import GpuProcess
 
 
 def process_name(pid: int) -> str | None:
@@ -40,3 +43,11 @@ def others_among(listed: Sequence[GpuProcess], before: Collection[int]) -> tuple
     is_seen = any(one.pid in own for one in listed)
     foreign = (one for one in listed if one.pid not in own)
     return tuple(one for one in foreign if is_seen or one.pid in before)
+
+
+def ancestors() -> frozenset[int]:
+    """Return the process ids of this process's parent and of all above it."""
+    try:
+        return frozenset(parent.pid for parent in psutil.Process().parents())
+    except psutil.Error:  # one of them ended meanwhile
+        return frozenset()

@@ -1,4 +1,8 @@
-"""How far a job is."""
+"""How far a job is.
+
+A stretch of a job.
+Where a run stands in an interleaved comparison.
+"""
 
 from __future__ import annotations
 
@@ -24,3 +28,31 @@ class Progress(Record, frozen=True, kw_only=True):
     limit_ms: float | None = None
     detail: str | None = None
     fraction: float | None = None
+
+
+class Phase(Record, frozen=True, kw_only=True):
+    """A named stretch of a job, measured on its own.
+
+    Names used: ``cooldown``, ``process_start``, ``imports``, ``parse``, ``build``, ``convert``,
+    ``infer_shapes``, ``cold_load``, ``cold_first_inference``, ``load``, ``first_inference``,
+    ``warm_up``, ``steady_state``, ``telemetry``, ``layer_profile``.
+    """
+
+    name: str
+    duration_ms: float
+
+
+class RoundPosition(Record, frozen=True, kw_only=True):
+    """One process of an interleaved comparison.
+
+    Attributes:
+        comparison: Hexadecimal; the same for every process of it.
+        side: ``"A"``, ``"B"``, …
+        round: From 0; every side has one process in each.
+        place: From 0: the order within the round, drawn by the seed.
+    """
+
+    comparison: str
+    side: str
+    round: int
+    place: int

@@ -10,7 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.rules.base import Finding, Rule, Severity
-from enginescope.rules.registry import RULES
+from enginescope.rules.catalogue import RULES
 
 Level = Literal["info", "warning", "error", "never"]
 LEVELS: tuple[Level, ...] = ("info", "warning", "error", "never")

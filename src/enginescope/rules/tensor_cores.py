@@ -4,6 +4,8 @@ Names: cuDNN's carry the instruction's shape (``h16816cudnn``: half, 16×8×16),
 ``tensor16x8x16`` or, from Hopper, ``warpgroupsize``; ``simt``, ``scudnn``, ``int8x4`` (dp4a) and
 ``gemv`` are the ways without. xmma is the name of the kernel library, not of the instruction.
 Sizes: NVIDIA, Matrix Multiplication Background User's Guide: 16 bytes in a row.
+
+Kinds of layers and element types that several rules speak of.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
 from enginescope.records.environment import Device
-from enginescope.records.tensor import DataType
+from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import DataType, Tensor
 
 _WITHOUT = re.compile(
     r"simt|gemv|dp4a|int8x4|ffma|(?:^|_)[shd]cudnn|(?:^|_)[shd]gemm(?:_|$)|^sm[356]\d_",
@@ -60,3 +64,47 @@ def lacks_tensor_cores(device: Device | None) -> bool:
     capability = device.compute_capability if device else None
     major = capability.partition(".")[0] if capability else ""
     return major.isdecimal() and int(major) < _FIRST_CAPABILITY
+
+
+CONVOLUTIONS = ("Convolution", "Deconvolution", "ConvActPool")
+MATMULS = (*sorted(MATRIX_TYPES), "FullyConnected")
+REFORMATS = ("Reformat", "MyelinReformat")
+
+QUANTISED = frozenset({DataType.INT8, DataType.FP8, DataType.INT4, DataType.FP4})
+HALF = frozenset({DataType.FP16, DataType.BF16})
+FLOATS = HALF | {DataType.FP32, DataType.FP64}
+REDUCED = QUANTISED | HALF
+
+
+def output_type(layer: Layer) -> DataType | None:
+    """Return the type of the first output."""
+    return layer.outputs[0].dtype if layer.outputs else None
+
+
+def converted(layer: Layer) -> tuple[DataType, DataType] | None:
+    """Return the types that a layer converts from and to; ``None`` where it does not."""
+    before, after = layer.precision, output_type(layer)
+    if before is None or after is None or before is after:
+        return None
+    return before, after
+
+
+def channels(tensor: Tensor) -> int | None:
+    """Return the length of the channel axis, the second, of an image-like tensor."""
+    if tensor.shape is None or len(tensor.shape) < 3:
+        return None
+    return tensor.shape[1]
+
+
+def groups(layer: Layer) -> int:
+    """Return a convolution's groups; 1 where the plan does not say."""
+    value = layer.attributes.get("Groups", layer.attributes.get("ConvGroups"))
+    return value if type(value) is int and value > 0 else 1
+
+
+def is_depthwise(layer: Layer) -> bool:
+    """Whether each channel is convolved alone."""
+    if "Depthwise" in (layer.subtype or ""):
+        return True
+    count = channels(layer.inputs[0]) if layer.inputs else None
+    return count is not None and count > 1 and groups(layer) == count

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from enginescope.analysis.layers.attribution import joined_times
-from enginescope.analysis.layers.own_times import other_build
+from enginescope.analysis.layers.layer_sum import other_build
+from enginescope.analysis.layers.layer_table import joined_times
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import layer_roof

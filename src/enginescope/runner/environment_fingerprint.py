@@ -1,8 +1,12 @@
-"""Versions and hardware that a cell's figures depend on, of this Python."""
+"""Versions and hardware that a cell's figures depend on, of this Python.
+
+How another Python process of ours is started.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -33,3 +37,13 @@ def main(arguments: list[str]) -> int:
     sys.stdout.flush()  # output of start-up files stays outside the line
     sys.stdout.buffer.write(b"\n" + line + b"\n")
     return 0
+
+
+def interpreter() -> list[str]:
+    """Return how to start an interpreter that finds the modules this one finds.
+
+    ``-m`` would put the working directory first, where an ``onnxruntime`` folder or a script called
+    ``onnx.py`` hides the installed package. Python 3.10 has no switch against it.
+    """
+    from_here = not {"", str(Path.cwd())}.isdisjoint(sys.path)
+    return [sys.executable, *([] if from_here or sys.version_info < (3, 11) else ["-P"])]

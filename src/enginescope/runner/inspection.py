@@ -16,10 +16,9 @@ from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Job, Mode, Workload
 from enginescope.records.run.run import Run
 from enginescope.runner.assemble import assemble
-from enginescope.runner.capability_checks import check_demands
 from enginescope.runner.inputs.collect_outputs import raise_unless_ok
 from enginescope.runner.isolate import run_isolated
-from enginescope.runner.jobs import subject_of
+from enginescope.runner.jobs import check_demands, subject_of
 
 
 def inspect_engine(

@@ -19,13 +19,11 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.progress import Progress
-from enginescope.records.round_position import RoundPosition
-from enginescope.records.run.job import Job, StopRule
+from enginescope.records.progress import Progress, RoundPosition
+from enginescope.records.run.job import Job, StopRule, Watcher
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.run.watcher import Watcher
 from enginescope.runner.session import Sink, run_jobs
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty_pct
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by

@@ -14,8 +14,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from enginescope.core.errors import FormatError
-from enginescope.core.full_disk import MAKE_SPACE, has_no_space, reserve
+from enginescope.core.errors import MAKE_SPACE, FormatError, has_no_space, reserve
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record
@@ -27,7 +26,7 @@ from enginescope.records.run.job import Job, Limits
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.records.samples import frozen
-from enginescope.runner.interpreter import interpreter
+from enginescope.runner.environment_fingerprint import interpreter
 from enginescope.runner.worker import PROGRESS, RESERVED, RESULT, Task, WorkerResult
 
 LOG = "worker.log"

@@ -2,12 +2,16 @@
 
 ``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
 ``measure``, ``build``, ``make_ready``, ``inspect`` or ``answer``.
+
+A worker does not outlive the process that waits for it, however that one dies.
 """
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
+import signal
 import sys
 import time
 import traceback
@@ -38,12 +42,30 @@ from enginescope.probe.environment import probe_environment
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.environment import Environment
 from enginescope.records.progress import Progress
-from enginescope.records.run.gpu_telemetry import counted_from
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase
+from enginescope.records.run.telemetry import counted_from
 from enginescope.runner.inputs.infer_samples import answer_samples
 from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.parent_watchdog import exit_with_parent
+
+_PR_SET_PDEATHSIG = 1
+
+
+def exit_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, which started it, ends (Linux).
+
+    A worker has a session of its own, so neither a closed terminal nor a kill of its parent
+    reaches it, and nobody is left to bound it: it would run on beside every later measurement.
+
+    Args:
+        parent: Process id, to see whether it is gone already.
+    """
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os._exit(1)
+
 
 RESULT = "result.json"
 #: A file without content, removed before the result is written: it held the space for it.

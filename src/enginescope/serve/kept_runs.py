@@ -12,7 +12,7 @@ from enginescope.records.run.run import Artifact, Run
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.run_folder import DOCUMENT
-from enginescope.store.run_name import is_id
+from enginescope.store.run_names import is_id
 
 
 class NotHereError(StoreError):

@@ -93,7 +93,7 @@ def archive(request: Request) -> Response:
 
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
-    from enginescope.analysis.verdicts.gate_metrics import check_metric
+    from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.analysis.verdicts.history import histories
     from enginescope.render.verdicts.history_page import history_page
 

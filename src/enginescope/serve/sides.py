@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
-from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredSide,
@@ -14,7 +14,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.render.verdicts.side_names import side_names
+from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.store.noise_floors import read_floors
 
 

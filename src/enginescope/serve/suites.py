@@ -118,7 +118,7 @@ def table(request: Request) -> Response:
 
 def _table(result: SuiteResult) -> bytes:
     from enginescope.analysis.suites.suite_table import COLUMNS, tidy_columns
-    from enginescope.render.base.csv_text import csv_bytes
+    from enginescope.render.base.data_table import csv_bytes
 
     return csv_bytes(COLUMNS, zip(*tidy_columns(result).values(), strict=True))
 

@@ -15,7 +15,7 @@ from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.record import Record
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.store.run_name import is_id
+from enginescope.store.run_names import is_id
 
 #: What the zip file of a run may grow to, in multiples of what may be sent.
 MOST_GROWTH = 8

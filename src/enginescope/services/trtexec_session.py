@@ -18,14 +18,12 @@ from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
-    from enginescope.compat.trtexec.kept_files import KeptTexts
+    from enginescope.compat.trtexec.files import KeptTexts
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.compat.trtexec.settings import Settings
     from enginescope.compat.trtexec.version import Version
-    from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
-    from enginescope.records.run.tensor_values import TensorValues
-    from enginescope.records.run.watcher import Watcher
+    from enginescope.records.run.job import Job, Watcher
+    from enginescope.records.run.run import Run, TensorValues
     from enginescope.store.archive import Store
 
 _HEAD_BYTES = 64
@@ -103,8 +101,8 @@ class _Session:
 
     def report_plan_version(self) -> None:
         """Report which TensorRT wrote the engine."""
+        from enginescope.compat.trtexec.jobs import plan_version
         from enginescope.compat.trtexec.log.log import info
-        from enginescope.compat.trtexec.plan_version import plan_version
 
         path = Path(self._settings.model)
         try:
@@ -135,7 +133,7 @@ class _Session:
 
     def _taken(self, run: Run, store: Store) -> KeptTexts:
         """Store a run, and take what is there only as long as its files are."""
-        from enginescope.compat.trtexec.kept_files import kept_texts
+        from enginescope.compat.trtexec.files import kept_texts
 
         store.save(run)
         target = self._settings.save_engine
@@ -170,7 +168,7 @@ class _Session:
             self._fail(UsageError(f"cannot write {path}", why=problem.strerror or str(problem)))
 
     def _say_device(self) -> None:
-        from enginescope.compat.trtexec.log.device_lines import device_lines
+        from enginescope.compat.trtexec.log.log import device_lines
         from enginescope.probe.nvml import probe_device, probe_devices
 
         index = int(self._settings.options.get("device", "0"))
@@ -205,8 +203,7 @@ def _job(settings: Settings) -> Job:
     """
     from enginescope.backends.registry import load_backend
     from enginescope.compat.trtexec.jobs import job_of
-    from enginescope.runner.capability_checks import check_demands
-    from enginescope.runner.jobs import subject_of
+    from enginescope.runner.jobs import check_demands, subject_of
 
     subject = subject_of(Path(settings.model))
     kind = "engine" if settings.load_engine else "onnx"
@@ -236,7 +233,7 @@ def _check_files(settings: Settings) -> None:
 def _fed(run: Run) -> tuple[TensorValues, ...]:
     """Return the values of the inputs: those of its files, or the same random ones again."""
     from enginescope.backends.base import InputSpec
-    from enginescope.records.run.tensor_values import TensorValues
+    from enginescope.records.run.run import TensorValues
     from enginescope.runner.inputs.inputs import make_feeds
 
     specs = tuple(

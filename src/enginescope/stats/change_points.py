@@ -19,8 +19,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.samples import Array
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.deciding import decide
-from enginescope.stats.comparison.ratio import ratio_of_processes
+from enginescope.stats.comparison.ratio import decide, ratio_of_processes
 from enginescope.stats.series import as_series
 
 #: A stretch has at least so many values: a single one may be an outlier.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.records.run.gpu_telemetry import (
+from enginescope.records.run.telemetry import (
     SM_CLOCK,
     THROTTLE,
     THROTTLE_REASONS,
+    Telemetry,
     ThrottleReason,
 )
-from enginescope.records.run.telemetry import Telemetry
 from enginescope.records.samples import Array
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.records.samples import Array
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.series import as_series
 
 MIN_VALUES = 30

@@ -10,7 +10,7 @@ import numpy as np
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.samples import Array
-from enginescope.stats.outliers import LIMIT, outlier_scores
+from enginescope.stats.describe import LIMIT, outlier_scores
 from enginescope.stats.series import as_series
 from enginescope.stats.timer_step import quantum
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE
 from enginescope.stats.comparison.hodges_lehmann import paired_shift
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE
 from enginescope.stats.series import as_series
 
 #: Comparisons drawn for one figure; their 80th percentile is uncertain by some 3 % of itself.

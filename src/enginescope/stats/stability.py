@@ -15,11 +15,10 @@ import numpy as np
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.notice import Notice
 from enginescope.records.samples import Array, Interval, Samples
-from enginescope.stats.autocorrelation import effective_samples, levels_of
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
 from enginescope.stats.bimodality import two_modes
+from enginescope.stats.describe import LIMIT, outlier_scores
 from enginescope.stats.drift import drift
-from enginescope.stats.outliers import LIMIT, outlier_scores
 from enginescope.stats.series import as_series
 from enginescope.stats.timer_step import quantum
 from enginescope.stats.warmup import TOLERANCE

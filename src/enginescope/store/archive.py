@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.full_disk import reason_of
+from enginescope.core.errors import FormatError, StoreError, reason_of
 from enginescope.core.suggest import closest
 from enginescope.records.notice import Notice
 from enginescope.store.folder_store import FolderStore
 from enginescope.store.location import DatabaseUrl, StorePlace, store_folder, store_place
 from enginescope.store.row import Filter, RunRow
-from enginescope.store.run_name import check_id, check_tag, is_id, is_tag, steps_back
+from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, steps_back
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.sql.row_query import ReindexReport
     from enginescope.store.store_backend import StoreBackend
     from enginescope.store.suite_folder import SuiteFolder
 
@@ -187,7 +186,7 @@ class Store:
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the runs that fit, the newest first, as `rows` does."""
         if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
-            from enginescope.store.sql.quick_database_rows import quick_database_rows
+            from enginescope.store.sql.quick_rows import quick_database_rows
 
             rows = quick_database_rows(self.place, wanted)
             if rows is not None:

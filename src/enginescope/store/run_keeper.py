@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from enginescope.core.errors import StoreError
-from enginescope.core.full_disk import reason_of
+from enginescope.core.errors import StoreError, reason_of
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run

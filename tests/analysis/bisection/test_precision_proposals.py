@@ -10,8 +10,13 @@ from enginescope.analysis.bisection.error_growth import (
     started,
     steepest,
 )
-from enginescope.analysis.bisection.precision_proposals import Proposal, proposals_of
-from enginescope.analysis.bisection.precision_trials import PrecisionTrial, PrecisionTrials, front
+from enginescope.analysis.bisection.precision_proposals import (
+    PrecisionTrial,
+    PrecisionTrials,
+    Proposal,
+    front,
+    proposals_of,
+)
 from enginescope.analysis.bisection.tensor_errors import TensorError
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.errors.output_numbers import kind_of
+from enginescope.analysis.errors.channel_errors import kind_of
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
 from enginescope.backends.base import InputSpec
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.run.job import InputRange, InputShape, Workload
+from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.records.run.tensor_values import TensorValues
 from enginescope.runner.inputs.sample_feeds import sample_feeds
 from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
 
@@ -37,7 +37,7 @@ Answers = list[tuple[TensorValues, ...]]
 
 def answers(model: Path, workload: Workload) -> Answers:
     """What ONNX Runtime answers to the model's own data sets, and to random inputs."""
-    from enginescope.backends.onnxruntime.types import dtype_of
+    from enginescope.backends.onnxruntime.options import dtype_of
 
     onnxruntime = pytest.importorskip("onnxruntime")
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])

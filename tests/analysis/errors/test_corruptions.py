@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import codes, side, tensor
 

@@ -8,14 +8,14 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from enginescope.analysis.errors import element_comparison
 from enginescope.analysis.errors.element_comparison import compare_elements
-from enginescope.analysis.errors.error_histogram import HISTOGRAM_EDGES, error_counts
+from enginescope.analysis.errors.element_errors import ULP_EDGES, ulp_counts, ulp_distances
+from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
     ToleranceRequest,
     tolerance_for,
     tolerance_named,
 )
-from enginescope.analysis.errors.ulp_distance import ULP_EDGES, ulp_counts, ulp_distances
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import tensor
 

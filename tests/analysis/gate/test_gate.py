@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS, check_metric
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS, check_metric
 from enginescope.analysis.verdicts.history import histories
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import Environment, Host
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.round_position import RoundPosition
+from enginescope.records.progress import RoundPosition
 from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
 from tests.analysis.gated_runs import (

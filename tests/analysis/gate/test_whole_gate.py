@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.gate.flaky_baseline import flaky_baseline
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.verdicts.compare_config import CompareConfig
-from enginescope.records.round_position import RoundPosition
+from enginescope.analysis.gate.gate_notices import flaky_baseline
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.records.progress import RoundPosition
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
 from tests.analysis.gated_runs import job, process, processes
 

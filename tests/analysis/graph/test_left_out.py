@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.analysis.graph.folding.fold import folded
-from enginescope.analysis.graph.folding.left_out import left_out
-from enginescope.analysis.graph.layout.acyclic import against_flow
+from enginescope.analysis.graph.folding.levels import left_out
+from enginescope.analysis.graph.layout.coordinates import against_flow
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph, plan_graph
-from enginescope.analysis.graph.plan_graph_query import queried
+from enginescope.analysis.graph.plan_graph_part import queried
 from enginescope.records.plan.plan import Layer
 from tests.analysis.graph.test_plan_graph import edges, made
 

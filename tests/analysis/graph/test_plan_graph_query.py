@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.graph.plan_graph import plan_graph
-from enginescope.analysis.graph.plan_graph_query import queried
+from enginescope.analysis.graph.plan_graph_part import queried
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from tests.formats import plans

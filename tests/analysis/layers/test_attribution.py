@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, Plan

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from enginescope.analysis.layers.layer_sum import LayerSum, layer_sum
-from enginescope.analysis.layers.request_latency import WholeRequest
+from enginescope.analysis.layers.layer_sum import LayerSum, WholeRequest, layer_sum
 from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
 from enginescope.records.samples import Array
 

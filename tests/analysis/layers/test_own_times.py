@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.analysis.layers.own_times import own_times
+from enginescope.analysis.layers.layer_sum import own_times
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.plan.timing import LayerTiming, Profile
 from enginescope.records.run.run import Run
-from enginescope.render.plans.page_subject import PageSubject
-from enginescope.render.plans.plan_headline import plan_headline
+from enginescope.render.plans.plan_headline import PageSubject, plan_headline
 from enginescope.render.sections.findings import worst_finding
 
 FP32 = "trex-examples/resnet18-a100-fp32.engine"

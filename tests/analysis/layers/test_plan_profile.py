@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.plan_profile import (
+from enginescope.analysis.layers.layer_sum import (
     of_plan_profile,
     plan_profiles,
     times_of_plan_profile,

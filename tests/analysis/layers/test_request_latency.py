@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import LayerTiming, Profile
 from enginescope.records.plan.tool_report import ToolReport

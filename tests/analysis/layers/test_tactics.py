@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.layers.tactics import tactic_family, tactic_shares
+from enginescope.analysis.layers.layer_table import LayerRow, tactic_family, tactic_shares
 
 
 def row(index: int, tactic: str | None, mean_ms: float | None, **more: object) -> LayerRow:

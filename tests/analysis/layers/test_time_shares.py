@@ -1,5 +1,4 @@
-from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.layers.time_shares import TimeShare, time_by
+from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, time_by
 
 ROWS = (
     LayerRow(index=0, name="a", type="Conv", mean_ms=1.0),

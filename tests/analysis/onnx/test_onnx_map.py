@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx
 from enginescope.analysis.onnx.onnx_node_work import node_macs
 from enginescope.analysis.roofline.layer_work import layer_work

@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.onnx.onnx_map import map_onnx
-from enginescope.analysis.onnx.onnx_match import onnx_match_notice
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer, Plan

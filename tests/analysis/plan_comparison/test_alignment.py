@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.layer_pair import Alignment, Evidence, LayerPair
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.plan import Alignment, Evidence, Layer, LayerPair, Plan
 from enginescope.records.tensor import DataType, Tensor
 
 TREX = "trex-examples"

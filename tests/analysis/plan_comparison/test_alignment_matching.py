@@ -5,10 +5,8 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.plan_comparison.alignment_matching import Matching
-from enginescope.analysis.plan_comparison.alignment_side import Side
-from enginescope.records.plan.layer_pair import Evidence
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.analysis.plan_comparison.alignment_side import Matching, Side
+from enginescope.records.plan.plan import Evidence, Layer, Plan
 
 
 def matching(size: int) -> Matching:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.plan_comparison.alignment_names import (
+from enginescope.analysis.plan_comparison.alignment_side import (
     has_numbered_name,
     is_numbered,
     node_names,

@@ -6,8 +6,7 @@ from enginescope.analysis.plan_comparison.alignment import (
     SCORE_WITHOUT_SHAPES,
     align,
 )
-from enginescope.records.plan.layer_pair import Evidence
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.plan import Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
 
 Row = tuple[str, str, tuple[str, ...], str]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.plan_comparison.alignment_matching import Matching
 from enginescope.analysis.plan_comparison.alignment_nodes import (
     MAX_GROUP,
     MAX_LAYERS_OF_NODE,
@@ -10,7 +9,7 @@ from enginescope.analysis.plan_comparison.alignment_nodes import (
     match_nodes,
     numbers_agree,
 )
-from enginescope.analysis.plan_comparison.alignment_side import Side
+from enginescope.analysis.plan_comparison.alignment_side import Matching, Side
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import Tensor
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.plan_comparison import alignment_order
 from enginescope.analysis.plan_comparison.alignment import align
-from enginescope.records.plan.layer_pair import Evidence
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.plan import Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
 from tests.analysis.plan_comparison.test_alignment import (
     chain,

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from enginescope.analysis.plan_comparison.alignment import untangle
-from enginescope.analysis.plan_comparison.alignment_matching import Matching
-from enginescope.analysis.plan_comparison.alignment_side import Side
-from enginescope.records.plan.layer_pair import Evidence
+from enginescope.analysis.plan_comparison.alignment_side import Matching, Side
+from enginescope.records.plan.plan import Evidence
 from tests.analysis.plan_comparison.test_alignment_neighbours import Row, plan
 
 START: Row = ("/start", "Convolution", ("in",), "s")

@@ -9,7 +9,7 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.plan_comparison.paired_layers import Relation
 from enginescope.core.errors import UsageError
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plans.plan_column_table import COLUMNS
 from enginescope.analysis.plans.plan_columns import PlanFacts, plan_columns
 from enginescope.analysis.roofline.gpu_limits import gpu_limits

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from enginescope.analysis.report_card.execution_segments import stretches
+from enginescope.analysis.report_card.liveness import stretches
 from tests.analysis.card_plans import layer, small_view, view_of
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.roofline.convolution_params import groups_of, kernel_of, stride_of
+from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of, stride_of
 from enginescope.records.plan.plan import Layer
 
 

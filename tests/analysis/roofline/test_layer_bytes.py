@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from enginescope.analysis.plans.plan_totals import plan_totals
+from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.roofline.layer_bytes import add_known, layer_bytes
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Plan, Weights

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work, matrix_product_of
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile

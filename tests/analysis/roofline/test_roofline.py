@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline, roofline

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.runs.cumulative_time import cumulative_time
+from enginescope.analysis.runs.latency_curves import cumulative_time
 from tests.analysis.card_plans import layer, small_view, view_of
 
 

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.energy import energy_of
-from enginescope.records.run.gpu_telemetry import (
+from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
     POWER_INSTANT,
+    Channel,
     GpuProcess,
     GpuTelemetry,
     SampledGpu,
     Span,
+    Telemetry,
 )
-from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.records.samples import frozen
 
 IDLE_W, LOAD_W = 75.0, 475.0

@@ -1,9 +1,8 @@
 import numpy as np
 
-from enginescope.analysis.runs.percentile_curve import POINTS, percentile_curve
+from enginescope.analysis.runs.latency_curves import POINTS, percentile_curve
 from enginescope.records.samples import Samples, frozen
-from enginescope.stats.describe import describe
-from enginescope.stats.percentile import percentile
+from enginescope.stats.describe import describe, percentile
 from tests.stats.test_describe import bursty_tail
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.runs.round_trip import pipeline, round_trip
+from enginescope.analysis.runs.throughput import pipeline, round_trip
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, frozen

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.suites.suite_gains import speed_ups
 from enginescope.analysis.suites.suite_perf_tables import perf_tables, printed_gains
 from enginescope.analysis.suites.suite_row import run_figures
-from enginescope.analysis.suites.suite_table import COLUMNS, tidy_columns
+from enginescope.analysis.suites.suite_table import COLUMNS, speed_ups, tidy_columns
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.gated_runs import process, with_device_latency
 from tests.suites.made import cell, result, row, timed

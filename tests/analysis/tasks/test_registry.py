@@ -4,15 +4,15 @@ from importlib import metadata
 
 import pytest
 
-from enginescope.analysis.tasks import registry
+from enginescope.analysis.tasks import base
+from enginescope.analysis.tasks.base import BUILT_IN, load_task, parse_task, task_names
 from enginescope.analysis.tasks.depth import DepthTask
-from enginescope.analysis.tasks.registry import BUILT_IN, load_task, parse_task, task_names
 from enginescope.core.errors import MissingDependencyError, UsageError
 
 
 def outside(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    point = metadata.EntryPoint(name="mine", value=target, group=registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry.metadata, "entry_points", lambda group: [point])
+    point = metadata.EntryPoint(name="mine", value=target, group=base.ENTRY_POINTS)
+    monkeypatch.setattr(base.metadata, "entry_points", lambda group: [point])
 
 
 def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:

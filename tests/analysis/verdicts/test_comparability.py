@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.verdicts.comparability import differences
-from enginescope.records.clock_lock import ClockLock
-from enginescope.records.environment import Device, Environment
+from enginescope.records.environment import ClockLock, Device, Environment
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 

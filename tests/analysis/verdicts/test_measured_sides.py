@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_notices import measured_notices
-from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.analysis.verdicts.measured_sides import compare_sides, fitting_floor, floor_pct
 from enginescope.analysis.verdicts.noise_floor import noise_floor
-from enginescope.analysis.verdicts.noise_floor_lookup import fitting_floor, floor_pct
 from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
@@ -17,7 +16,7 @@ from enginescope.records.environment import Device, Environment
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
 
 replace = msgspec.structs.replace

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.verdicts.sessions import sessions_of, shift_between
+from enginescope.analysis.verdicts.job_identity import sessions_of, shift_between
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.stats.comparison.sessions import ASSUMED_SD, FEWEST_SESSIONS, session_shift

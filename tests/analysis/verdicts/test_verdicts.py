@@ -6,13 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.analysis.verdicts.comparability import CONDITIONS, differences
-from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfig, differences
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.round_position import RoundPosition
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
 from enginescope.records.samples import Samples, frozen

@@ -17,9 +17,9 @@ from enginescope.backends.onnxruntime.providers.providers import CPU, NAMED
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.records.progress import Progress
-from enginescope.records.run.conditions import Conditions
 from enginescope.records.run.job import (
     BackendSpec,
+    Conditions,
     InputRange,
     InputShape,
     Job,

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 from enginescope.backends.base import Measured
 from enginescope.backends.onnxruntime import prepared
-from enginescope.backends.onnxruntime import progress_ticker as heartbeat
+from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError

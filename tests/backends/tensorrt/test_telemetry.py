@@ -11,8 +11,7 @@ import pytest
 
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
-from enginescope.records.run.job import Mode
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import Mode, TelemetryRule
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt.conftest import Use
 from tests.backends.tensorrt.driving import (

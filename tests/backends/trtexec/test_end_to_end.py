@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enginescope.backends.trtexec.onnx_inputs import onnx_inputs
+from enginescope.backends.trtexec.inputs import onnx_inputs
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.jobs import make_jobs

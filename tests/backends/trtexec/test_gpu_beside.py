@@ -12,8 +12,7 @@ from enginescope.analysis.runs.energy import energy_of
 from enginescope.backends.trtexec.gpu_beside import GpuBeside
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
-from enginescope.records.run.job import StopRule
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import StopRule, TelemetryRule
 from enginescope.stats.clock_around import clock_around
 from tests.backends.trtexec.jobs import codes, job, measured, workload
 from tests.fakes import nvml_scenarios

@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.backends.base import InputSpec
-from enginescope.backends.trtexec.onnx_inputs import at_optimum, onnx_inputs
+from enginescope.backends.trtexec.inputs import at_optimum, onnx_inputs
 from enginescope.core.errors import BackendError
 from enginescope.records.tensor import DataType
 from tests.backends.onnxruntime import models

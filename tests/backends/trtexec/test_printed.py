@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.backends.trtexec.printed import (
+from enginescope.backends.trtexec.process import (
     bindings,
     capture_failed,
     mode_notices,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.flags import Flags, name_of
+from enginescope.backends.trtexec.arguments import Flags, name_of
 from enginescope.backends.trtexec.options import OPTIONS, WITHOUT_FLAG
 from enginescope.backends.trtexec.specification import OWN, check_options, write_options
 from enginescope.core.errors import UnsupportedError, UsageError

@@ -18,7 +18,7 @@ from PIL import Image
 from enginescope.cli.accuracy.depth import _repeated
 from enginescope.cli.main import main
 from enginescope.formats.tensors.answer_files import read_answers
-from enginescope.services.accuracy.depth_inputs import on_gpu
+from enginescope.services.accuracy.depth_request import on_gpu
 from enginescope.store import run_folder
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import depth_model, scene

@@ -16,7 +16,7 @@ import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.runner import isolate
-from enginescope.services.bisection import intermediate_outputs
+from enginescope.services.bisection import branches
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, perceptron, save, value
 
@@ -201,7 +201,7 @@ def test_a_full_disk_in_the_search_leaves_the_comparison(
         [value("y", ["n", 3])],
         w=1.1 * WEIGHTS,
     )
-    monkeypatch.setattr(intermediate_outputs, "marked_onnx", refuse)
+    monkeypatch.setattr(branches, "marked_onnx", refuse)
     status, found = run(capsys, other, "--reference", model, "--samples", 2, option)
     assert status == 3
     (side,) = found["sides"]

@@ -14,7 +14,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.runner import interleaved
 from enginescope.runner.interleaved import PROCESS_STOP
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 from enginescope.store.noise_floors import FILE, read_floors

@@ -11,7 +11,7 @@ import pytest
 
 from enginescope.backends.tensorrt import libraries
 from enginescope.cli.main import main
-from enginescope.cli.measure.build_options import profiles_text
+from enginescope.cli.measure.build import profiles_text
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.job import InputShape
 from tests.fakes import loading, models

@@ -22,7 +22,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.runner import capability_checks as demands
+from enginescope.runner import jobs as demands
 from enginescope.runner import session
 from enginescope.services import trtexec_session
 from enginescope.store.archive import Store

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.validation.outputs_of_runs import answers_of_runs
-from enginescope.analysis.validation.stored_validation import stored_validation
+from enginescope.analysis.validation.validation import stored_validation
 from enginescope.cli.main import main
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.render.validation.validate_data import output_diff_data
+from enginescope.render.validation.validate_writers import output_diff_data
 from enginescope.store.archive import Store
 from tests.analysis.answers import tensor
 from tests.render.validation.test_validate_page import found, side

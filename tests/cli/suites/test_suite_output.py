@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from enginescope.cli.suites.suite_output import present
+from enginescope.cli.suites.suite import present
 from enginescope.records.notice import Notice
 from enginescope.services.suites.observer import SuiteObserver
-from enginescope.services.suites.tables import write_tables
+from enginescope.services.suites.opened import write_tables
 from tests.suites.made import cell, result, timed
 
 

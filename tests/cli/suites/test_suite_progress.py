@@ -12,7 +12,7 @@ from rich.live import Live
 from enginescope.cli.suites import suite_progress
 from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.records.progress import Progress
-from enginescope.runner.suites.suite_resume import resume_state
+from enginescope.runner.suites.suite_cells import resume_state
 from tests.suites.made import cell, result
 
 

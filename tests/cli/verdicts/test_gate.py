@@ -14,7 +14,7 @@ import enginescope as es
 from enginescope.cli.main import main
 from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.errors import UsageError
-from enginescope.records.round_position import RoundPosition
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Run
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import crashed, job, process, processes

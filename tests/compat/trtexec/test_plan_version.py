@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.compat.trtexec.plan_version import plan_version
+from enginescope.compat.trtexec.jobs import plan_version
 from enginescope.core.errors import FormatError
 
 HEAD = b"ftrt" + bytes(4) + bytes(16) + bytes([10, 16, 1, 11]) + b"rest"

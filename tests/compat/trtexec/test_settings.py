@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from enginescope.compat.trtexec.arguments import flags_of_loaded
 from enginescope.compat.trtexec.settings import Timing, run_shapes
-from enginescope.compat.trtexec.without_effect import flags_of_loaded
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputFile, InputShape
 from tests.compat.trtexec.runs import settings, version

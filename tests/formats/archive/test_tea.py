@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.archive.archive_kinds import kind_by_name
 from enginescope.formats.archive.archive_manifest import (
     MANIFEST,
     SCHEMA,
     TeaSubject,
     parse_manifest,
 )
-from enginescope.formats.archive.archive_reader import check_tea, extract_tea, read_tea
+from enginescope.formats.archive.archive_reader import (
+    check_tea,
+    extract_tea,
+    kind_by_name,
+    read_tea,
+)
 from enginescope.formats.archive.archive_writer import tea_file, write_tea
 from enginescope.records.environment import Device
 from tests.formats import plans

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.formats.importing.import_grouping import Item, exported_names, group_items, stem_of
-from enginescope.formats.importing.recognise import ArtifactKind
+from enginescope.formats.importing.import_grouping import (
+    ArtifactKind,
+    Item,
+    exported_names,
+    group_items,
+    stem_of,
+)
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.records.plan.tool_report import ToolReport
 

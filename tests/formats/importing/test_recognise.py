@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from enginescope.formats.importing.recognise import ArtifactKind, may_be_known, recognise
+from enginescope.formats.importing.import_grouping import ArtifactKind, may_be_known, recognise
 from tests.formats import logs, plans, times
 
 PROFILE = [{"count": 1}, {"name": "a", "timeMs": 1, "averageMs": 1}]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.formats.importing.report_merge import is_of_build, merge_reports
+from enginescope.formats.importing.import_options import is_of_build, merge_reports
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 

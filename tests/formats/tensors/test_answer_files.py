@@ -9,12 +9,12 @@ from enginescope.core.errors import FormatError
 from enginescope.formats.tensors.answer_files import (
     answer_file,
     read_answers,
+    stored_answers,
     tensor_of,
     write_answers,
 )
-from enginescope.formats.tensors.stored_answers import stored_answers
+from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
-from enginescope.records.run.tensor_values import TensorValues
 from enginescope.records.tensor import DataType
 
 

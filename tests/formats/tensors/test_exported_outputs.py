@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
-from enginescope.formats.importing.recognise import ArtifactKind, recognise
+from enginescope.formats.importing.import_grouping import ArtifactKind, recognise
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.tensors.exported_outputs import outputs_of
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_output_diff

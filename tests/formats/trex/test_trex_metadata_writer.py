@@ -7,8 +7,7 @@ import json
 import msgspec
 import pytest
 
-from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trex.trex_metadata_writer import build_metadata, log_metadata
+from enginescope.formats.trex.trex_metadata import build_metadata, log_metadata, parse_trex_metadata
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice

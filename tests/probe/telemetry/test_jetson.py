@@ -9,7 +9,7 @@ import pytest
 from enginescope.core.errors import MissingDependencyError, UnsupportedError
 from enginescope.probe.telemetry.jetson import open_jetson
 from enginescope.probe.telemetry.sampler_sources import open_sampler
-from enginescope.records.run import gpu_telemetry as channel
+from enginescope.records.run import telemetry as channel
 
 
 class Board:

@@ -10,7 +10,7 @@ import pytest
 from enginescope.core.errors import UnsupportedError
 from enginescope.probe.telemetry import sampling, worker
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
-from enginescope.records.run.gpu_telemetry import POWER, SM_CLOCK
+from enginescope.records.run.telemetry import POWER, SM_CLOCK
 from tests.fakes.nvml_scenarios import use
 
 

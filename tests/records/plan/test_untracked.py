@@ -15,8 +15,7 @@ from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.analysis.roofline.matrix_product import MatrixProduct
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.layer_pair import LayerPair
-from enginescope.records.plan.plan import Layer, Weights
+from enginescope.records.plan.plan import Layer, LayerPair, Weights
 from enginescope.records.plan.timing import AttributedLayer, LayerTiming
 from enginescope.records.tensor import Layout, Tensor
 from tests.formats import plans

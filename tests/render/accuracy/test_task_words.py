@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from enginescope.analysis.tasks.base import ScoredPart, TaskMetric, TaskScores
-from enginescope.analysis.tasks.task_report import LeftOut, TaskLimit, TaskReport, TaskSide
-from enginescope.render.accuracy.task_text import task_lines
+from enginescope.analysis.tasks.task_scoring import LeftOut, TaskLimit, TaskReport, TaskSide
 from enginescope.render.accuracy.task_words import (
     MOST_PARTS,
     broken_text,
@@ -14,6 +13,7 @@ from enginescope.render.accuracy.task_words import (
     task_answer,
     task_figure,
 )
+from enginescope.render.accuracy.task_writers import task_lines
 from enginescope.render.base.text import as_text
 
 METRICS = (

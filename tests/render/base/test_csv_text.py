@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from enginescope.render.base.csv_text import csv_bytes
+from enginescope.render.base.data_table import csv_bytes
 
 
 def read(data: bytes) -> list[list[str]]:

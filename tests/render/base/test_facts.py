@@ -1,11 +1,17 @@
 import msgspec
 
-from enginescope.records.clock_lock import ClockLock
-from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.cpu_loss import CpuLoss
-from enginescope.records.run.job import BackendSpec, InputShape, Job, Mode, Subject, Workload
+from enginescope.records.environment import ClockLock, Device, Environment, Host
+from enginescope.records.run.job import (
+    BackendSpec,
+    Conditions,
+    InputShape,
+    Job,
+    Mode,
+    Subject,
+    Workload,
+)
 from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import CpuLoss
 from enginescope.records.tensor import DataType, Layout, Tensor
 from enginescope.render.base.facts import (
     backend_text,

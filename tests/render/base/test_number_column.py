@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.render.base.number_column import number_column, number_text, places_for
+from enginescope.render.base.data_table import number_column, number_text, places_for
 
 
 def test_one_number_of_decimals_for_all() -> None:

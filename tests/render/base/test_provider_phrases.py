@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.phase import Phase
 from enginescope.records.plan.preparation import MadeModel, Preparation
+from enginescope.records.progress import Phase
 from enginescope.records.run.run import ArenaUse, ProviderShare, Run
 from enginescope.records.samples import Samples
 from enginescope.render.base.provider_phrases import (
@@ -17,7 +17,7 @@ from enginescope.render.base.provider_phrases import (
 )
 from enginescope.render.base.text import summary_text
 from enginescope.render.page.export import summary_json
-from enginescope.render.sections.providers import providers
+from enginescope.render.sections.measurement import providers
 from tests.analysis.runs.test_provider_work import CPU, CUDA, TRT, layer, run_of, share
 
 

@@ -8,18 +8,28 @@ import msgspec
 import pytest
 
 from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, started
-from enginescope.analysis.bisection.precision_proposals import Proposal
-from enginescope.analysis.bisection.precision_trials import PrecisionTrial, PrecisionTrials
+from enginescope.analysis.bisection.precision_proposals import (
+    PrecisionTrial,
+    PrecisionTrials,
+    Proposal,
+)
 from enginescope.records.samples import Interval
 from enginescope.render.base.text import as_text
-from enginescope.render.bisection.bisect_data import bisect_data
-from enginescope.render.bisection.bisect_phrases import also_text, spark, start_text, why_text
+from enginescope.render.bisection.bisect_phrases import (
+    also_text,
+    spark,
+    start_text,
+    suggestion_text,
+    why_text,
+)
 from enginescope.render.bisection.bisect_section import inside_section, precision_front
-from enginescope.render.bisection.bisect_text import bisect_lines
+from enginescope.render.bisection.bisect_writers import (
+    bisect_data,
+    bisect_lines,
+    precision_data,
+    precision_lines,
+)
 from enginescope.render.bisection.error_growth import error_growth
-from enginescope.render.bisection.precision_data import precision_data
-from enginescope.render.bisection.precision_phrases import suggestion_text
-from enginescope.render.bisection.precision_text import precision_lines
 from tests.analysis.bisection.test_precision_proposals import bisected, error
 
 

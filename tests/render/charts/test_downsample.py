@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.render.charts.downsample import extremes
+from enginescope.render.charts.series import extremes
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=300), st.integers(1, 50))

@@ -5,7 +5,7 @@ import pytest
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
 from enginescope.render.base.text import as_text
-from enginescope.render.compare.compare_text import compare_text
+from enginescope.render.compare.compare_writers import compare_text
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,

@@ -14,15 +14,14 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.latency_boxes import latency_boxes
-from enginescope.render.depth.depth_data import depth_json
 from enginescope.render.depth.depth_figures import (
     depth_figures,
     depth_panels,
     gpu_chart,
     speed_figure,
 )
-from enginescope.render.depth.depth_text import depth_text
 from enginescope.render.depth.depth_words import shared_text, short_labels
+from enginescope.render.depth.depth_writers import depth_json, depth_text
 from tests.depth_benchmarks import depth_benchmark
 
 THREE = ("fp32.engine · trt", "fp16.engine · trt", "int8.engine · trt")

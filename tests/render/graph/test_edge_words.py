@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.render.graph.edge_words import edge_labels, edge_titles
-from enginescope.render.graph.graph_scene import sketch
+from enginescope.render.graph.categories import edge_labels, edge_titles
 from enginescope.render.graph.node_labels import Wording
+from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.drawing import draw, drawn
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.graph.plan_graph import GraphNode
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.plan.timing import LayerTiming, Profile
 from enginescope.records.tensor import DataType, Layout, Tensor

@@ -4,14 +4,19 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
-from enginescope.render.graph.graph_scene import GraphScene, findings_by_layer, sketch
 from enginescope.render.graph.node_labels import Wording
-from enginescope.render.graph.paint import Paint, paint
-from enginescope.render.graph.time_colors import STEPS
+from enginescope.render.graph.paint import (
+    STEPS,
+    GraphScene,
+    Paint,
+    findings_by_layer,
+    paint,
+    sketch,
+)
 from enginescope.rules.base import Finding, Severity
 from tests.analysis.graph.test_plan_graph import made
 

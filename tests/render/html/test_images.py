@@ -4,8 +4,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core import optional
 from enginescope.core.errors import EnginescopeError, MissingDependencyError
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.html.images import png_bytes, svg_text
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart, png_bytes, svg_text
 from enginescope.render.html.theme import PICTURE_FONT
 from tests.render.runs import measured_run
 

@@ -14,7 +14,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.formats.onnx.onnx_graph import read_onnx_graph
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
 from tests.render.page.test_page import Page

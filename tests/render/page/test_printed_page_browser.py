@@ -12,7 +12,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
 from tests.render.browser import chromium_tab

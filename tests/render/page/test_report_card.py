@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.card.report_card import report_card
 from enginescope.render.sections.section import Section
 from tests.analysis.card_plans import TIMES, profile_of, small_plan

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from enginescope.analysis.layers.request_latency import WholeRequest
+from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.notice import Notice

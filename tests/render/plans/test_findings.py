@@ -15,9 +15,9 @@ from enginescope.render.plans.findings import (
     rule_rows,
 )
 from enginescope.rules.base import LintInput
+from enginescope.rules.catalogue import RULES
 from enginescope.rules.config import LintConfig
 from enginescope.rules.engine import lint
-from enginescope.rules.registry import RULES
 from tests.rules.made import layer, plan, timed
 
 PLAN = plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.render.plans.layer_counts import others_text, timed_at_rest
+from enginescope.render.plans.plan_headline import others_text, timed_at_rest
 
 
 def test_layers_at_rest_that_took_time_are_counted() -> None:

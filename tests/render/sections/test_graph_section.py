@@ -7,7 +7,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.graph import MOST_STILL, graph
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made

@@ -15,12 +15,15 @@ import pytest
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.render.accuracy.output_panels import WorstAnswer, panels_of
+from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 from enginescope.render.base.text import as_text
-from enginescope.render.html.pixels import heat_png
-from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+from enginescope.render.html.images import heat_png
 from enginescope.render.validation.validate_page import validate_page
-from enginescope.render.validation.validate_text import validate_text
+from enginescope.render.validation.validate_writers import (
+    output_diff_json,
+    per_sample_json,
+    validate_text,
+)
 from tests.analysis.answers import tensor
 from tests.depth_benchmarks import depth_benchmark
 

@@ -9,17 +9,15 @@ import re
 import msgspec
 import pytest
 
-from enginescope.analysis.verdicts.compare_config import CompareConfig
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.sides import process_medians, side_distributions
-from enginescope.render.compare.compare_data import compare_json
 from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.verdict_data import verdict_csv
-from enginescope.render.verdicts.verdict_markdown import verdict_markdown
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     kind_text,
@@ -29,7 +27,12 @@ from enginescope.render.verdicts.verdict_phrases import (
     value_text,
     why_text,
 )
-from enginescope.render.verdicts.verdict_text import next_steps, verdict_text
+from enginescope.render.verdicts.verdict_writers import (
+    next_steps,
+    verdict_csv,
+    verdict_markdown,
+    verdict_text,
+)
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from enginescope.records.run.job import InputFile, Subject, Workload
-from enginescope.runner.fleet.docker_command import docker_command, mounts_of
+from enginescope.runner.fleet.docker_fleet import docker_command, mounts_of
 from tests.runner.fleet.cells import cell
 
 

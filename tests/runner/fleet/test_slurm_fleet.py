@@ -10,8 +10,12 @@ import pytest
 
 from enginescope.core.errors import MissingDependencyError
 from enginescope.runner.fleet import slurm_fleet
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
-from enginescope.runner.fleet.longest import longest_s
+from enginescope.runner.fleet.cell_task import (
+    CellTaskResult,
+    longest_s,
+    packed_returned,
+    unpacked_errand,
+)
 from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 from tests.runner.fleet.cells import Heard, cell, row
 

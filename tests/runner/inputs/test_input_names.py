@@ -13,7 +13,7 @@ from onnx import helper
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Sample, SampleFile, SampleShape
-from enginescope.runner.inputs.input_names import (
+from enginescope.runner.inputs.sample_feeds import (
     check_input_names,
     check_names_among,
     check_shared_names,

@@ -11,8 +11,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.errors import UsageError
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.images import image_input
-from enginescope.runner.inputs.opencv_resize import opencv_resized
+from enginescope.runner.inputs.images import image_input, opencv_resized
 
 RNG = np.random.default_rng(4)
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from enginescope.records.run.conditions import Conditions, Cooldown
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec, Conditions, Cooldown, Job, Subject
 from enginescope.runner.machine import cooldown
 from enginescope.runner.machine.cooldown import cool_down
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.probe.clock_register import Holding, holding_of, is_left_behind, take
+from enginescope.probe.clock import Holding, holding_of, is_left_behind, take
 from enginescope.probe.nvml import probe_devices
-from enginescope.records.clock_lock import ClockLock
+from enginescope.records.environment import ClockLock
 from enginescope.runner.machine.locked_clocks import locked_clocks
 from tests.fakes.fake_gpus import DATA_CENTRE, GPU, FakeGpus
 

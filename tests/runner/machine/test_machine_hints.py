@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.probe.cpu_loss import CpuQuota
-from enginescope.records.clock_lock import ClockLock
-from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.environment import ClockLock, Device, Environment, Host
 from enginescope.runner.machine import machine_hints as module
 from enginescope.runner.machine.machine_hints import machine_hints
 

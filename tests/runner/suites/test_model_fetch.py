@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.onnx.link_list import ModelLink
+from enginescope.formats.onnx.onnx_unfold import ModelLink
 from enginescope.runner.suites.model_fetch import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from enginescope.records.environment import Device
+from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from enginescope.records.run.watcher import Watcher
-from enginescope.runner.suites import suite_cell
+from enginescope.runner.suites import suite_run
 from tests.runner.fleet.cells import cell
 
 
@@ -23,16 +23,16 @@ from tests.runner.fleet.cells import cell
 def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
     monkeypatch, wanted, there, is_refused
 ) -> None:
-    monkeypatch.setattr(suite_cell, "probe_devices", lambda: (Device(name=there),))
-    refused = suite_cell.refusal_of(cell(gpu=wanted))
+    monkeypatch.setattr(suite_run, "probe_devices", lambda: (Device(name=there),))
+    refused = suite_run.refusal_of(cell(gpu=wanted))
     assert (refused is not None) is is_refused
     if refused is not None:
         assert refused.message == f"it asks for a GPU called {wanted}; here is {there}"
 
 
 def test_without_a_gpu_that_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(suite_cell, "probe_devices", lambda: ())
-    refused = suite_cell.refusal_of(cell(gpu="H200"))
+    monkeypatch.setattr(suite_run, "probe_devices", lambda: ())
+    refused = suite_run.refusal_of(cell(gpu="H200"))
     assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
 
@@ -56,7 +56,7 @@ def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
         sink(run)
         return (run,)
 
-    monkeypatch.setattr(suite_cell, "run_jobs", run_jobs)
+    monkeypatch.setattr(suite_run, "run_jobs", run_jobs)
     return made
 
 
@@ -79,7 +79,7 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
 ) -> None:
     made = ends(monkeypatch, *kinds)
     kept: list[str] = []
-    found, most = suite_cell.measure_cell(
+    found, most = suite_run.measure_cell(
         cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
     )
     assert [one.id for one in found] == last
@@ -92,5 +92,5 @@ def test_the_number_of_the_process_is_told(monkeypatch) -> None:
     ends(monkeypatch, OK, OK)
     told: list[int] = []
     watcher = Watcher(started=lambda number, _: told.append(number))
-    suite_cell.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    suite_run.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
     assert told == [0, 1]

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.environment_fingerprint import environment_fingerprint
-from enginescope.runner.suites.suite_resume import Fingerprints, resume_state
+from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
 from tests.suites.made import HERE, cell, row, timed
 
 

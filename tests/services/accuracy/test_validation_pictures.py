@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile, SampleShape
-from enginescope.runner.inputs.picture_shape import height_width, picture_shape
-from enginescope.services.accuracy.samples import with_picture_shapes
+from enginescope.runner.inputs.images import height_width, picture_shape
+from enginescope.services.accuracy.output_files import with_picture_shapes
 from tests.depth_models import depth_model
 
 PICTURE = Sample(name="a.png", images=(SampleFile(input=None, path="a.png"),))

@@ -191,7 +191,7 @@ def test_a_side_that_cannot_be_looked_into_keeps_its_verdict(
         raise BackendError("building wrong.onnx", why="no more memory")
 
     monkeypatch.setattr(
-        "enginescope.services.bisection.intermediate_outputs.IntermediateOutputs.marked", refuse
+        "enginescope.services.bisection.branches.IntermediateOutputs.marked", refuse
     )
     wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage2/block0/conv1/weight")
     status, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect")

@@ -15,7 +15,7 @@ from enginescope.core.errors import BackendError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.render.base.text import as_text
-from enginescope.render.bisection.bisect_text import bisect_lines
+from enginescope.render.bisection.bisect_writers import bisect_lines
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 from tests.overflowing import overflowing
 
@@ -61,7 +61,7 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def made(runtime: Runtime, *, fails: bool = True, most: int | None = None) -> BisectRun:
         monkeypatch.setattr(
-            "enginescope.services.bisection.intermediate_outputs.IntermediateOutputs.input_shapes",
+            "enginescope.services.bisection.branches.IntermediateOutputs.input_shapes",
             lambda *_: {},
         )
         monkeypatch.setattr(BisectRun, "_compared", runtime.compared)

@@ -6,13 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 import enginescope.services.accuracy.validation_run as validation_run
+from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
-from enginescope.records.run.watcher import Watcher
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.jobs import subject_of
-from enginescope.services.suites.cell_outputs import checked_cell
-from enginescope.services.suites.reference_cache import ReferenceCache
+from enginescope.services.suites.cell_outputs import ReferenceCache, checked_cell
 from tests.suites.made import cell
 
 SAMPLES = (Sample(name="random 0"),)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.cli.main import main
-from enginescope.services.verdicts.suite_runs import runs_of_suite
+from enginescope.services.verdicts.run_selection import runs_of_suite
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl, recorded_place
 from enginescope.store.suite_folder import ROWS, SuiteFolder

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
-from enginescope.stats.comparison.deciding import (
+from enginescope.stats.comparison.ratio import (
     LOOK_CONFIDENCE,
     LOOKS,
     corrected_ratio,
     decide,
     more_needed,
+    ratio_of_rounds,
 )
-from enginescope.stats.comparison.ratio import ratio_of_rounds
 
 
 def estimate(low: float, ratio: float, high: float, n: int = 10) -> RatioEstimate:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.comparison.few_processes import level_of_processes, student_shift
-from enginescope.stats.comparison.hodges_lehmann import paired_shift
+from enginescope.stats.comparison.hodges_lehmann import (
+    level_of_processes,
+    paired_shift,
+    student_shift,
+)
 from enginescope.stats.student import student_quantile
 
 #: Quantile at 97.5 % by degrees of freedom, as printed in any table.

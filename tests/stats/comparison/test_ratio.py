@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.comparison.ratio import (
     ratio_by_scatter,
     ratio_of_few_processes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.comparison.ratio import ratio_of_rounds
 from enginescope.stats.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 

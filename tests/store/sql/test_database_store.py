@@ -312,8 +312,8 @@ def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
         folder.keep(timed(cell(f"m{number}"), 1.0, ended=f"2026-01-0{number}T00:00:00+00:00"))
     store.keep_suite(folder)
     store.suite_home()  # brings the lines into the order that all have
-    monkeypatch.setattr("enginescope.store.sql.suite_tables._put", None)
-    monkeypatch.setattr("enginescope.store.sql.suite_tables._merged", None)
+    monkeypatch.setattr("enginescope.store.sql.row_tables._put", None)
+    monkeypatch.setattr("enginescope.store.sql.row_tables._merged", None)
     store.suite_home()
 
 

@@ -13,11 +13,10 @@ from enginescope.core.errors import StoreError
 from enginescope.store.row import Filter, row_of
 from enginescope.store.sql import database as database_module
 from enginescope.store.sql import index as module
+from enginescope.store.sql.database import METADATA, RUNS
 from enginescope.store.sql.index import Index
-from enginescope.store.sql.index_error import DamagedIndexError, NewerIndexError
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.schema import METADATA, RUNS
-from enginescope.store.sql.sqlite_file import FILE
+from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
 from tests.store.stored_runs import a_run
 
 

@@ -12,7 +12,7 @@ from enginescope.core.errors import StoreError
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
-from enginescope.store.sql.quick_database_rows import quick_database_rows
+from enginescope.store.sql.quick_rows import quick_database_rows
 from tests.store.conftest import PLACES
 from tests.store.postgresql import PASSWORD
 from tests.store.stored_runs import a_run

@@ -1,12 +1,24 @@
-"""Whether two models take and give the same tensors: names, types, shapes."""
+"""Whether two models take and give the same tensors: names, types, shapes.
+
+Outputs whose names differ between a side and the reference: pairs by request, and suggestions.
+
+An export tool may rename outputs. Names decide which outputs are compared, so a renamed output is
+missing here and extra there. A suggestion compares every missing output with every extra output of
+its shape, and pairs those whose values are nearest to each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from enginescope.analysis.errors.output_numbers import kind_of
+import msgspec
+import numpy as np
+
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
+from enginescope.analysis.errors.error_moments import ErrorMoments, moments_of
 from enginescope.core.record import Record
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType, Tensor
 
 
@@ -100,3 +112,82 @@ def dims_text(shape: tuple[int | None, ...] | None) -> str:
 
 def _type(dtype: DataType | None) -> str:
     return dtype.value if dtype else "no plain tensor"
+
+
+_NUMBERS = frozenset({"float", "int", "bool"})
+#: Outputs of either role that are compared with each other; more would take too long.
+_MOST = 16
+
+
+class OutputPair(Record, frozen=True, kw_only=True):
+    """An output of a side, and the reference's output that it is likely to be.
+
+    Attributes:
+        side, reference: Names.
+        error_to_spread: RMSE between the two ÷ standard deviation of the reference; ``None``: it is
+            constant.
+    """
+
+    side: str
+    reference: str
+    error_to_spread: float | None
+
+
+def renamed(answers: Sequence[TensorValues], names: Mapping[str, str]) -> tuple[TensorValues, ...]:
+    """Return a side's outputs under the reference's names, as `names` maps them."""
+    return tuple(
+        msgspec.structs.replace(answer, name=names[answer.name]) if answer.name in names else answer
+        for answer in answers
+    )
+
+
+class OutputPairing:
+    """Compares missing outputs with extra ones, sample by sample."""
+
+    def __init__(self) -> None:
+        self._moments: dict[tuple[str, str], ErrorMoments | None] = {}
+
+    def add(self, reference: Sequence[TensorValues], candidate: Sequence[TensorValues]) -> None:
+        """Add one sample's answers."""
+        ours, theirs = {one.name for one in candidate}, {one.name for one in reference}
+        missing = [one for one in reference if one.name not in ours][:_MOST]
+        extra = [one for one in candidate if one.name not in theirs][:_MOST]
+        for a in missing:
+            for b in extra:
+                key = (b.name, a.name)
+                so_far = self._moments.get(key, ErrorMoments())
+                moments = _moments(a, b)
+                if so_far is None or moments is None:  # of other shapes in one sample
+                    self._moments[key] = None
+                else:
+                    self._moments[key] = so_far + moments
+
+    def pairs(self) -> tuple[OutputPair, ...]:
+        """Return outputs of the same shape in all samples that are nearest to each other."""
+        known = {key: one for key, one in self._moments.items() if one is not None}
+        distances = {key: _distance(one) for key, one in known.items()}
+        found = []
+        for (side, reference), distance in distances.items():
+            rivals = [
+                other
+                for key, other in distances.items()
+                if key != (side, reference) and (key[0] == side or key[1] == reference)
+            ]
+            if distance < min(rivals, default=float("inf")):
+                error = known[side, reference].error_to_spread
+                found.append(OutputPair(side=side, reference=reference, error_to_spread=error))
+        return tuple(found)
+
+
+def _moments(a: TensorValues, b: TensorValues) -> ErrorMoments | None:
+    """Return the moments of b − a; ``None`` where shapes or kinds differ."""
+    kind = kind_of(a.dtype)
+    if a.shape != b.shape or kind != kind_of(b.dtype) or kind not in _NUMBERS:
+        return None
+    x, y = (flat_numbers(one).astype(np.float64) for one in (a, b))
+    both = np.isfinite(x) & np.isfinite(y)
+    return moments_of(x[both], y[both])
+
+
+def _distance(moments: ErrorMoments) -> float:
+    return float("inf") if moments.rmse is None else moments.rmse

@@ -2,6 +2,8 @@
 
 An error is judged for all elements together and for each channel, always against the reference's
 own scale there, so that large values never hide small ones. `docs/validate.md` derives the limits.
+
+Whether a backend was told to leave TF32 alone.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from enginescope.analysis.accuracy.expected_noise import ChannelNoise, ExpectedN
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.error_moments import ErrorMoments
 from enginescope.analysis.errors.output_tolerance import Tolerance
+from enginescope.records.run.job import BackendSpec
 
 #: RMSE ÷ scale from which on no precision and no expected noise excuses an error: half is lost.
 CEILING = 0.45
@@ -204,3 +207,13 @@ def _largest(values: Any, group: Any) -> Any:
     largest = np.zeros(group.max(initial=0) + 1)
     np.maximum.at(largest, group, values)
     return largest[group]
+
+
+#: What TensorRT, trtexec and ONNX Runtime's CUDA provider call it.
+_SWITCHES = ("tf32", "use_tf32")
+_OFF = frozenset({"0", "false"})
+
+
+def forbids_tf32(backend: BackendSpec) -> bool:
+    """Return whether FP32 stays FP32, by an option of the backend."""
+    return any(backend.options.get(one, "").lower() in _OFF for one in _SWITCHES)

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.errors.channel_errors import ChannelAxes
+from enginescope.analysis.errors.channel_errors import ChannelAxes, flat_numbers, kind_of
 from enginescope.analysis.errors.error_moments import CHUNK, ErrorMoments, moments_of
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.core.record import Record
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 
 
 class ChannelNoise(Record, frozen=True, kw_only=True):

@@ -2,18 +2,25 @@
 
 Outputs of one model resemble each other. A side that mixes samples up may then be within any
 tolerance that is wide enough for INT8, and is still wrong. Items of a batch are samples too.
+
+Whether values are the right ones in the wrong places: axes swapped, channels reversed.
+
+A map that looks much alike from both corners, or a picture whose channels resemble each other, may
+be within wide limits with its axes swapped or its channels reversed, and is still wrong.
+Whether an output was rounded to 8 bits although its row of limits is of a finer type.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
+from enginescope.records.run.run import TensorValues
 
 #: Samples that each one is held against: those before it, and it again by those after.
 KEPT = 3
@@ -117,3 +124,144 @@ def squared_distance(a: Any, b: Any) -> float:
     """Return the sum of squared differences."""
     with np.errstate(over="ignore"):
         return float(np.square(a - b).sum())
+
+
+#: Rows and columns that are looked at, of more every n-th; items of a batch; and elements.
+_MOST_SIDE = 256
+_MOST_AXES_ITEMS = 2
+_ENOUGH_FOR_AXES = 1 << 16
+_CHANNELS = (3, 4)
+_SWAPPED, _REVERSED = "its last two axes swapped", "its channels reversed"
+
+_Change: TypeAlias = Callable[[Any], Any]
+
+
+class NearestArrangement:
+    """Follows one output over the samples.
+
+    Attributes:
+        samples: By arrangement, samples in which it could be told from the right one.
+        astray: By arrangement, samples whose answer is nearer to the reference arranged so.
+    """
+
+    def __init__(self) -> None:
+        self.samples: dict[str, int] = {}
+        self.astray: dict[str, int] = {}
+
+    def add(self, reference: TensorValues, candidate: TensorValues) -> None:
+        """Add one sample's output, of the same shape on both sides."""
+        shape = reference.shape
+        if kind_of(reference.dtype) not in ("float", "int") or len(shape) < 2 or 0 in shape:
+            return
+        a, b = (flat_numbers(one).reshape(shape) for one in (reference, candidate))
+        for name, thin, arrange in _arrangements(shape):
+            ours, theirs = _wide(thin(a)), _wide(thin(b))
+            arranged = arrange(ours)
+            own, other = squared_distance(ours, theirs), squared_distance(arranged, theirs)
+            gap = squared_distance(ours, arranged)
+            if not are_apart(gap, min(own, other), ours.size):
+                continue
+            self.samples[name] = self.samples.get(name, 0) + 1
+            if other < own:
+                self.astray[name] = self.astray.get(name, 0) + 1
+
+
+def _arrangements(shape: tuple[int, ...]) -> Iterator[tuple[str, _Change, _Change]]:
+    """Yield other arrangements of a shape: name, what is looked at, and how that is arranged."""
+    if len(shape) != 4:
+        axis = None
+    else:
+        axis = next((one for one in (1, 3) if shape[one] in _CHANNELS), None)
+    if shape[-1] == shape[-2] > 1:
+        yield _SWAPPED, partial(_squares, side=shape[-1]), _swapped
+    if axis == 1:
+        step = max(1, max(shape[2:]) // _MOST_SIDE)
+        yield (
+            _REVERSED,
+            lambda one: one[:_MOST_AXES_ITEMS, :, ::step, ::step],
+            lambda one: one[:, ::-1],
+        )
+    elif axis == 3:
+        step = max(1, max(shape[1:3]) // _MOST_SIDE)
+        yield (
+            _REVERSED,
+            lambda one: one[:_MOST_AXES_ITEMS, ::step, ::step],
+            lambda one: one[..., ::-1],
+        )
+
+
+def _squares(array: Any, side: int) -> Any:
+    """Return some of the squares that the last two axes are, each thinned alike on both."""
+    step = max(1, side // _MOST_SIDE)
+    thinned = array.reshape(-1, side, side)[:, ::step, ::step]
+    enough = max(1, _ENOUGH_FOR_AXES // thinned[0].size)
+    return thinned[:: max(1, len(thinned) // enough)]
+
+
+def _swapped(array: Any) -> Any:
+    return array.swapaxes(-1, -2)
+
+
+def _wide(array: Any) -> Any:
+    wide = array.astype(np.float64)
+    return np.where(np.isfinite(wide), wide, 0.0)
+
+
+#: Different values that 8 bits have, and those of the rounded reference that they are too few for.
+_EIGHT_BITS, _MANY = 256, 512
+#: Of more elements in a sample every n-th is looked at.
+_ENOUGH_FOR_STEPS = 1 << 14
+#: Types whose values are finer than 8 bits, by row.
+_TYPES = {"fp64": np.float64, "fp32": np.float32, "tf32": np.float16, "fp16": np.float16}
+
+
+class ValueSteps:
+    """Counts the different values of both sides, until this side has more than 8 bits have.
+
+    Attributes:
+        reference, candidate: Different values: of the reference rounded to the row's type, and of
+            this side.
+    """
+
+    def __init__(self, row: str) -> None:
+        self._row = row
+        self._values: tuple[Any, Any] = (np.zeros(0), np.zeros(0))
+        self._is_open = row in (*_TYPES, "bf16")
+
+    @property
+    def reference(self) -> int:
+        """Different values of the reference."""
+        return len(self._values[0])
+
+    @property
+    def candidate(self) -> int:
+        """Different values of this side."""
+        return len(self._values[1])
+
+    @property
+    def are_few(self) -> bool:
+        """Whether this side has no more values than 8 bits, where the row's type has many."""
+        return self._is_open and self.reference >= _MANY
+
+    def add(self, reference: TensorValues, candidate: TensorValues) -> None:
+        """Add one sample's output, of the same shape on both sides."""
+        if not self._is_open or kind_of(reference.dtype) != "float":
+            return
+        a, b = flat_numbers(reference), flat_numbers(candidate)
+        step = max(1, a.size // _ENOUGH_FOR_STEPS)
+        theirs = np.union1d(self._values[1], b[::step])
+        if len(theirs) > _EIGHT_BITS:
+            self._is_open, self._values = False, (np.zeros(0), np.zeros(0))
+            return
+        ours = self._values[0]
+        if len(ours) < _MANY:
+            ours = np.union1d(ours, _rounded(a[::step], self._row))
+        self._values = ours, theirs
+
+
+def _rounded(values: Any, row: str) -> Any:
+    if row == "bf16":  # the upper half of FP32
+        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+        return ((bits + np.uint32(0x8000)) & np.uint32(0xFFFF0000)).view(np.float32)
+    with np.errstate(over="ignore"):
+        return values.astype(_TYPES[row])

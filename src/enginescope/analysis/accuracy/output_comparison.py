@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.accuracy.axis_order_check import NearestArrangement
-from enginescope.analysis.accuracy.best_class import BestClasses
 from enginescope.analysis.accuracy.error_limits import channel_limits, whole_limits
 from enginescope.analysis.accuracy.expected_noise import ExpectedNoise, NoiseSum, by_name
-from enginescope.analysis.accuracy.farthest_sample import farthest
-from enginescope.analysis.accuracy.nearest_reference import NearestReference
+from enginescope.analysis.accuracy.nearest_reference import (
+    NearestArrangement,
+    NearestReference,
+    ValueSteps,
+)
 from enginescope.analysis.accuracy.output_diff import (
     OutputDiff,
     SampleDiff,
     SideDiff,
     channels_of,
+    farthest,
     figures_of,
 )
 from enginescope.analysis.accuracy.output_verdict import (
@@ -27,19 +29,17 @@ from enginescope.analysis.accuracy.output_verdict import (
     reasons_of,
 )
 from enginescope.analysis.accuracy.topk_agreement import (
+    BestClasses,
     RankAgreement,
     looks_like_scores,
     rank_agreement,
 )
-from enginescope.analysis.accuracy.value_steps import ValueSteps
-from enginescope.analysis.errors.channel_errors import ChannelAxes
+from enginescope.analysis.errors.channel_errors import ChannelAxes, kind_of
 from enginescope.analysis.errors.element_comparison import compare_elements
-from enginescope.analysis.errors.element_errors import ElementErrors
-from enginescope.analysis.errors.output_numbers import kind_of
+from enginescope.analysis.errors.element_errors import ElementErrors, has_ulps
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.analysis.errors.ulp_distance import has_ulps
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 #: Return the limits for an output of this name.

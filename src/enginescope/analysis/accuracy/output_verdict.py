@@ -7,12 +7,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from enginescope.analysis.accuracy.axis_order_check import NearestArrangement
-from enginescope.analysis.accuracy.best_class import BestClasses
 from enginescope.analysis.accuracy.error_limits import NEGLIGIBLE, channel_limits, whole_limits
 from enginescope.analysis.accuracy.expected_noise import ExpectedNoise
-from enginescope.analysis.accuracy.nearest_reference import NearestReference
-from enginescope.analysis.accuracy.value_steps import ValueSteps
+from enginescope.analysis.accuracy.nearest_reference import (
+    NearestArrangement,
+    NearestReference,
+    ValueSteps,
+)
+from enginescope.analysis.accuracy.topk_agreement import BestClasses
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors
 from enginescope.analysis.errors.output_tolerance import Tolerance

@@ -11,13 +11,12 @@ import numpy as np
 
 from enginescope.analysis.accuracy.expected_noise import NoiseSum
 from enginescope.analysis.accuracy.output_verdict import Compared, reasons_of
-from enginescope.analysis.errors.channel_errors import ChannelAxes
+from enginescope.analysis.errors.channel_errors import ChannelAxes, flat_numbers, kind_of
 from enginescope.analysis.errors.element_comparison import compare_elements
 from enginescope.analysis.errors.element_errors import ElementErrors
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.analysis.errors.output_tolerance import Tolerance
 from enginescope.core.record import Record
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 #: The first limit that a tensor breaks; ``shape``: it has another one than the reference's.

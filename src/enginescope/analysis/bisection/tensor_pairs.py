@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from enginescope.analysis.errors.output_numbers import kind_of
+from enginescope.analysis.errors.channel_errors import kind_of
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_flow import FlowNode, OnnxFlow
 

@@ -9,10 +9,10 @@ import numpy as np
 from enginescope.analysis.bisection.error_growth import BeyondRange
 from enginescope.analysis.bisection.tensor_errors import SENTINEL
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_weights import LargeWeight
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 

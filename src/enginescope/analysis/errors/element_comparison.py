@@ -9,18 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.errors.element_errors import ElementErrors, Peak, Place
-from enginescope.analysis.errors.error_histogram import error_counts
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
+from enginescope.analysis.errors.element_errors import (
+    ULP_BINS,
+    ElementErrors,
+    Peak,
+    Place,
+    has_ulps,
+    ulp_counts,
+    ulp_distances,
+)
 from enginescope.analysis.errors.error_moments import (
     CHUNK,
     ErrorMoments,
+    error_counts,
     moments_of,
     moments_of_one,
 )
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.analysis.errors.ulp_distance import ULP_BINS, has_ulps, ulp_counts, ulp_distances
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 #: Part of the largest |reference| from which on relative errors are summed: types of few bits round

@@ -8,25 +8,26 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from enginescope.analysis.gate.flaky_baseline import flaky_baseline
-from enginescope.analysis.gate.gate_notices import gate_notices
+from enginescope.analysis.gate.gate_notices import (
+    RowAt,
+    flaky_baseline,
+    gate_notices,
+    rows_of_whole_gate,
+)
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
-from enginescope.analysis.gate.whole_gate import RowAt, rows_of_whole_gate
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import CONDITIONS, differences
-from enginescope.analysis.verdicts.compare_config import CompareConfig
-from enginescope.analysis.verdicts.gate_metrics import HEADLINE, process_value
-from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of
+from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfig, differences
+from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
+from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
     MeasuredSide,
     comparison_of,
+    fitting_floor,
     meant_conditions,
 )
-from enginescope.analysis.verdicts.noise_floor_lookup import fitting_floor
-from enginescope.analysis.verdicts.sessions import shift_between
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
 from enginescope.records.notice import Notice
@@ -34,8 +35,8 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.deciding import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
+from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.

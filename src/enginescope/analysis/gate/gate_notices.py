@@ -1,16 +1,93 @@
-"""What the intervals of a whole gate rest on."""
+"""What the intervals of a whole gate rest on.
+
+One error rate for a whole gate: how sure each regression has to be.
+
+A gate with many rows asks many questions, and each has its own chance of a false alarm. Holm's
+step-down procedure (Holm 1979, *A simple sequentially rejective multiple test procedure*) bounds
+the chance that any unchanged row fails, however the rows depend on each other.
+Whether the processes of a baseline scatter more than processes ordinarily do.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from enginescope.analysis.gate.whole_gate import is_tested
+import numpy as np
+from msgspec.structs import replace
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice
-from enginescope.records.verdict.gate import GateRow, GateTerms
-from enginescope.records.verdict.session_shift import SessionShift
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.gate import GateOutcome, GateRow, GateTerms
+from enginescope.records.verdict.noise_floor import SessionShift
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.stats.comparison.sessions import FEWEST_SESSIONS
+from enginescope.stats.noise import exceeds_scatter
+
+#: From the one-sided share of false regressions that a row may have to the row at that share.
+RowAt = Callable[[float], GateRow]
+
+
+def rows_of_whole_gate(tests: Sequence[RowAt], confidence: float) -> tuple[GateRow, ...]:
+    """Return the rows of a gate that raises a false regression with 1 − `confidence` at most.
+
+    Args:
+        tests: One for each job and metric.
+        confidence: Of the whole gate. A row's own interval has this confidence or more.
+
+    Returns:
+        In the order of `tests`. Each shows the interval that decided it. A row that would be a
+        regression by itself and is none among so many is undecided, and says so.
+    """
+    share = 1 - confidence
+    rows = [test(share / 2) for test in tests]
+    tested = sum(map(is_tested, rows))
+    left = {at for at, row in enumerate(rows) if _is_regression(row)}
+    count = tested
+    while left and share / count < share / 2:
+        stricter = {at: tests[at](share / count) for at in sorted(left)}
+        sure = {at for at, row in stricter.items() if _is_regression(row)}
+        if not sure:
+            for at, row in stricter.items():
+                rows[at] = _among_many(row, rows[at], tested)
+            break
+        for at in sure:
+            rows[at] = stricter[at]
+        left -= sure
+        count -= len(sure)
+    return tuple(rows)
+
+
+def is_tested(row: GateRow) -> bool:
+    """Whether chance has a part in the row's outcome: it has an interval."""
+    verdict = row.verdict
+    if verdict is None or verdict.kind is VerdictKind.INCOMPARABLE:
+        return False
+    return verdict.estimate is not None and verdict.estimate.interval is not None
+
+
+def _is_regression(row: GateRow) -> bool:
+    return row.outcome is GateOutcome.REGRESSION and is_tested(row)
+
+
+def _among_many(row: GateRow, alone: GateRow, tested: int) -> GateRow:
+    """Return a row that is a regression only at the confidence of a single row."""
+    own, needed = (
+        f"{100 * one.verdict.estimate.interval.confidence:.4g} %"
+        if one.verdict and one.verdict.estimate and one.verdict.estimate.interval
+        else "more"
+        for one in (alone, row)
+    )
+    why = (
+        f"a regression at {own} confidence, but not at the {needed} that one of "
+        f"{tested} rows needs; measure more processes"
+    )
+    return replace(row, why=why)
+
 
 #: From here on, a row by itself needs more confidence than the gate.
 _MANY = 3
@@ -91,3 +168,55 @@ def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
 def _range(values: Sequence[float]) -> str:
     least, most = min(values), max(values)
     return f"{least:g} … {most:g}" if least < most else f"{least:g}"
+
+
+#: Notices on the samples of a single process that make it a poor baseline.
+_OF_SAMPLES = ("W-DRIFT", "W-BIMODAL")
+#: Half the width of a 95 % interval, in standard deviations of a normal distribution.
+_HALF_WIDTH = 1.96
+
+
+def flaky_baseline(
+    runs: Sequence[Run], metric: str, limit_pct: float, terms: CompareConfig
+) -> Notice | None:
+    """Return a warning if the baseline is not steady, or ``None``.
+
+    Several processes are tested against the larger of two scatters: the ordinary one, which is the
+    measured or the assumed one in `terms`, and the one with which one pair of processes in twenty
+    differs by more than the limit. A single process is flaky if its samples drift or lie at two
+    levels. Figures and percentiles have no ordinary scatter, and no warning.
+
+    Args:
+        runs: Its successful processes.
+        metric: As ``--metric`` has it.
+    """
+    if figure_of(metric) is not None:
+        return None
+    views = [RunView(run) for run in runs]
+    if len(views) == 1:
+        return _of_single(views[0])
+    values = [value for view in views if (value := process_value(view, metric)) is not None]
+    harmless = math.log1p(limit_pct / 100) / math.sqrt(2)
+    ordinary_sd = max(terms.scatter, harmless) / _HALF_WIDTH
+    if len(values) < 2 or not exceeds_scatter(values, ordinary_sd):
+        return None
+    sd_pct, ordinary_pct = (
+        100 * math.expm1(sd) for sd in (float(np.std(np.log(values), ddof=1)), ordinary_sd)
+    )
+    return _notice(
+        f"its {len(values)} processes scatter by {format_significant(sd_pct, 2)} % (standard "
+        f"deviation), clearly more than the ordinary {format_significant(ordinary_pct, 2)} %; "
+        "measure it again on a quiet machine",
+        {"sd_pct": sd_pct, "ordinary_sd_pct": ordinary_pct, "processes": len(values)},
+    )
+
+
+def _of_single(view: RunView) -> Notice | None:
+    found = next((notice for notice in view.notices if notice.code in _OF_SAMPLES), None)
+    return _notice(f"{found.message} ({found.code})", found.evidence) if found else None
+
+
+def _notice(message: str, evidence: dict[str, object]) -> Notice:
+    return Notice(
+        code="W-FLAKY-BASELINE", message=f"flaky baseline: {message}", evidence=dict(evidence)
+    )

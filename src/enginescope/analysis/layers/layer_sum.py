@@ -1,17 +1,56 @@
-"""Compare the sum of the layers with a whole request."""
+"""Compare the sum of the layers with a whole request.
+
+Mean and median of whole requests, timed without a layer profiler.
+Layer times that belong to another build than the plan beside them.
+One optimisation profile of a plan that holds the layers of several.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from enginescope.analysis.layers.request_latency import WholeRequest
+from enginescope.analysis.layers.layer_table import LayerRow, joined_times
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.plan.timing import Profile
-from enginescope.records.samples import Interval
+from enginescope.formats.plan.plan_layer import profile_suffix
+from enginescope.records.notice import Notice
+from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Interval, Summary
 from enginescope.stats.student import student_quantile
+
+#: Layers are timed on the GPU: this metric goes before the headline.
+GPU_COMPUTE = "gpu_compute"
+
+
+class WholeRequest(NamedTuple):
+    """A metric's tag, its mean and its median in ms."""
+
+    metric: str
+    mean_ms: float
+    median_ms: float | None = None
+
+
+def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
+    """Return what layer times are held against.
+
+    Args:
+        measured: Of its samples: GPU compute time or latency without copies where there is one,
+            else the headline. Without samples it is the GPU compute time that the tool printed.
+    """
+    if measured is not None:
+        return WholeRequest(measured.metric, measured.mean_ms, measured.median_ms)
+    for printed in run.tool.summaries if run.tool else ():
+        if printed.metric == GPU_COMPUTE and printed.mean_ms is not None:
+            return WholeRequest(GPU_COMPUTE, printed.mean_ms, printed.median_ms)
+    return None
 
 
 class LayerSum(Record, frozen=True, kw_only=True):
@@ -79,3 +118,121 @@ def _interval(profile: Profile, sum_ms: float) -> Interval | None:
     error = float(np.std(batches, ddof=1)) / math.sqrt(len(batches))
     reach = student_quantile(0.975, len(batches) - 1) * error
     return Interval(low=max(0.0, sum_ms - reach - below), high=sum_ms + reach + above)
+
+
+_SHOWN_NAMES = 20
+
+
+def own_times(run: Run) -> Run:
+    """Return `run` without layer times of another build, with a notice about them."""
+    if run.plan is None or run.profile is None:
+        return run
+    notice = other_build(run.plan, *joined_times(run.plan, run.profile))
+    if notice is None:
+        return run
+    return replace(run, profile=None, notices=(*run.notices, notice))
+
+
+def other_build(
+    plan: Plan, timings: Mapping[int, LayerTiming], left: Sequence[LayerTiming]
+) -> Notice | None:
+    """Return a notice if the layer times were taken of another build than `plan`; else ``None``.
+
+    Plan and profile of one engine name the same layers. Another build is certain where the profile
+    times layers that the plan lacks, and the plan has active layers that the profile lacks. Either
+    alone also occurs in one engine: a cut-off file, or a log without layers that took no time.
+
+    Args:
+        timings, left: As `joined_times` returns them.
+    """
+    unmatched = [timing.name for timing in left if timing.mean_ms]
+    if not unmatched:
+        return None
+    timed = {layer.profile_index for layer in plan.layers if layer.index in timings}
+    expected = [
+        layer
+        for layer in plan.active_layers
+        if not timed or layer.profile_index is None or layer.profile_index in timed
+    ]
+    untimed = [layer.name for layer in expected if layer.index not in timings]
+    if not untimed:
+        return None
+    return Notice(
+        code="W-OTHER-BUILD",
+        message=f"the layer times are of another build than the plan, so enginescope ignores them: "
+        f"{_counted(len(unmatched), 'time has', 'times have')} no layer in the plan "
+        f"({unmatched[0]!r}), {_counted(len(untimed), 'layer has', 'layers have')} no time "
+        f"({untimed[0]!r}); export plan and profile from one engine in one run",
+        evidence={
+            "unmatched": len(unmatched),
+            "untimed": len(untimed),
+            "times": unmatched[:_SHOWN_NAMES],
+            "layers": untimed[:_SHOWN_NAMES],
+        },
+    )
+
+
+def profile_notices(rows: Sequence[LayerRow]) -> tuple[Notice, ...]:
+    """Return which active layers have no time, and which times have no layer."""
+    untimed = [row.name for row in rows if row.in_plan and not row.is_inert and row.mean_ms is None]
+    strays = [row.name for row in rows if not row.in_plan]
+    notices = []
+    if untimed:
+        notices.append(
+            _partial("W-LAYERS-UNTIMED", untimed, "layer has no time", "layers have no time")
+        )
+    if strays:
+        notices.append(
+            _partial("W-TIMES-UNMATCHED", strays, "time has no layer", "times have no layer")
+        )
+    return tuple(notices)
+
+
+def _partial(code: str, names: Sequence[str], singular: str, plural: str) -> Notice:
+    more = ", …" if len(names) > 1 else ""
+    return Notice(
+        code=code,
+        message=f"{_counted(len(names), singular, plural)} in the plan and profile given: "
+        f"{names[0]!r}{more}",
+        evidence={"count": len(names), "layers": list(names[:_SHOWN_NAMES])},
+    )
+
+
+def _counted(count: int, singular: str, plural: str) -> str:
+    return f"1 {singular}" if count == 1 else f"{count:,} {plural}"
+
+
+def plan_profiles(plan: Plan) -> tuple[int, ...]:
+    """Return the optimisation profiles that a plan's layers name; empty for a plan of one."""
+    found = {layer.profile_index for layer in plan.layers if layer.profile_index is not None}
+    return tuple(sorted(found))
+
+
+def of_plan_profile(plan: Plan, index: int) -> Plan:
+    """Return `plan` with the layers and the engine's tensors of one optimisation profile.
+
+    A plan of several carries ``[profile N]`` in the names that belong to profile N; names without
+    belong to profile 0.
+
+    Raises:
+        UsageError: The plan has no such profile.
+    """
+    known = plan_profiles(plan)
+    if index not in (known or (0,)):
+        have = ", ".join(str(one) for one in known or (0,))
+        raise UsageError(f"{plan.name} has no layers of profile {index}", hint=f"it has: {have}")
+    if not known:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        layers=tuple(layer for layer in plan.layers if layer.profile_index == index),
+        io=tuple(one for one in plan.io if (profile_suffix((one.tensor.name,)) or 0) == index),
+    )
+
+
+def times_of_plan_profile(profile: Profile, index: int) -> Profile:
+    """Return `profile` with the times of one optimisation profile's layers, told by their names."""
+    kept = tuple(layer for layer in profile.layers if (profile_suffix((layer.name,)) or 0) == index)
+    if len(kept) == len(profile.layers):
+        return profile
+    return msgspec.structs.replace(profile, layers=kept, batch_sums_ms=())

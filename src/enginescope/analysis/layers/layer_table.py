@@ -1,14 +1,92 @@
-"""Layers with their times, as rows for tables and charts."""
+"""Layers with their times, as rows for tables and charts.
+
+Times of a profile to the layers of a plan.
+Where the time goes, by a property of the layers.
+Where the time goes, by tactic.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from enginescope.analysis.layers.attribution import attribute
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.timing import AttributedLayer, Attribution, LayerTiming, Profile
 from enginescope.records.tensor import Tensor
+
+# TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.
+_JOINT = re.compile(r"\s*[\x1e\x1f+]\s*|\s+")
+
+
+def attribute(plan: Plan, profile: Profile) -> Attribution:
+    """Return the plan's layers with their times.
+
+    Joined by name, the k-th of a name to the k-th of that name, since names repeat; then, for what
+    is left, by names that differ only in how fused parts are joined. Never by position: with equal
+    counts in another order that gives every layer a wrong time.
+
+    Returns:
+        What has no partner stays, on either side.
+    """
+    timings, left = joined_times(plan, profile)
+    return Attribution(
+        layers=tuple(
+            [AttributedLayer(layer=layer, timing=timings.get(layer.index)) for layer in plan.layers]
+        ),
+        unmatched=left,
+    )
+
+
+def joined_times(
+    plan: Plan, profile: Profile
+) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
+    """Return times by the index of their layer, as `attribute` joins them, and those left over."""
+    timings = _in_step(plan, profile)
+    left = [] if timings else list(profile.layers)
+    for key in (_as_is, _loosely):
+        if not left:
+            break
+        open_layers = [layer for layer in plan.layers if layer.index not in timings]
+        left = _join(open_layers, left, key, timings)
+    return timings, tuple(left)
+
+
+def _in_step(plan: Plan, profile: Profile) -> dict[int, LayerTiming]:
+    """Join one by one if both name the same layers in the same order, as trtexec writes them."""
+    if [layer.name for layer in plan.layers] != [layer.name for layer in profile.layers]:
+        return {}
+    return {one.index: timing for one, timing in zip(plan.layers, profile.layers, strict=True)}
+
+
+def _join(
+    layers: Sequence[Layer],
+    times: Iterable[LayerTiming],
+    key: Callable[[str], str],
+    into: dict[int, LayerTiming],
+) -> list[LayerTiming]:
+    """Pair layers and times with equal keys in their order; return the times left over."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for layer in reversed(layers):  # the first of a name is to be taken out first
+        waiting[key(layer.name)].append(layer.index)
+    left = []
+    for time in times:
+        stack = waiting.get(key(time.name))
+        if stack:
+            into[stack.pop()] = time
+        else:
+            left.append(time)
+    return left
+
+
+def _as_is(name: str) -> str:
+    return name
+
+
+def _loosely(name: str) -> str:
+    return _JOINT.sub("+", name.strip())
 
 
 class LayerRow(Record, frozen=True, kw_only=True, gc=False):
@@ -106,3 +184,102 @@ def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
         "share_pct": 100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
         "is_container": timing.is_container,
     }
+
+
+class TimeShare(Record, frozen=True, kw_only=True):
+    """Layers that share a property, and their time.
+
+    Attributes:
+        key: The property's value; ``None``: not known.
+        layers: How many have a time.
+        mean_ms: Sum of their mean times.
+        share_pct: Of the sum over all layers; ``None`` at a sum of 0.
+    """
+
+    key: str | None
+    layers: int
+    mean_ms: float
+    share_pct: float | None
+
+
+def time_by(
+    rows: tuple[LayerRow, ...], key: Callable[[LayerRow], str | None]
+) -> tuple[TimeShare, ...]:
+    """Group the timed rows by `key`, the longest time first; containers are left out."""
+    groups: dict[str | None, list[float]] = {}
+    for row in rows:
+        if row.mean_ms is not None and not row.is_container:
+            groups.setdefault(key(row), []).append(row.mean_ms)
+    whole_ms = sum(sum(times) for times in groups.values())
+    shares = [
+        TimeShare(
+            key=name,
+            layers=len(times),
+            mean_ms=sum(times),
+            share_pct=100 * sum(times) / whole_ms if whole_ms else None,
+        )
+        for name, times in groups.items()
+    ]
+    return tuple(sorted(shares, key=lambda one: (-one.mean_ms, one.key or "")))
+
+
+# Myelin ends a kernel's name in the hash of its code: one build's, and no other's.
+_HASH = re.compile(r"_0x[0-9a-fA-F]+$")
+
+
+class TacticShare(Record, frozen=True, kw_only=True):
+    """Layers that run the same tactic, and their time.
+
+    Attributes:
+        tactic: Without the hash at its end; ``None``: the plan names none.
+        types: Types of these layers, each once, sorted.
+        variants: How many names there are, hashes included; 0 where there is no name.
+        mean_ms: Sum of the layers' mean times; ``None`` if none of them has one.
+        share_pct: Of the sum over all layers.
+    """
+
+    tactic: str | None
+    types: tuple[str, ...]
+    layers: int
+    variants: int
+    mean_ms: float | None
+    share_pct: float | None
+
+
+def tactic_family(name: str) -> str:
+    """Return a tactic's name without the hash at its end.
+
+    >>> tactic_family("__myl_Res_0x63adb2bae59ff89a94fc133e2755c132")
+    '__myl_Res'
+    """
+    return _HASH.sub("", name) or name
+
+
+def tactic_shares(rows: Iterable[LayerRow]) -> tuple[TacticShare, ...]:
+    """Return the tactics of the plan's layers that launch work, by time, then by layers."""
+    whole_ms = 0.0
+    groups: dict[str | None, list[LayerRow]] = {}
+    for row in rows:
+        if row.mean_ms is not None and not row.is_container:
+            whole_ms += row.mean_ms
+        if not row.in_plan or row.is_inert:
+            continue
+        key = tactic_family(row.tactic) if row.tactic is not None else None
+        groups.setdefault(key, []).append(row)
+    shares = [_share(name, members, whole_ms) for name, members in groups.items()]
+    return tuple(
+        sorted(shares, key=lambda one: (-(one.mean_ms or 0.0), -one.layers, one.tactic or ""))
+    )
+
+
+def _share(tactic: str | None, rows: list[LayerRow], whole_ms: float) -> TacticShare:
+    times = [row.mean_ms for row in rows if row.mean_ms is not None]
+    mean_ms = sum(times) if times else None
+    return TacticShare(
+        tactic=tactic,
+        types=tuple(sorted({row.type for row in rows if row.type is not None})),
+        layers=len(rows),
+        variants=len({row.tactic for row in rows if row.tactic is not None}),
+        mean_ms=mean_ms,
+        share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
+    )

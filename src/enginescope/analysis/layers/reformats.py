@@ -1,7 +1,13 @@
-"""Layers that only rewrite a tensor: where they come from and what they change."""
+"""Layers that only rewrite a tensor: where they come from and what they change.
+
+No-ops launch nothing: whoever reads what one writes reads what went into it.
+Layers that stand for a whole part of the network, of whose inside the plan tells nothing.
+Which tensors of a plan are constants, and what no-ops pass on.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow
@@ -125,3 +131,87 @@ def _share(key: str | None, times: list[float | None], whole_ms: float | None) -
         mean_ms=mean_ms,
         share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
     )
+
+
+def no_op_sources(plan: Plan) -> dict[str, Tensor]:
+    """Return, for each output of a no-op, the tensor that goes into the first of its chain.
+
+    A name that is written again stands for something else from there on: it is left out.
+    """
+    direct: dict[str, Tensor] = {}
+    for layer in plan.layers:
+        if "NoOp" in (layer.type, layer.subtype) and layer.inputs:
+            direct.update((tensor.name, layer.inputs[0]) for tensor in layer.outputs)
+    if not direct:
+        return {}
+    writers = Counter(
+        tensor.name for layer in plan.layers for tensor in layer.outputs if tensor.name in direct
+    )
+    direct = {name: source for name, source in direct.items() if writers[name] == 1}
+    return {name: _first_in_chain(name, direct) for name in direct}
+
+
+def _first_in_chain(name: str, direct: dict[str, Tensor]) -> Tensor:
+    seen = {name}
+    source = direct[name]
+    while source.name in direct and source.name not in seen:
+        seen.add(source.name)
+        source = direct[source.name]
+    return source
+
+
+#: Types of such layers: Myelin's up to TensorRT 9, and what an accelerator took over.
+WHOLE_PARTS = frozenset({"Myelin", "ForeignNode"})
+
+
+def is_whole_part(layer: Layer) -> bool:
+    """Whether a layer's weights and intermediate tensors are inside it, and not in the plan."""
+    return layer.type in WHOLE_PARTS or layer.name.startswith("{ForeignNode[")
+
+
+class TensorRoles(Record, frozen=True, kw_only=True):
+    """Roles of a plan's tensors, computed once for all byte counts.
+
+    Attributes:
+        active: Layers that do work.
+        constants: Bytes by tensor name: outputs of ``Constant`` layers. Where the plan lists the
+            engine's inputs, also tensors that an active layer reads and that neither a layer nor
+            the caller provides. The size is that in the engine. A plan of TensorRT 8.6 also lists
+            the weights of a ``Constant`` layer in the type of the build; that size is used where
+            the other is unknown.
+        sources: For each output of a no-op, what goes into the first of its chain.
+    """
+
+    active: tuple[Layer, ...]
+    constants: dict[str, int | None]
+    sources: dict[str, Tensor]
+
+    def source(self, tensor: Tensor) -> Tensor:
+        """Return the tensor that a reader of `tensor` reads: no-ops pass their input on."""
+        return self.sources.get(tensor.name, tensor)
+
+
+def tensor_roles(plan: Plan) -> TensorRoles:
+    """Return what the tensors of `plan` are."""
+    active = plan.active_layers
+    return TensorRoles(
+        active=active, constants=_constants(plan, active), sources=no_op_sources(plan)
+    )
+
+
+def _constants(plan: Plan, active: tuple[Layer, ...]) -> dict[str, int | None]:
+    constants: dict[str, int | None] = {}
+    for layer in plan.layers:
+        if layer.type == "Constant":
+            for tensor in layer.outputs:
+                stored = layer.weights[0].nbytes if layer.weights else None
+                constants[tensor.name] = stored if tensor.nbytes is None else tensor.nbytes
+    if not plan.io:
+        return constants
+    computed = {tensor.name for layer in plan.layers for tensor in layer.outputs}
+    computed.update(one.tensor.name for one in plan.inputs)
+    for layer in active:
+        for tensor in layer.inputs:
+            if tensor.name not in computed:
+                constants.setdefault(tensor.name, tensor.nbytes)
+    return constants

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from enginescope.analysis.layers.opaque_layers import WHOLE_PARTS
-from enginescope.analysis.plan_comparison.alignment_matching import Group, Matching
+from enginescope.analysis.layers.reformats import WHOLE_PARTS
 from enginescope.analysis.plan_comparison.alignment_nodes import (
     match_names,
     match_nodes,
@@ -16,10 +15,9 @@ from enginescope.analysis.plan_comparison.alignment_order import (
     match_in_order,
     score_structure,
 )
-from enginescope.analysis.plan_comparison.alignment_side import Shape, Side
+from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Shape, Side
 from enginescope.core.gc_paused import gc_paused
-from enginescope.records.plan.layer_pair import Alignment, Evidence, LayerPair
-from enginescope.records.plan.plan import Plan
+from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
 
 #: Score of groups that rest on their neighbours, and on the shapes at their ends or not.
 SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2

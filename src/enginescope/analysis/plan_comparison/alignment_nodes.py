@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from enginescope.analysis.plan_comparison.alignment_matching import Matching
-from enginescope.analysis.plan_comparison.alignment_names import is_numbered
-from enginescope.analysis.plan_comparison.alignment_side import Side
-from enginescope.records.plan.layer_pair import Evidence
+from enginescope.analysis.plan_comparison.alignment_side import Matching, Side, is_numbered
+from enginescope.records.plan.plan import Evidence
 
 #: A node in more layers than this on one side says nothing of either.
 MAX_LAYERS_OF_NODE = 16

@@ -10,9 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from enginescope.analysis.plan_comparison.alignment_matching import Matching
-from enginescope.analysis.plan_comparison.alignment_side import Key, Side
-from enginescope.records.plan.layer_pair import Evidence
+from enginescope.analysis.plan_comparison.alignment_side import Key, Matching, Side
+from enginescope.records.plan.plan import Evidence
 
 #: Layers of the longer side that are weighed against each other at once.
 WINDOW = 512

@@ -1,12 +1,63 @@
-"""One of the two plans of an alignment: its active layers and what they can be recognised by."""
+"""One of the two plans of an alignment: its active layers and what they can be recognised by.
+
+What a layer's name tells of the ONNX nodes in it.
+The state of an alignment while it is made: groups so far, and what is still free.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import re
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 
-from enginescope.analysis.plan_comparison.alignment_names import has_numbered_name, node_names
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.plan import Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
+
+_COPY = re.compile(r"Reformatting CopyNode for \w+ Tensor \d+ to ")
+_JOINT = re.compile(r"\s*[\x1e\x1f]\s*|\s+\+\s+|,\s+")
+_WRAPPER = re.compile(r"PWN\(|\bCOPY_WRAPPER\(")
+_PLAIN = re.compile(r"(?:(?!_myl\d)[\w/.:\[\]-])+")
+_MYELIN_NUMBER = re.compile(r"_myl\d+_\d+$")
+# Exporters and TensorRT number what has no name; another export counts otherwise.
+_NUMBERED = re.compile(r"\(Unnamed Layer\* \d+\).*|[^/.]*\d")
+
+
+def node_names(layer: Layer) -> frozenset[str]:
+    """Return the ONNX nodes, and the constants fused with them, that a layer was made from.
+
+    From ``Metadata``; where there is none, from the parts of a fused name. Copies that TensorRT
+    inserted, and what Myelin named itself, were made from none.
+    """
+    if layer.onnx_nodes:
+        return frozenset(layer.onnx_nodes)
+    if _COPY.match(layer.name) or layer.name.startswith(("{ForeignNode[", "__my")):
+        return frozenset()
+    return frozenset(_parts(layer.name))
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a node's name is a mere number of its kind, such as ``Conv_12``."""
+    return _NUMBERED.fullmatch(name) is not None
+
+
+def has_numbered_name(layer: Layer) -> bool:
+    """Whether the name says no more than numbers do: ``Conv_12 + Relu_13``, or a copy for it."""
+    return all(is_numbered(part) for part in _parts(_COPY.sub("", layer.name)))
+
+
+def _parts(name: str) -> list[str]:
+    if _PLAIN.fullmatch(name):
+        return [name]
+    found = []
+    for part in _JOINT.split(_WRAPPER.sub("", _MYELIN_NUMBER.sub("", name))):
+        bare = part.strip()
+        while bare.endswith(")") and bare.count(")") > bare.count("("):
+            bare = bare[:-1]
+        if bare:
+            found.append(bare)
+    return found
+
 
 Key = Hashable | None
 Shape = tuple[int | None, ...] | None
@@ -154,3 +205,74 @@ def _neighbours(
 
 def _each(known: dict[str, tuple[int, ...]], layer: Layer) -> tuple[int, ...]:
     return tuple(dict.fromkeys(one for item in layer.inputs for one in known.get(item.name, ())))
+
+
+@dataclass
+class Group:
+    """Positions of either side that do the same work."""
+
+    a: list[int]
+    b: list[int]
+    evidence: Evidence
+    score: float
+
+
+class Matching:
+    """Groups of positions; each position is in one at most.
+
+    Attributes:
+        of_a, of_b: Number of each position's group; −1 while it has none.
+    """
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self.a = a
+        self.b = b
+        self.groups: list[Group] = []
+        self.of_a = [-1] * len(a)
+        self.of_b = [-1] * len(b)
+
+    def add(self, a: Iterable[int], b: Iterable[int], evidence: Evidence, score: float) -> None:
+        """Make a group of positions that have none."""
+        group = Group(sorted(a), sorted(b), evidence, score)
+        for one in group.a:
+            self.of_a[one] = len(self.groups)
+        for one in group.b:
+            self.of_b[one] = len(self.groups)
+        self.groups.append(group)
+
+    def free_a(self) -> list[int]:
+        """Return the positions of A without a group."""
+        return [one for one, group in enumerate(self.of_a) if group < 0]
+
+    def free_b(self) -> list[int]:
+        """Return the positions of B without a group."""
+        return [one for one, group in enumerate(self.of_b) if group < 0]
+
+    def backbone(self) -> list[tuple[int, int]]:
+        """Return the longest run of groups that both plans have in the same order.
+
+        Each as its first position on either side; O(n log n).
+        """
+        starts = sorted((group.a[0], group.b[0]) for group in self.groups)
+        return _longest_rising(starts)
+
+
+def _longest_rising(starts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    ends: list[int] = []
+    ends_at: list[int] = []
+    before = [-1] * len(starts)
+    for number, (_, b) in enumerate(starts):
+        length = bisect_left(ends, b)
+        before[number] = ends_at[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(b)
+            ends_at.append(number)
+        else:
+            ends[length] = b
+            ends_at[length] = number
+    run = []
+    number = ends_at[-1] if ends_at else -1
+    while number >= 0:
+        run.append(starts[number])
+        number = before[number]
+    return run[::-1]

@@ -7,14 +7,18 @@ from string import ascii_uppercase
 from typing import Any
 
 from enginescope.analysis import frames
-from enginescope.analysis.plan_comparison.comparison_columns import layer_columns, plan_columns
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.plan_comparison.plan_summary import (
     ComparedPlan,
     PlanSummary,
     compared_plan,
 )
-from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, plans_overview
+from enginescope.analysis.plan_comparison.plans_overview import (
+    PlansOverview,
+    layer_columns,
+    plan_columns,
+    plans_overview,
+)
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result

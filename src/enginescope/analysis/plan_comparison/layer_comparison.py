@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from enginescope.analysis.layers.attribution import attribute
-from enginescope.analysis.layers.layer_table import layer_rows
+from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.difference_causes import Explanation, explain, share_of
@@ -16,8 +15,7 @@ from enginescope.analysis.plan_comparison.paired_layers import (
     layers_side,
 )
 from enginescope.core.record import Record
-from enginescope.records.plan.layer_pair import Alignment, LayerPair
-from enginescope.records.plan.plan import Layer, Plan
+from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan
 from enginescope.records.plan.timing import Profile
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Literal
 
-from enginescope.analysis.layers.tactics import tactic_family
+from enginescope.analysis.layers.layer_table import tactic_family
 from enginescope.core.record import Record
-from enginescope.records.plan.layer_pair import Evidence
-from enginescope.records.plan.plan import Layer
+from enginescope.records.plan.plan import Evidence, Layer
 from enginescope.records.tensor import Tensor
 
 What = Literal["shapes", "batch", "precision", "tactic", "format", "kind"]

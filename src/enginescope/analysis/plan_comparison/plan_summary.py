@@ -7,13 +7,13 @@ from typing import Literal
 
 import msgspec
 
-from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
-from enginescope.analysis.layers.plan_profile import (
+from enginescope.analysis.layers.layer_sum import (
     of_plan_profile,
     plan_profiles,
     times_of_plan_profile,
 )
-from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Throughput
 from enginescope.core.errors import UsageError

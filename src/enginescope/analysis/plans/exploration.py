@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from enginescope.analysis.layers.layer_sum import LayerSum, layer_sum
-from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
-from enginescope.analysis.layers.own_times import profile_notices
-from enginescope.analysis.layers.plan_profile import (
+from enginescope.analysis.layers.layer_sum import (
+    LayerSum,
+    WholeRequest,
+    layer_sum,
     of_plan_profile,
     plan_profiles,
+    profile_notices,
     times_of_plan_profile,
+)
+from enginescope.analysis.layers.layer_table import (
+    LayerRow,
+    TacticShare,
+    TimeShare,
+    layer_rows,
+    tactic_shares,
+    time_by,
 )
 from enginescope.analysis.layers.reformats import (
     ReformatLayer,
     ReformatShare,
+    TensorRoles,
     reformats,
     reformats_by,
 )
-from enginescope.analysis.layers.request_latency import WholeRequest
-from enginescope.analysis.layers.tactics import TacticShare, tactic_shares
-from enginescope.analysis.layers.tensor_roles import TensorRoles
-from enginescope.analysis.layers.time_shares import TimeShare, time_by
-from enginescope.analysis.plans.plan_totals import PlanTotals
+from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.layer_bytes import LayerBytes
 from enginescope.core.record import Record

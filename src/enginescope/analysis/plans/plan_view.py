@@ -7,14 +7,18 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from enginescope.analysis import frames
-from enginescope.analysis.layers.attribution import attribute
-from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
-from enginescope.analysis.layers.tensor_roles import TensorRoles, tensor_roles
+from enginescope.analysis.layers.layer_table import LayerRow, attribute, layer_rows
+from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx
 from enginescope.analysis.onnx.onnx_work import with_onnx_work
 from enginescope.analysis.plans.plan_column_table import LayerFacts
-from enginescope.analysis.plans.plan_columns import PlanFacts, layer_facts, plan_columns
-from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.plans.plan_columns import (
+    PlanFacts,
+    PlanTotals,
+    layer_facts,
+    plan_columns,
+    plan_totals,
+)
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of
 from enginescope.analysis.roofline.layer_bytes import LayerBytes, layer_bytes
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work

@@ -1,13 +1,61 @@
-"""Each type of layer: what all of it takes, and its slowest layers with their own fields."""
+"""Each type of layer: what all of it takes, and its slowest layers with their own fields.
+
+Layers that share a property: how many, and their time.
+How much of a plan each precision has: layers, time, work, bytes.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.layer_groups import LayerGroup, group_layers
 from enginescope.core.record import Record
+
+K = TypeVar("K", bound=Hashable)
+
+
+class LayerGroup(Record, Generic[K], frozen=True, kw_only=True):
+    """Layers that share a property.
+
+    Attributes:
+        key: The property's value.
+        layers, timed: All of them, and those that have a time.
+        mean_ms, share_pct: Sum of the known mean times; what part that is of the sum over the plan.
+            ``None`` if no layer of the group has a time.
+    """
+
+    key: K
+    layers: int
+    timed: int
+    mean_ms: float | None
+    share_pct: float | None
+
+
+def group_layers(
+    rows: Iterable[LayerFacts], key: Callable[[LayerFacts], K]
+) -> tuple[LayerGroup[K], ...]:
+    """Group layers by `key`, by time, then by number, then as they first appear."""
+    found: dict[K, list[LayerFacts]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    groups = [_group(name, members) for name, members in found.items()]
+    return tuple(sorted(groups, key=lambda one: (-(one.mean_ms or 0.0), -one.layers)))
+
+
+def _group(key: K, rows: list[LayerFacts]) -> LayerGroup[K]:
+    times = [row.mean_ms for row in rows if row.mean_ms is not None]
+    mean_ms = sum(times) if times else None
+    whole_ms = rows[0].whole_ms
+    return LayerGroup(
+        key=key,
+        layers=len(rows),
+        timed=len(times),
+        mean_ms=mean_ms,
+        share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
+    )
+
 
 _FIELDS = (
     "Kernel Stride Groups Dilation OutMaps Activation Origin PoolingType WindowSize FirstTranspose "
@@ -56,3 +104,49 @@ def _table(group: LayerGroup[str], rows: list[LayerFacts], top: int) -> TypeTabl
 
 def _tells(value: Any) -> bool:
     return value not in (None, "", [])
+
+
+UNKNOWN = "not known"
+
+
+class RollupPart(Record, frozen=True, kw_only=True):
+    """What one precision has of one measure.
+
+    Attributes:
+        measure: ``"layers"``, ``"time"``, ``"MACs"``, ``"activations"`` or ``"weights"``.
+        precision: Of the layers' first inputs; ``"not known"``.
+        value: Number, milliseconds, multiply-accumulates or bytes; what is not known is left out.
+        share_pct: Of the sum over the layers whose value is known.
+    """
+
+    measure: str
+    precision: str
+    value: float
+    share_pct: float
+
+
+_MEASURES: tuple[tuple[str, Callable[[LayerFacts], float | None]], ...] = (
+    ("layers", lambda _: 1),
+    ("time", lambda row: row.mean_ms),
+    ("MACs", lambda row: row.work.macs),
+    ("activations", lambda row: row.size.activation_bytes),
+    ("weights", lambda row: row.size.weights_bytes),
+)
+
+
+def precision_rollup(rows: Sequence[LayerFacts]) -> tuple[RollupPart, ...]:
+    """Return each measure that has something to share, by precision; the largest part first."""
+    found: list[RollupPart] = []
+    for measure, value in _MEASURES:
+        sums: dict[str, float] = {}
+        for row in rows:
+            amount = value(row)
+            if amount:
+                name = row.precision or UNKNOWN
+                sums[name] = sums.get(name, 0.0) + amount
+        whole = sum(sums.values())
+        found += (
+            RollupPart(measure=measure, precision=name, value=one, share_pct=100 * one / whole)
+            for name, one in sorted(sums.items(), key=lambda item: -item[1])
+        )
+    return tuple(found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.layers.opaque_layers import is_whole_part
-from enginescope.analysis.layers.tensor_roles import TensorRoles, tensor_roles
+from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
 

@@ -6,8 +6,14 @@ import math
 from typing import Literal
 
 from enginescope.core.record import Record
-from enginescope.records.run.gpu_telemetry import ENERGY, POWER, POWER_INSTANT, GpuTelemetry, Span
-from enginescope.records.run.telemetry import Telemetry
+from enginescope.records.run.telemetry import (
+    ENERGY,
+    POWER,
+    POWER_INSTANT,
+    GpuTelemetry,
+    Span,
+    Telemetry,
+)
 from enginescope.records.samples import Interval
 from enginescope.stats.mean_power import MeanPower, of_counter, of_power, scatter_w
 

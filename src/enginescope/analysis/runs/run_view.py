@@ -6,23 +6,32 @@ from functools import cached_property
 from typing import Any
 
 from enginescope.analysis import frames
-from enginescope.analysis.layers.layer_sum import LayerSum, layer_sum
-from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
-from enginescope.analysis.layers.own_times import own_times, profile_notices
-from enginescope.analysis.layers.plan_profile import (
+from enginescope.analysis.layers.layer_sum import (
+    GPU_COMPUTE,
+    LayerSum,
+    WholeRequest,
+    layer_sum,
     of_plan_profile,
+    own_times,
     plan_profiles,
+    profile_notices,
     times_of_plan_profile,
+    whole_request,
 )
-from enginescope.analysis.layers.request_latency import GPU_COMPUTE, WholeRequest, whole_request
-from enginescope.analysis.layers.time_shares import TimeShare, time_by
-from enginescope.analysis.plans.plan_totals import PlanTotals, plan_totals
+from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, layer_rows, time_by
+from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.energy import Energy, energy_of
-from enginescope.analysis.runs.percentile_curve import CurvePoint, percentile_curve
-from enginescope.analysis.runs.round_trip import Pipeline, RoundTrip, pipeline, round_trip
+from enginescope.analysis.runs.latency_curves import CurvePoint, percentile_curve
 from enginescope.analysis.runs.run_columns import layer_columns, sample_columns
-from enginescope.analysis.runs.throughput import Throughput, throughput_of
+from enginescope.analysis.runs.throughput import (
+    Pipeline,
+    RoundTrip,
+    Throughput,
+    pipeline,
+    round_trip,
+    throughput_of,
+)
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice

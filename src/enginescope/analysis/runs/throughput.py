@@ -1,8 +1,13 @@
-"""Requests or items per second, and what that means for the run at hand."""
+"""Requests or items per second, and what that means for the run at hand.
+
+What a request's time consists of: copies, computation, and what lies outside the GPU's work.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
+
+import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
@@ -69,3 +74,75 @@ def _from_starts(samples: Samples) -> Throughput | None:
         unit="queries",
         definition="queries ÷ time from the first start to the last end",
     )
+
+
+_PARTS = ("h2d", "gpu_compute", "d2h")
+
+
+class RoundTrip(Record, frozen=True, kw_only=True):
+    """Medians of the parts of a request, milliseconds.
+
+    Attributes:
+        whole_ms: Round trip on the host's clock.
+        parts: Metric and median, on the GPU's clock, in order.
+        outside_ms: Median of the round trip less its parts: launching, recording events, waiting,
+            and the interpreter between them.
+        enqueue_ms: The enqueue call alone, on the host; it overlaps with the computation.
+    """
+
+    whole_ms: float
+    parts: tuple[tuple[str, float], ...]
+    outside_ms: float
+    enqueue_ms: float | None = None
+
+
+class Pipeline(Record, frozen=True, kw_only=True):
+    """Queries that overlap, milliseconds.
+
+    Attributes:
+        period_ms: From one query to the next: GPU time of all ÷ queries.
+        compute_ms: Mean GPU compute time.
+        gap_ms: `period_ms` − `compute_ms`: what the GPU computes nothing for. Below 0 where several
+            streams compute at the same time.
+        enqueue_ms: Median.
+    """
+
+    period_ms: float
+    compute_ms: float
+    gap_ms: float
+    enqueue_ms: float | None = None
+
+
+def round_trip(run: Run) -> RoundTrip | None:
+    """Return the parts of a round trip; ``None`` where they were not timed one by one."""
+    whole, compute = run.series("latency"), run.series("gpu_compute")
+    if whole is None or compute is None or len(whole) != len(compute) or not len(whole):
+        return None
+    known = [(name, one) for name in _PARTS if (one := run.series(name)) is not None]
+    rest = whole.values_ms - sum(one.values_ms for _, one in known)
+    return RoundTrip(
+        whole_ms=float(np.median(whole.values_ms)),
+        parts=tuple((name, float(np.median(one.values_ms))) for name, one in known),
+        outside_ms=float(np.median(rest)),
+        enqueue_ms=_median(run, "enqueue"),
+    )
+
+
+def pipeline(run: Run) -> Pipeline | None:
+    """Return how queries that overlap follow each other; ``None`` where they do not overlap."""
+    compute = run.series("gpu_compute")
+    if run.wall_ms is None or compute is None or not len(compute):
+        return None
+    period = run.wall_ms / len(compute)
+    mean = float(compute.values_ms.mean())
+    return Pipeline(
+        period_ms=period,
+        compute_ms=mean,
+        gap_ms=period - mean,
+        enqueue_ms=_median(run, "enqueue"),
+    )
+
+
+def _median(run: Run, metric: str) -> float | None:
+    found = run.series(metric)
+    return float(np.median(found.values_ms)) if found is not None and len(found) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from enginescope.analysis.suites.suite_gains import GAINS, case_of, gains_of
+from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 

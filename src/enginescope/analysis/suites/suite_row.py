@@ -10,14 +10,14 @@ import numpy as np
 from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import ValidatedSide
-from enginescope.analysis.verdicts.gate_metrics import GATED_FIGURES
+from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES
 from enginescope.analysis.verdicts.notice_severity import is_unstable
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Summary
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
-from enginescope.stats.comparison.few_processes import level_of_processes
+from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 
 #: Ends of the interval of the median, which of several processes comes from between them.
 _ENDS = ("latency_low", "latency_high")

@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis import frames
-from enginescope.analysis.suites.suite_gains import speed_ups
 from enginescope.analysis.suites.suite_perf_tables import PerfTable, perf_tables
-from enginescope.analysis.suites.suite_table import tidy_columns
+from enginescope.analysis.suites.suite_table import speed_ups, tidy_columns
 from enginescope.core.result import Result
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 

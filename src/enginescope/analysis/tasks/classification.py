@@ -3,6 +3,8 @@
 Top-1 and top-5 accuracy as the ImageNet challenge counts them (Russakovsky and others, "ImageNet
 Large Scale Visual Recognition Challenge", 2015): every picture once, a mean over pictures. Of equal
 scores the class of the lower number is the better one.
+
+Classes by number and by name.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.tasks.base import (
     SampleScore,
     ScoredPart,
@@ -22,15 +24,76 @@ from enginescope.analysis.tasks.base import (
     Targets,
     TaskMetric,
     TaskScores,
+    options_as,
 )
-from enginescope.analysis.tasks.class_names import ClassNames
-from enginescope.analysis.tasks.map_outputs import named_output
-from enginescope.analysis.tasks.registry import options_as
-from enginescope.core.errors import UsageError
+from enginescope.analysis.tasks.box_outputs import named_output
+from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
 from enginescope.formats.tensors.label_files import LabelFile, read_labels
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
+
+
+class ClassNames:
+    """What the classes of a model are called.
+
+    Args:
+        file: A line for each class in the order of the model's output; a line's first word alone
+            also names it (``n01440764 tench, Tinca tinca``).
+
+    Raises:
+        UsageError: There is no such file.
+        FormatError: It holds no names.
+    """
+
+    def __init__(self, file: str | None) -> None:
+        self._file = file
+        self._names = _lines(Path(file)) if file else ()
+        self._numbers = {one: at for at, one in enumerate(self._names)}
+        for at, one in enumerate(self._names):
+            self._numbers.setdefault(one.split()[0], at)
+
+    def name(self, number: int) -> str:
+        """Return a class's name; its number where none is known."""
+        return self._names[number] if 0 <= number < len(self._names) else str(number)
+
+    def number(self, label: str, others: Sequence[str] = ()) -> int:
+        """Return the number of a class.
+
+        Args:
+            label: A name, where they are known; a number; or one of `others`.
+            others: All labels there are: without names, and where they are no numbers, their
+                alphabetical order is that of the model's output, as folders of classes are read
+                elsewhere.
+
+        Raises:
+            UsageError: No class is called so.
+        """
+        if label in self._numbers:
+            return self._numbers[label]
+        if label.isdecimal():
+            return int(label)
+        if self._names:
+            hint = did_you_mean(label, list(self._numbers)[:200])
+            raise UsageError(f"no class in {self._file} is called {label!r}", hint=hint)
+        if label in others:
+            return sorted(others).index(label)
+        raise UsageError(f"class {label!r}", why="it is no number", hint="names=FILE names them")
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"names {path}", why=error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise FormatError(str(path), why="it is not UTF-8") from error
+    found = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not found:
+        raise FormatError(str(path), why="it holds no names", expected="a class a line")
+    return found
+
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="top1", title="top-1", better="higher", unit="%"),

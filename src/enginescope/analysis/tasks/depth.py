@@ -26,17 +26,16 @@ from enginescope.analysis.tasks.base import (
     Targets,
     TaskMetric,
     TaskScores,
+    options_as,
 )
+from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.depth_agreement import AGREEMENT, DepthAgreement
-from enginescope.analysis.tasks.map_outputs import first_maps
-from enginescope.analysis.tasks.registry import options_as
-from enginescope.analysis.tasks.resampling import bilinear
+from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.tensors.target_folders import FolderTargets
-from enginescope.formats.tensors.target_maps import MAP_SUFFIXES, load_map
+from enginescope.formats.tensors.target_folders import MAP_SUFFIXES, FolderTargets, load_map
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.stats.student import student_quantile
 
 METRICS: tuple[TaskMetric, ...] = (

@@ -3,21 +3,28 @@
 What a map of relative depth means does not change with its scale and offset, and bringing both maps
 to 0…1 leaves those out. It leaves them out of sight too: factor and offset between the maps are
 therefore stated beside, and noticed where they are more than rounding.
+
+Models of depth side by side: how fast, how near, what they see.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
-from enginescope.analysis.tasks.map_outputs import first_maps
-from enginescope.analysis.tasks.resampling import bilinear
+from enginescope.analysis.tasks.box_outputs import first_maps
+from enginescope.analysis.tasks.segmentation import bilinear
+from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
+from enginescope.core.result import Result
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 
 AGREEMENT: tuple[TaskMetric, ...] = (
     TaskMetric(name="mae", title="MAE", better="lower"),
@@ -119,3 +126,46 @@ def unit_map(values: Any) -> Any:
     """Return a map from 0 at its least to 1 at its greatest value; zeros of one value alone."""
     low, span = float(values.min()), float(np.ptp(values))
     return (values - low) / span if span else np.zeros_like(values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DepthSide:
+    """One model on one backend.
+
+    Attributes:
+        view: Of the timed run.
+        depth: Its map of the picture, height × width.
+    """
+
+    label: str
+    view: RunView
+    depth: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DepthBenchmark(Result):
+    """Latency, agreement and accuracy of depth-estimation models.
+
+    Attributes:
+        image: Bytes of red, green and blue, height × width × 3.
+        sides: The first is the one the others are held against.
+        agreement: Of the maps of the picture, brought to 0…1; ``None`` with one side.
+        quality: Against depth that is known; ``None`` where none was given.
+        target: Known depth of the picture.
+        files: Written figures and data.
+        is_stored: Whether every run and file could be stored.
+    """
+
+    image_name: str
+    image: Any
+    sides: tuple[DepthSide, ...]
+    agreement: TaskReport | None = None
+    quality: TaskReport | None = None
+    target: Any | None = None
+    files: tuple[Path, ...] = ()
+    is_stored: bool = True
+
+    def scored(self, report: TaskReport | None, label: str) -> TaskSide | None:
+        """Return a side's figures in a report."""
+        sides = report.sides if report else ()
+        return next((side for side in sides if side.label == label), None)

@@ -22,14 +22,14 @@ from enginescope.analysis.tasks.base import (
     Targets,
     TaskMetric,
     TaskScores,
+    options_as,
 )
 from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
-from enginescope.analysis.tasks.registry import options_as
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
-from enginescope.formats.tensors.coco_boxes import CocoBoxes, KnownBoxes
+from enginescope.formats.tensors.label_files import CocoBoxes, KnownBoxes
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 
 #: Name, title, and place among the figures of COCO's program.
 _PLACES = (

@@ -5,6 +5,8 @@ Visual Object Classes Challenge: A Retrospective", 2015): true positives ÷ (tru
 positives + false negatives) of a class, counted over the pixels of the *whole set*, not averaged
 over pictures; mIoU is the mean over classes. Classes that neither targets nor answers hold are left
 out of it; pixels whose target is to be ignored are left out of all.
+
+Maps at another size.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.tasks.base import (
     SampleScore,
     ScoredPart,
@@ -24,16 +26,47 @@ from enginescope.analysis.tasks.base import (
     Targets,
     TaskMetric,
     TaskScores,
+    options_as,
 )
-from enginescope.analysis.tasks.class_names import ClassNames
-from enginescope.analysis.tasks.map_outputs import named_output, single_maps
-from enginescope.analysis.tasks.registry import options_as
-from enginescope.analysis.tasks.resampling import bilinear, nearest
+from enginescope.analysis.tasks.box_outputs import named_output, single_maps
+from enginescope.analysis.tasks.classification import ClassNames
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.tensors.target_folders import FolderTargets
-from enginescope.formats.tensors.target_maps import load_map
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.formats.tensors.target_folders import FolderTargets, load_map
+from enginescope.records.run.run import TensorValues
+
+
+def bilinear(values: Any, size: tuple[int, int]) -> Any:
+    """Return maps, … × height × width, at another size, in float64.
+
+    Pixels are areas (half-pixel centres) and edges repeat, as OpenCV's INTER_LINEAR and PyTorch's
+    ``align_corners=False`` have it; nothing is averaged where a map gets smaller.
+    """
+    maps = np.asarray(values, dtype=np.float64)
+    if maps.shape[-2:] == size:
+        return maps
+    # columns first: whole rows are then copied, which is most of the work where a map grows
+    left, right, across = _between(maps.shape[-1], size[1])
+    with np.errstate(invalid="ignore"):  # an infinity times nothing
+        wide = np.take(maps, left, axis=-1) * (1 - across) + np.take(maps, right, axis=-1) * across
+        top, bottom, down = _between(maps.shape[-2], size[0])
+        return wide[..., top, :] * (1 - down)[:, None] + wide[..., bottom, :] * down[:, None]
+
+
+def nearest(values: Any, size: tuple[int, int]) -> Any:
+    """Return a map at another size, every value that of the pixel its centre lies in."""
+    height, width = values.shape[-2:]
+    rows = ((np.arange(size[0]) + 0.5) * height / size[0]).astype(int)
+    columns = ((np.arange(size[1]) + 0.5) * width / size[1]).astype(int)
+    return values[..., rows[:, None], columns]
+
+
+def _between(length: int, wanted: int) -> tuple[Any, Any, Any]:
+    """Return the neighbours of each wanted place, and how far it is from the first."""
+    place = np.clip((np.arange(wanted) + 0.5) * length / wanted - 0.5, 0, length - 1)
+    below = np.floor(place).astype(int)
+    return below, np.minimum(below + 1, length - 1), place - below
+
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from enginescope.analysis.accuracy.error_limits import forbids_tf32
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.tf32 import forbids_tf32
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named, widest
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.records.notice import Notice

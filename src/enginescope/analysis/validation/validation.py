@@ -1,17 +1,35 @@
-"""A validation: the reference, the sides, and the result of each side."""
+"""A validation: the reference, the sides, and the result of each side.
+
+A comparison of answers, read back from its ``output_diff.json``.
+"""
 
 from __future__ import annotations
 
-from enginescope.analysis.accuracy.binding_check import BindingDifference
-from enginescope.analysis.accuracy.output_diff import SideDiff
-from enginescope.analysis.accuracy.renamed_outputs import OutputPair
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from enginescope.analysis.accuracy.binding_check import BindingDifference, OutputPair
+from enginescope.analysis.accuracy.output_diff import (
+    Channels,
+    Figures,
+    OutputDiff,
+    SampleDiff,
+    SideDiff,
+)
+from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.bisection.error_growth import Bisected
-from enginescope.analysis.bisection.precision_trials import PrecisionTrials
-from enginescope.analysis.tasks.task_report import TaskReport
+from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
+from enginescope.analysis.errors.output_tolerance import Tolerance
+from enginescope.analysis.tasks.task_scoring import TaskReport
+from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
 from enginescope.records.run.sample_set import SkippedSample
+from enginescope.records.tensor import DataType
 
 #: Codes of notices: files that could not be written, and work that a full disk ended.
 NOT_STORED, DISK_FULL = "W-NOT-STORED", "W-DISK-FULL"
@@ -88,3 +106,135 @@ class Validation(Result, Record, frozen=True, kw_only=True):
             return False
         known = bool(self.sides) or self.task is not None
         return known and all(side.passes for side in self.sides)
+
+
+class _Output(Record, frozen=True, kw_only=True):
+    name: str
+    dtype: DataType | None = None
+    reference_dtype: DataType | None = None
+    shapes: tuple[tuple[int, ...], ...] = ()
+    samples: int = 0
+    tolerance: Tolerance
+    reasons: tuple[OutputReason, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    error_histogram: tuple[int, ...] = ()
+    zero_errors: int = 0
+    ulp_histogram: tuple[int, ...] = ()
+    channels: Channels | None = None
+    ranked_items: int | None = None
+    top1_agreement_pct: float | None = None
+    top5_agreement_pct: float | None = None
+    samples_nearer_to_another_reference: int | None = None
+
+
+class _Side(Record, frozen=True, kw_only=True):
+    side: str
+    tolerance: str
+    tolerance_why: str
+    failure: str | None = None
+    binding_differences: tuple[BindingDifference, ...] = ()
+
+
+class _File(Record, frozen=True, kw_only=True):
+    reference: str
+    reference_note: str | None = None
+    num_samples: int
+    samples: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    created: str | None = None
+    command: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
+    """Return the comparison in a file's values; its figures of single samples are not in it.
+
+    Raises:
+        FormatError: It is not of the form that this version reads; names the place.
+    """
+    try:
+        head = msgspec.convert(value, _File)
+        sides = tuple(_side(one) for one in value["sides"])
+    except (msgspec.ValidationError, KeyError, TypeError) as error:
+        raise FormatError(
+            source, why=f"no comparison of answers that can be read ({error})"
+        ) from None
+    outputs = [output.name for side in sides if side.diff for output in side.diff.outputs]
+    return Validation(
+        reference=head.reference,
+        reference_note=head.reference_note,
+        samples=head.samples or tuple(f"sample {at}" for at in range(head.num_samples)),
+        inputs=head.inputs,
+        outputs=tuple(dict.fromkeys(outputs)),
+        sides=sides,
+        notices=head.notices,
+        command=head.command,
+        created=head.created,
+    )
+
+
+def _side(value: Mapping[str, Any]) -> ValidatedSide:
+    head = msgspec.convert(value, _Side)
+    worst = value.get("worst")
+    outputs = tuple(_output(one) for one in value.get("outputs", ()))
+    diff = SideDiff(
+        label=head.side,
+        outputs=outputs,
+        samples=(),
+        worst=_sample(worst) if worst else None,
+    )
+    return ValidatedSide(
+        label=head.side,
+        tolerance=head.tolerance,
+        tolerance_why=head.tolerance_why,
+        bindings=head.binding_differences,
+        diff=diff if outputs else None,
+        failure=head.failure,
+    )
+
+
+def _output(value: Mapping[str, Any]) -> OutputDiff:
+    one = msgspec.convert(value, _Output)
+    return OutputDiff(
+        name=one.name,
+        reference_dtype=one.reference_dtype,
+        dtype=one.dtype,
+        shapes=one.shapes,
+        samples=one.samples,
+        tolerance=one.tolerance,
+        reasons=one.reasons,
+        notices=one.notices,
+        figures=_figures(value),
+        errors=one.error_histogram,
+        zero_errors=one.zero_errors,
+        ulps=one.ulp_histogram,
+        channels=one.channels,
+        ranks=_ranks(one),
+        astray=one.samples_nearer_to_another_reference,
+    )
+
+
+def _sample(value: Mapping[str, Any]) -> SampleDiff:
+    shape = value.get("shape")
+    return SampleDiff(
+        sample=value["sample"],
+        name=value["name"],
+        output=value["output"],
+        shape=tuple(shape) if shape is not None else None,
+        figures=_figures(value),
+        reason=value.get("breaks"),
+    )
+
+
+def _figures(value: Mapping[str, Any]) -> Figures | None:
+    return msgspec.convert(value, Figures) if "elements" in value else None
+
+
+def _ranks(one: _Output) -> RankAgreement | None:
+    if not one.ranked_items or one.top1_agreement_pct is None or one.top5_agreement_pct is None:
+        return None
+    return RankAgreement(
+        rows=one.ranked_items,
+        top1=round(one.top1_agreement_pct * one.ranked_items / 100),
+        top5=round(one.top5_agreement_pct * one.ranked_items / 100),
+    )

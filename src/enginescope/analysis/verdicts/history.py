@@ -9,11 +9,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.compare_config import check_pct
-from enginescope.analysis.verdicts.gate_metrics import HEADLINE, figure_of, metric_unit
-from enginescope.analysis.verdicts.job_identity import JobIdentity, JobRuns, jobs_of, labels_of
+from enginescope.analysis.verdicts.comparability import check_pct
+from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
+from enginescope.analysis.verdicts.job_identity import (
+    SESSION_S,
+    JobIdentity,
+    JobRuns,
+    follows,
+    jobs_of,
+    labels_of,
+)
 from enginescope.analysis.verdicts.run_facts import changes_at, facts_of
-from enginescope.analysis.verdicts.sessions import SESSION_S, follows
 from enginescope.core.errors import UsageError
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Interval

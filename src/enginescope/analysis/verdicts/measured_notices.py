@@ -9,13 +9,13 @@ from typing import Any
 from msgspec import to_builtins
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.compare_config import ASSUMED_SCATTER_PCT
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
     MeasuredSide,
+    floor_pct,
 )
-from enginescope.analysis.verdicts.noise_floor_lookup import floor_pct
 from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice

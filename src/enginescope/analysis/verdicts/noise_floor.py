@@ -15,7 +15,7 @@ from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Array
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.stats.comparison.steady_rounds import steady_rounds, uncertainty_pct
 from enginescope.stats.noise import scatter_of, smallest_difference
 

@@ -8,19 +8,26 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import differences
-from enginescope.analysis.verdicts.compare_config import CompareConfig
-from enginescope.analysis.verdicts.compared_figures import COMPARED_SERIES, FIGURES, Figure
-from enginescope.analysis.verdicts.gate_metrics import figure_of
-from enginescope.analysis.verdicts.process_rounds import Side, Sides, rounds_of
-from enginescope.analysis.verdicts.series_verdict import series_verdict
+from enginescope.analysis.verdicts.comparability import CompareConfig, differences
+from enginescope.analysis.verdicts.compared_figures import (
+    COMPARED_SERIES,
+    FIGURES,
+    Figure,
+    figure_of,
+)
+from enginescope.analysis.verdicts.series_verdict import Side, Sides, rounds_of, series_verdict
 from enginescope.core.errors import UsageError
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.deciding import decide, more_needed
-from enginescope.stats.comparison.ratio import middle_of, ratio_of_few_processes, ratio_of_rounds
+from enginescope.stats.comparison.ratio import (
+    decide,
+    middle_of,
+    more_needed,
+    ratio_of_few_processes,
+    ratio_of_rounds,
+)
 from enginescope.stats.comparison.sessions import allow_for_sessions
-from enginescope.stats.percentile import needed_samples, percentile_of_stretches
+from enginescope.stats.describe import needed_samples, percentile_of_stretches
 
 
 def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdict | None:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.options import dtype_of
+from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.requests import host_value
 from enginescope.backends.onnxruntime.session import OrtSession
-from enginescope.backends.onnxruntime.types import dtype_of
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType, Tensor
 
 

@@ -11,28 +11,31 @@ from typing import Any
 import msgspec
 
 from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
+from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import prepared, preparing
 from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.options import check_spec, fp16_way, session_options
 from enginescope.backends.onnxruntime.providers import providers
-from enginescope.backends.onnxruntime.providers.failures import translated
-from enginescope.backends.onnxruntime.providers.leftovers import reasons_of
-from enginescope.backends.onnxruntime.providers.missing import library_hint_for, wheel_hint
-from enginescope.backends.onnxruntime.providers.opening import Setup, setup_of
-from enginescope.backends.onnxruntime.providers.placement import require_work, with_reasons
-from enginescope.backends.onnxruntime.providers.plugins import library_of
-from enginescope.backends.onnxruntime.providers.probe_model import probe_failure
-from enginescope.backends.onnxruntime.providers.providers import Provider
+from enginescope.backends.onnxruntime.providers.missing import (
+    library_hint_for,
+    translated,
+    wheel_hint,
+)
+from enginescope.backends.onnxruntime.providers.opening import Setup, reasons_of, setup_of
+from enginescope.backends.onnxruntime.providers.placement import (
+    probe_failure,
+    require_work,
+    with_reasons,
+)
+from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
 from enginescope.backends.onnxruntime.session import OrtSession
-from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import is_installed, require
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.onnxruntime.ort_arenas import arenas_of
-from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.records.notice import Notice
 from enginescope.records.plan.preparation import Preparation
 from enginescope.records.plan.timing import Profile

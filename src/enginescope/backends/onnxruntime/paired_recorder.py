@@ -7,7 +7,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from enginescope.backends.recorder import Step
+from enginescope.backends.loop import Step
 from enginescope.records.samples import Array, Samples, frozen
 
 

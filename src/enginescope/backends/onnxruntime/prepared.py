@@ -26,7 +26,7 @@ from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
-from enginescope.formats.onnx.onnx_files import digest_of
+from enginescope.formats.onnx.onnx_precision import digest_of
 from enginescope.probe.nvml import probe_device
 from enginescope.records.plan.preparation import MadeModel, Preparation
 from enginescope.records.run.job import Job

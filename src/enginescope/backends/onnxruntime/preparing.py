@@ -1,11 +1,15 @@
-"""Makes a model ready in a process of its own: converts it, lets the provider build its engines."""
+"""Makes a model ready in a process of its own: converts it, lets the provider build its engines.
+
+A sign of life while a provider builds engines, which may take minutes without a word.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
+from types import TracebackType
 from typing import Any, TypeVar
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
@@ -13,20 +17,51 @@ from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
-from enginescope.backends.onnxruntime.convert.shapes import ASKED_FOR, inferred_model
+from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
 from enginescope.backends.onnxruntime.options import fp16_way
-from enginescope.backends.onnxruntime.progress_ticker import ProgressTicker
 from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
-from enginescope.backends.onnxruntime.providers.plugins import library_of
-from enginescope.backends.onnxruntime.providers.providers import Provider
+from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError
+from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.phase import Phase
 from enginescope.records.plan.preparation import Preparation
-from enginescope.records.progress import Progress
+from enginescope.records.progress import Phase, Progress
 from enginescope.records.run.job import Job
+
+_INTERVAL_S = 1.0
+
+
+class ProgressTicker:
+    """Reports a phase and how long it has taken, once a second, between ``with`` and its end."""
+
+    def __init__(self, progress: ProgressSink, phase: str, doing: str) -> None:
+        self._progress = progress
+        self._phase = phase
+        self._doing = doing
+        self._beats = PeriodicThread(self._beat, _INTERVAL_S, waits_first=True)
+
+    def __enter__(self) -> ProgressTicker:
+        """Report at once, then every second."""
+        self._begun = monotonic()
+        self._progress(Progress(phase=self._phase, detail=self._doing))
+        self._beats.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self._beats.stop()
+
+    def _beat(self) -> None:
+        seconds = monotonic() - self._begun
+        self._progress(Progress(phase=self._phase, detail=f"{self._doing}, {seconds:.0f} s so far"))
+
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.onnxruntime.device_requests import DeviceRequest
-from enginescope.backends.onnxruntime.options import session_options
+from enginescope.backends.loop import Recorder, Step, StepRecorder
+from enginescope.backends.onnxruntime.options import dtype_of, session_options
 from enginescope.backends.onnxruntime.paired_recorder import PairedRecorder
-from enginescope.backends.onnxruntime.providers.failures import translated
+from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import (
     Setup,
     open_session,
@@ -21,16 +21,14 @@ from enginescope.backends.onnxruntime.providers.placement import (
     request_assignment,
     require_provider,
 )
-from enginescope.backends.onnxruntime.requests import Request, request_for
-from enginescope.backends.onnxruntime.types import dtype_of
-from enginescope.backends.recorder import Recorder, Step, StepRecorder
+from enginescope.backends.onnxruntime.requests import DeviceRequest, Request, request_for
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor
 
 _INTERVAL_S = 0.02

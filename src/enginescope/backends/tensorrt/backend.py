@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.loop import Recorder
 from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import check_bounds
-from enginescope.backends.recorder import Recorder
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.build import build_engine

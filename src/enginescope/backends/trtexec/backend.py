@@ -9,7 +9,7 @@ import msgspec
 
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.named_files import check_named_files
-from enginescope.backends.range_hint import with_range_hint
+from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import command_for
 from enginescope.backends.trtexec.gpu_beside import GpuBeside
@@ -17,7 +17,7 @@ from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.backends.trtexec.specification import check_options
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
-from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.records.run.job import BackendSpec, Job
 
 

@@ -8,14 +8,13 @@ from typing import Literal
 
 from enginescope.backends.base import FeedSource
 from enginescope.backends.trtexec.arguments import OPTION as ARGUMENTS
-from enginescope.backends.trtexec.arguments import merged, split_arguments
+from enginescope.backends.trtexec.arguments import Flags, merged, split_arguments
 from enginescope.backends.trtexec.binary import Version
-from enginescope.backends.trtexec.flags import Flags
 from enginescope.backends.trtexec.inputs import Fed, write_inputs
 from enginescope.backends.trtexec.specification import write_options
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job, Mode, StopRule, WarmUp
 

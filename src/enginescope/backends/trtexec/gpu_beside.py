@@ -18,9 +18,8 @@ from enginescope.probe.telemetry.sampler import Sample, Sampler
 from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import now_ms, series_of
 from enginescope.records.notice import Notice
-from enginescope.records.run.gpu_telemetry import GpuProcess, GpuTelemetry, Span, SpanKind
-from enginescope.records.run.telemetry import Telemetry
-from enginescope.records.run.telemetry_rule import TelemetryRule
+from enginescope.records.run.job import TelemetryRule
+from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, SpanKind, Telemetry
 
 #: Between two looks at the clock alone.
 _LOOK_MS = 100.0

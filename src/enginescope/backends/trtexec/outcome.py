@@ -13,19 +13,19 @@ import msgspec
 from enginescope.backends.base import Measured
 from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
-from enginescope.backends.trtexec.printed import (
+from enginescope.backends.trtexec.process import (
+    Ended,
     bindings,
     mode_notices,
     printed_mode,
     warm_up_report,
 )
-from enginescope.backends.trtexec.process import Ended
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
-from enginescope.formats.trtexec.summary_check import summary_mismatches
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from enginescope.formats.trtexec.trtexec_statistics import summary_mismatches
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.plan.plan import Plan
@@ -34,7 +34,7 @@ from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, StopReport
 from enginescope.records.tensor import Tensor
-from enginescope.stats.batch_means import quantile_interval
+from enginescope.stats.autocorrelation import quantile_interval
 
 _SHOWN = 3
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.trtexec.arguments import OPTION as ARGUMENTS
-from enginescope.backends.trtexec.arguments import split_arguments
-from enginescope.backends.trtexec.flags import Flags
+from enginescope.backends.trtexec.arguments import Flags, split_arguments
 from enginescope.backends.trtexec.options import BUILD_OPTIONS, OPTIONS, WITHOUT_FLAG
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean

@@ -23,7 +23,7 @@ from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 
 if TYPE_CHECKING:
-    from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
+    from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
     from enginescope.services.accuracy.depth_request import DepthRequest
 
 EXIT_RUN_FAILED = 3
@@ -155,7 +155,7 @@ def command(**options: Any) -> int:
     Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json. Every
     model is timed in a fresh process; the runs are stored as those of bench are.
     """
-    from enginescope.cli.accuracy.depth_progress import DepthProgress
+    from enginescope.cli.accuracy.validation_progress import DepthProgress
     from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.services.accuracy.depth import depth_models
 
@@ -171,7 +171,7 @@ def command(**options: Any) -> int:
 
 def _request(options: dict[str, Any]) -> DepthRequest:
     from enginescope.cli.measure.bench import command_line
-    from enginescope.records.run.telemetry_rule import TelemetryRule
+    from enginescope.records.run.job import TelemetryRule
     from enginescope.services.accuracy.depth_request import DepthRequest
 
     mean, std = NORMALIZATIONS[options["normalise"]]
@@ -201,13 +201,13 @@ def _request(options: dict[str, Any]) -> DepthRequest:
 
 def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     if options["as_json"]:
-        from enginescope.render.depth.depth_data import depth_json
+        from enginescope.render.depth.depth_writers import depth_json
 
         sys.stdout.buffer.write(depth_json(result))
         sys.stdout.flush()
         return
     from enginescope.render.base.text import show
-    from enginescope.render.depth.depth_text import depth_text
+    from enginescope.render.depth.depth_writers import depth_text
 
     width = shutil.get_terminal_size().columns
     store = options["store_folder"]

@@ -1,15 +1,19 @@
-"""``enginescope validate``: do models and engines still give the right answers?"""
+"""``enginescope validate``: do models and engines still give the right answers?
+
+Options of ``validate``: figures of a task, and what to find out inside a side that fails.
+"""
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.cli.accuracy.validate_inside import bisect_options, task_options
 from enginescope.cli.accuracy.validate_options import (
     PERCENTAGE,
     TOLERANCE,
@@ -31,11 +35,88 @@ from enginescope.cli.options import (
     json_option,
     store_option,
 )
+from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import Validation
     from enginescope.services.accuracy.request import ValidateRequest
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def parse_limit(text: str) -> tuple[str, float]:
+    """Return ``METRIC:NUMBER``."""
+    name, colon, number = text.rpartition(":")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not colon or not name or not math.isfinite(value):
+        raise UsageError(f"{text!r} is not METRIC:NUMBER", hint="as in abs_rel:0.12 or top1:75")
+    return name, value
+
+
+_OPTIONS = (
+    click.option(
+        "--task",
+        metavar="NAME[?KEY=VALUE&…]",
+        help="Also the figures of a task: depth, classification, segmentation, detection.",
+    ),
+    click.option(
+        "--images",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Samples: pictures, or folders with pictures in them and below.",
+    ),
+    click.option(
+        "--targets",
+        type=click.Path(path_type=Path),
+        help="What is right, by base name.  [default: the reference's answers]",
+    ),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        type=Parsed("METRIC:NUMBER", parse_limit),
+        help="The worst figure of the task that is accepted.",
+    ),
+)
+
+
+def task_options(function: F) -> F:
+    """Add what a task needs."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def bisect_options(function: F) -> F:
+    """Add the options of looking into the sides."""
+    for add in (
+        click.option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
+        click.option(
+            "--suggest-precision",
+            is_flag=True,
+            help="Find what to keep in FP32: builds and measures proposals.  Implies --bisect.",
+        ),
+        click.option(
+            "--marks",
+            type=click.IntRange(1),
+            help="Tensors marked at once.  [default: all; 32 where each try is a build]",
+        ),
+        click.option(
+            "--extract",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Write the node at which the error starts, with its inputs and a script that "
+            "shows the failure, into an empty folder.  Needs --bisect.",
+        ),
+    ):
+        function = add(function)
+    return function
+
 
 EXIT_WRONG = 1
 EXIT_RUN_FAILED = 3
@@ -193,13 +274,13 @@ def _request(
 
 def _present(result: Validation, output: Path | None, *, as_json: bool) -> None:
     if as_json:
-        from enginescope.render.validation.validate_data import output_diff_json
+        from enginescope.render.validation.validate_writers import output_diff_json
 
         sys.stdout.buffer.write(output_diff_json(result))
         sys.stdout.flush()
         return
     from enginescope.render.base.text import show
-    from enginescope.render.validation.validate_text import validate_text
+    from enginescope.render.validation.validate_writers import validate_text
 
     width = shutil.get_terminal_size().columns
     show(validate_text(result, width=width, files=str(output.resolve()) if output else None))

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import bench_compare_options, check_bench_options
-from enginescope.cli.exit_codes import EXIT_RUN_FAILED
-from enginescope.cli.machine_options import conditions_of, machine_options, with_clock_named
+from enginescope.cli.machine_options import (
+    conditions_of,
+    machine_options,
+    telemetry_of,
+    telemetry_options,
+    with_clock_named,
+)
 from enginescope.cli.mode_options import mode_of, mode_options
 from enginescope.cli.options import (
     COUNT_OR_DURATION,
@@ -28,7 +33,7 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
-from enginescope.cli.telemetry_options import telemetry_of, telemetry_options
+from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password

@@ -1,4 +1,7 @@
-"""``enginescope bench … --compare``: present an interleaved comparison."""
+"""``enginescope bench … --compare``: present an interleaved comparison.
+
+Progress of interleaved jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,22 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.cli.compare_options import terms_of
-from enginescope.cli.exit_codes import EXIT_RUN_FAILED
-from enginescope.cli.measure.rounds_progress import RoundsProgress
+from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.cli.run_output import present
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.render.verdicts.side_names import comparison_tag
+from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+from enginescope.records.progress import Progress, RoundPosition
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.verdicts.verdict_phrases import (
+    comparison_tag,
+    headline_sentence,
+    kind_text,
+    ratio_text,
+)
 from enginescope.services.measurement.interleaved import (
     InterleavedRequest,
     compare_interleaved,
@@ -23,6 +35,70 @@ from enginescope.services.measurement.interleaved import (
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.job import Workload
+
+
+class RoundsProgress(JobProgress):
+    """Shows the round and its process; one line a look, and one for each process that fails."""
+
+    _most = 0
+    _so_far = ""
+    _comparison: str | None = None
+
+    def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
+        """Print what is compared, where no live line shows it."""
+        self._jobs, self._most = jobs, most
+        if not self._live and not self._quiet:
+            sides = f"{len(jobs)} sides"
+            self._line(f"comparing {sides} in turn, at most {most} rounds …")
+
+    def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
+        """Show an interim result."""
+        self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
+        if not self._quiet and not self._live:
+            said = "; ".join(headline_sentence(pair) for pair in comparison.pairs)
+            self._line(f"after {rounds} rounds: {said}")
+
+    def ended(self, run: Run) -> None:
+        """Say that a process has failed; of others the screen at the end tells."""
+        if run.outcome.kind is not OutcomeKind.OK and not self._quiet and run.turn:
+            why = run.outcome.message or run.outcome.kind.value
+            self._line(f"round {run.turn.round + 1}, {run.turn.side} failed: {why}")
+
+    def run_ended(self, run: Run, *, is_stored: bool) -> None:
+        """Count a stored run, and print a failure."""
+        super().run_ended(run, is_stored=is_stored)
+        if is_stored and run.turn is not None:
+            self._comparison = run.turn.comparison
+
+    def standing(self) -> str:
+        """Return what an interrupt leaves in the store, and how to compare it."""
+        count = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
+        if self._comparison is None:
+            return f"{count} stored"
+        return f"{count} stored; enginescope compare {comparison_tag(self._comparison)}"
+
+    def turn_started(self, turn: RoundPosition, job: Job) -> None:
+        """Show a process that starts."""
+        self._show(turn, job, "starting")
+
+    def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
+        """Show the phase of a process."""
+        self._show(turn, self._jobs[ord(turn.side) - ord("A")], describe(progress))
+
+    def _show(self, turn: RoundPosition, job: Job, doing: str) -> None:
+        if self._live is None:
+            return
+        number = turn.round + 1
+        of = f"of at most {self._most}" if number <= self._most else "for one that was lost"
+        place = f"round {number} {of} · {turn.side} {job_text(job)}"
+        lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
+        self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
+
+
+def _brief(pair: MeasuredPair) -> str:
+    verdict = pair.headline
+    return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
+
 
 _STOP_OPTIONS = ("iterations", "duration", "precision", "max_time", "min_samples")
 
@@ -57,14 +133,14 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
     if options["as_json"]:
-        from enginescope.render.compare.compare_data import compare_json
+        from enginescope.render.compare.compare_writers import compare_json
         from enginescope.render.plan_comparison.compare_tables import Chosen
 
         sys.stdout.buffer.write(compare_json(None, Chosen(), measured=found))
         sys.stdout.flush()
         return
     from enginescope.render.base.text import show
-    from enginescope.render.verdicts.verdict_text import next_steps, verdict_text
+    from enginescope.render.verdicts.verdict_writers import next_steps, verdict_text
 
     width = shutil.get_terminal_size().columns
     show(verdict_text(found, width=width))

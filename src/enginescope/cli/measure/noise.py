@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.compare_options import rounds_option
-from enginescope.cli.exit_codes import EXIT_RUN_FAILED
 from enginescope.cli.options import (
     DURATION_MS,
     MOST_ITEMS,
@@ -20,7 +19,8 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
-from enginescope.stats.comparison.deciding import FLOOR_ROUNDS
+from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -60,7 +60,7 @@ def command(
     runs, where `compare` and `bench --compare` find it. With no model, a small sample is measured.
     """
     from enginescope.cli.measure.bench import command_line
-    from enginescope.cli.measure.rounds_progress import RoundsProgress
+    from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.records.run.job import StopRule, Workload
@@ -97,7 +97,7 @@ def command(
 def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> None:
     if as_json:
         from enginescope.core.jsonio import encode
-        from enginescope.render.verdicts.verdict_data import measured_data
+        from enginescope.render.verdicts.verdict_writers import measured_data
 
         sys.stdout.buffer.write(encode({"noise_floor": floor, "measured": measured_data(found)}))
         sys.stdout.flush()

@@ -23,9 +23,8 @@ from enginescope.services.trtexec_session import (
 
 if TYPE_CHECKING:
     from enginescope.compat.trtexec.log.log import Line
-    from enginescope.records.run.job import Job
+    from enginescope.records.run.job import Job, Watcher
     from enginescope.records.run.run import Run
-    from enginescope.records.run.watcher import Watcher
 
 #: trtexec's own: of a build, a run or a file that failed.
 EXIT_FAILED = 1

@@ -11,7 +11,7 @@ import click
 
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.core.units import format_bytes
-from enginescope.formats.archive.archive_kinds import RUNS
+from enginescope.formats.archive.archive_reader import RUNS
 
 if TYPE_CHECKING:
     from enginescope.formats.archive.archive_manifest import Manifest, TeaEntry, TeaSubject
@@ -55,7 +55,7 @@ def create(
     has what every file is, its SHA-256, and versions, GPU and command as far as they are known.
     """
     from enginescope.cli.flag_names import naming_flags
-    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
     from enginescope.services.plans.observer import PlanObserver

@@ -69,7 +69,7 @@ def command(
     one, or by name; docs/rules.md has them all.
     """
     from enginescope.cli.flag_names import naming_flags
-    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
     class LintObserver(NotingObserver):

@@ -26,7 +26,7 @@ def command(
     MODEL.engine and, beside it, .build.log, .build.metadata.json, .graph.json, .profile.json,
     .timing.json, .profile.log and .profile.metadata.json.
     """
-    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.process import ProcessRequest, process_model
 
     request = ProcessRequest(

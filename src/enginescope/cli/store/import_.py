@@ -28,8 +28,8 @@ def command(
     logs, trex's *.metadata.json and ONNX Runtime profiles, known by their content; and archives of
     these and of runs. The originals are kept with the run.
     """
-    from enginescope.cli.plan_observer import NotingObserver
     from enginescope.cli.run_output import present
+    from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.import_artifacts import ImportRequest, import_runs
     from enginescope.store.archive import Store
 

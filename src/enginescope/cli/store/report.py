@@ -51,7 +51,7 @@ def command(
     nothing is stored. What --gpu, --onnx and --build-log add is in the page.
     """
     from enginescope.cli.flag_names import naming_flags
-    from enginescope.cli.plan_observer import NotingObserver
+    from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.plan_context import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs

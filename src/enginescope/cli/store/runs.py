@@ -242,7 +242,7 @@ def _print_table(rows: tuple[RunRow, ...]) -> None:
 
 def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
     """Shorten models and backends to the columns that are left when the others have theirs."""
-    from enginescope.render.base.shortened import shorten
+    from enginescope.render.base.text_table import shorten
 
     width = {name: max(len(name), *map(len, texts)) for name, texts in shown.items()}
     others = [least for name, least in width.items() if name not in ("model", "backend", "tags")]

@@ -1,8 +1,13 @@
-"""``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
+"""``enginescope suite``: many models on many backends, a process for each, resumed where it was.
+
+What a suite prints at the end.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,14 +15,64 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.exit_codes import EXIT_RUN_FAILED
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
+from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import encode
+from enginescope.records.suite.suite import SuiteResult
 
 if TYPE_CHECKING:
     from enginescope.records.suite.suite import Cell, SuiteResult
     from enginescope.services.suites.request import SuiteRequest
+
+
+def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
+    """Print a suite's results.
+
+    Args:
+        store: The store if the command line named it: the next command needs it too.
+    """
+    if as_json:
+        sys.stdout.buffer.write(encode(result))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import notice_lines, sentence, show
+    from enginescope.render.base.text_table import table
+    from enginescope.render.suites.suite_phrases import (
+        baseline_sentence,
+        counts_sentence,
+        options_sentence,
+        processes_sentence,
+        took_sentence,
+        weakness_sentence,
+    )
+    from enginescope.render.suites.suite_text import suite_tables
+
+    print(f"{result.name} · {counts_sentence(result)}\n")
+    for part in suite_tables(result, width=shutil.get_terminal_size().columns):
+        show(sentence(part.title))
+        show(table(part.headers, part.rows, right=part.right))
+        if part.left_out:
+            show(sentence(f"{part.left_out:,} more in results.csv"))
+        print()
+    for line in notice_lines(result.notices):
+        show(line)
+    for say in (
+        options_sentence,
+        took_sentence,
+        processes_sentence,
+        weakness_sentence,
+        baseline_sentence,
+    ):
+        explained = say(result)
+        if explained:
+            show(sentence(explained))
+    show(sentence(f"page: {folder / 'suite.html'}"))
+    show(sentence(f"files: {folder}"))
+    at = f" --store {shlex.quote(store)}" if store else ""
+    show(sentence(f"runs: enginescope runs list --tag {result.name}{at}"))
+
 
 EXIT_WRONG = 1
 
@@ -131,7 +186,6 @@ def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
 
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
-    from enginescope.cli.suites.suite_output import present
     from enginescope.cli.suites.suite_progress import SuiteProgress
     from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.services.suites.run import run_suite_session

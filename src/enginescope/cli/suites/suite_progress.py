@@ -10,9 +10,8 @@ from pathlib import Path
 from rich.live import Live
 from rich.text import Text
 
-from enginescope.cli.live import Shown, error_console, live_lines
 from enginescope.cli.options import note
-from enginescope.cli.progress import describe
+from enginescope.cli.progress import Shown, describe, error_console, live_lines
 from enginescope.core.units import format_significant
 from enginescope.records.progress import Progress
 from enginescope.records.suite.suite import (

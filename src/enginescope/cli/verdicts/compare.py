@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option, terms_of
-from enginescope.cli.options import Finite, json_option, note, store_option
-from enginescope.cli.outputs import check_outputs
+from enginescope.cli.options import Finite, check_outputs, json_option, note, store_option
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:

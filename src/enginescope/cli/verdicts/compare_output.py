@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.cli.outputs import write_output
+from enginescope.cli.options import write_output
 
 if TYPE_CHECKING:
     from enginescope.analysis.build_log.build_choices import ChoicePair
@@ -20,11 +20,11 @@ def write_csv(result: CompareResult, chosen: Chosen, path: Path | None) -> None:
     if path is None:
         return
     if result.plans is not None:
-        from enginescope.render.compare.compare_data import compare_csv
+        from enginescope.render.compare.compare_writers import compare_csv
 
         write_output(path, compare_csv(result.plans, chosen))
     elif result.measured is not None:
-        from enginescope.render.verdicts.verdict_data import verdict_csv
+        from enginescope.render.verdicts.verdict_writers import verdict_csv
 
         write_output(path, verdict_csv(result.measured))
 
@@ -33,7 +33,7 @@ def write_markdown(result: CompareResult, chosen: Chosen, path: Path | None) -> 
     """Write verdicts, then what explains the difference of the plans."""
     if path is None:
         return
-    from enginescope.render.compare.compare_markdown import compare_markdown
+    from enginescope.render.compare.compare_writers import compare_markdown
 
     write_output(path, compare_markdown(result.measured, result.plans, chosen).encode())
 
@@ -51,7 +51,7 @@ def write_page(result: CompareResult, chosen: Chosen, path: Path | None) -> None
 def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
     """Print verdicts, then plans, then choices of builds."""
     if as_json:
-        from enginescope.render.compare.compare_data import compare_json
+        from enginescope.render.compare.compare_writers import compare_json
 
         sys.stdout.buffer.write(
             compare_json(result.plans, chosen, result.choices, measured=result.measured)
@@ -62,11 +62,11 @@ def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
 
     width = shutil.get_terminal_size().columns
     if result.measured is not None:
-        from enginescope.render.verdicts.verdict_text import verdict_text
+        from enginescope.render.verdicts.verdict_writers import verdict_text
 
         show(verdict_text(result.measured, width=width))
     if result.plans is not None:
-        from enginescope.render.compare.compare_text import compare_text
+        from enginescope.render.compare.compare_writers import compare_text
 
         show(compare_text(result.plans, chosen, width=width))
     if result.choices is not None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option
-from enginescope.cli.options import Finite, json_option, store_option
-from enginescope.cli.outputs import check_outputs, write_output
+from enginescope.cli.options import Finite, check_outputs, json_option, store_option, write_output
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
 
@@ -115,7 +114,7 @@ def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...
     Raises:
         UsageError: Not a percentage, or no such metric.
     """
-    from enginescope.analysis.verdicts.gate_metrics import HEADLINE, check_metric
+    from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
 
     general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
     for one in limits:
@@ -143,13 +142,13 @@ def _percent(amount: str, given: str) -> float:
 
 
 def _markdown(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_markdown import gate_markdown
+    from enginescope.render.verdicts.gate_writers import gate_markdown
 
     return gate_markdown(report)
 
 
 def _junit(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_junit import gate_junit
+    from enginescope.render.verdicts.gate_writers import gate_junit
 
     return gate_junit(report)
 
@@ -170,14 +169,14 @@ _WRITERS: dict[str, Callable[[GateReport], bytes]] = {
 
 def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
     if as_json:
-        from enginescope.render.verdicts.gate_data import gate_json
+        from enginescope.render.verdicts.gate_writers import gate_json
 
         sys.stdout.buffer.write(gate_json(report))
         sys.stdout.flush()
         return
     from enginescope.render.base.text import label_row, notice_lines, show, table
     from enginescope.render.verdicts.gate_phrases import answer_text, scope_facts
-    from enginescope.render.verdicts.gate_text import HEADERS, gate_rows
+    from enginescope.render.verdicts.gate_writers import HEADERS, gate_rows
 
     print(answer_text(report))
     for name, text in scope_facts(report):

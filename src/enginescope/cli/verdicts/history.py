@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
-from enginescope.cli.outputs import write_output
+from enginescope.cli.options import Finite, Parsed, json_option, note, store_option, write_output
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -61,7 +60,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
 
     MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.
     """
-    from enginescope.cli.outputs import check_outputs
+    from enginescope.cli.options import check_outputs
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.services.verdicts.history import HistoryRequest, history_of
 
@@ -80,7 +79,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
     _write_page(found, model, options["html_file"])
     _write_png(found, options["png_file"])
     if as_json:
-        from enginescope.render.verdicts.history_data import history_json
+        from enginescope.render.verdicts.history_text import history_json
 
         sys.stdout.buffer.write(history_json(found))
         sys.stdout.flush()

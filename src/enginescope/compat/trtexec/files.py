@@ -1,16 +1,57 @@
-"""Which files a command line asks for, and what goes into each."""
+"""Which files a command line asks for, and what goes into each.
+
+Texts that a run refers to, read while they are there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.compat.trtexec.kept_files import KeptTexts
 from enginescope.compat.trtexec.log.exports import layer_info_json, profile_json, times_json
 from enginescope.compat.trtexec.log.outputs import output_json, raw_file_name
 from enginescope.compat.trtexec.settings import Settings
-from enginescope.records.run.run import Run
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.core.record import Record
+from enginescope.records.run.run import Run, TensorValues
+
+_INSPECTOR = ("layer_info", "plan")
+_BUILD_LOGS = ("build_log",)
+_RUN_LOGS = ("worker_log",)
+
+
+class KeptTexts(Record, frozen=True, kw_only=True):
+    """What a report needs of a run's files.
+
+    Attributes:
+        inspector: The inspector's JSON, as TensorRT gave it.
+    """
+
+    inspector: str | None = None
+    build_log: str = ""
+    run_log: str = ""
+
+
+def kept_texts(run: Run) -> KeptTexts:
+    """Read the texts of a run; one that cannot be read counts as absent."""
+    inspector = [_text(one) for one in _paths(run, _INSPECTOR)]
+    return KeptTexts(
+        inspector=next((one for one in inspector if one), None),
+        build_log="\n".join(_text(one) for one in _paths(run, _BUILD_LOGS)),
+        run_log="\n".join(_text(one) for one in _paths(run, _RUN_LOGS)),
+    )
+
+
+def _paths(run: Run, kinds: tuple[str, ...]) -> list[Path]:
+    return [Path(one.path) for kind in kinds for one in run.artifacts if one.kind == kind]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
 
 Content: TypeAlias = Callable[[Run, KeptTexts], bytes]
 

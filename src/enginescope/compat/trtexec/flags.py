@@ -5,8 +5,8 @@ from __future__ import annotations
 from enginescope.compat.trtexec.version import Version
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
+from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
-from enginescope.formats.trtexec.trtexec_release import newer_release_text
 
 #: Ours, beside trtexec's own.
 STORE_FLAG = "--es-store"

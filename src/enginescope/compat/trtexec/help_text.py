@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from enginescope.compat.trtexec.flags import STORE_FLAG
 from enginescope.compat.trtexec.version import Version
+from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
-from enginescope.formats.trtexec.trtexec_release import newer_release_text
 
 _TITLES = {
     "model": "Model Options",

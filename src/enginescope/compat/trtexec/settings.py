@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.compat.trtexec.arguments import Arguments, decimal_number
+from enginescope.compat.trtexec.arguments import Arguments, decimal_number, flags_without_effect
 from enginescope.compat.trtexec.build_settings import options_of, precision_of
 from enginescope.compat.trtexec.shapes import (
     ProfileSpec,
@@ -12,10 +12,9 @@ from enginescope.compat.trtexec.shapes import (
     parse_shapes,
     profiles_of,
 )
-from enginescope.compat.trtexec.without_effect import flags_without_effect
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec.trtexec_release import newer_release_text
+from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.records.run.job import InputFile
 
 #: Hours that no build and no measurement takes: trtexec has no limit of its own.

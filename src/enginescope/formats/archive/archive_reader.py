@@ -1,27 +1,75 @@
-"""Archives of engines: ours with a manifest, and trex's ``.tea`` files."""
+"""Archives of engines: ours with a manifest, and trex's ``.tea`` files.
+
+What a file in an archive is.
+"""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.safe_zip import Member, copy_member, opened_zip, safe_members
-from enginescope.formats.archive.archive_kinds import (
-    MOST_TEXT_BYTES,
-    kind_by_content,
-    kind_by_name,
-)
 from enginescope.formats.archive.archive_manifest import (
     MANIFEST,
     Manifest,
     TeaEntry,
     parse_manifest,
 )
-from enginescope.formats.importing.recognise import HEAD_BYTES
+from enginescope.formats.importing.import_grouping import (
+    HEAD_BYTES,
+    ArtifactKind,
+    may_be_known,
+    recognise,
+)
+from enginescope.formats.plan.engine_file import is_engine_file
+
+#: Where the folders of stored runs are.
+RUNS = "runs"
+RUN_DOCUMENT = "run.json"
+#: Beyond this no text is looked at as a whole.
+MOST_TEXT_BYTES = 512 << 20
+#: What trex's EngineArchive writes beside the engine.
+_OF_TREX = {
+    "build.txt": "build_log",
+    "build_cfg.json": "trex_build_configuration",
+    "plan_cfg.json": "trex_engine_configuration",
+}
+_BY_SUFFIX = {".cache": "timing_cache", ".onnx": "model", ".tea": "archive"}
+#: Kinds that no reading verb can read by itself.
+OPAQUE = frozenset({"engine", "timing_cache", "model", "archive"})
+
+
+def kind_by_name(name: str, head: bytes) -> str | None:
+    """Return what a file is by its name and how it begins; ``None`` if its content must tell.
+
+    Args:
+        name: Its path in the archive.
+        head: At most its first `HEAD_BYTES`.
+    """
+    path = PurePosixPath(name)
+    if path.name == RUN_DOCUMENT or path.suffix == ".npy" or RUNS in path.parts[:1]:
+        return "run"
+    if path.name in _OF_TREX:
+        return _OF_TREX[path.name]
+    suffix = path.suffix.lower()
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if may_be_known(head, path.name):
+        return None
+    if is_engine_file(head, suffix):
+        return "engine"
+    return "log" if suffix == ".log" else "other"
+
+
+def kind_by_content(data: bytes, name: str) -> str:
+    """Return what a text is."""
+    kind = recognise(data, PurePosixPath(name).name).kind
+    return "other" if kind is ArtifactKind.UNKNOWN else kind.value
+
 
 EXPECTED = "an archive that enginescope archive or trex wrote"
 _MOST_MANIFEST_BYTES = 64 << 20

@@ -13,14 +13,14 @@ from enginescope._version import __version__
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.formats.archive.archive_kinds import (
+from enginescope.formats.archive.archive_manifest import MANIFEST, Manifest, TeaEntry, TeaSubject
+from enginescope.formats.archive.archive_reader import (
     MOST_TEXT_BYTES,
     OPAQUE,
     kind_by_content,
     kind_by_name,
 )
-from enginescope.formats.archive.archive_manifest import MANIFEST, Manifest, TeaEntry, TeaSubject
-from enginescope.formats.importing.recognise import HEAD_BYTES
+from enginescope.formats.importing.import_grouping import HEAD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts
-from enginescope.formats.build_log.build_log_graph import GraphReader
 from enginescope.formats.build_log.build_log_layers import LayerListReader
-from enginescope.formats.build_log.build_log_stages import StageReader
+from enginescope.formats.build_log.build_log_stages import GraphReader, StageReader
 from enginescope.formats.build_log.build_log_tuning import TuningReader
-from enginescope.formats.foreign_text import decode_text
+from enginescope.formats.lenient_json import decode_text
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import LogMessage

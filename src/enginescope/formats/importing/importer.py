@@ -13,10 +13,11 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import assemble
-from enginescope.formats.importing.import_grouping import Item, group_items
-from enginescope.formats.importing.recognise import (
+from enginescope.formats.importing.import_grouping import (
     HEAD_BYTES,
     ArtifactKind,
+    Item,
+    group_items,
     may_be_known,
     recognise,
 )

@@ -1,4 +1,7 @@
-"""A plan and what lies beside it: times and trex's metadata, found by their names."""
+"""A plan and what lies beside it: times and trex's metadata, found by their names.
+
+What a file is that was given as a plan and is none.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,52 @@ from typing import TypeVar
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record
-from enginescope.formats.foreign_text import decode_text
-from enginescope.formats.importing.engine_run import EngineFacts
-from enginescope.formats.importing.explain_not_a_plan import mistaken_plan
-from enginescope.formats.importing.import_options import warmup_ms
-from enginescope.formats.importing.recognise import ArtifactKind
-from enginescope.formats.importing.report_merge import merge_reports
+from enginescope.formats.importing.import_assembly import EngineFacts
+from enginescope.formats.importing.import_grouping import ArtifactKind, recognise
+from enginescope.formats.importing.import_options import merge_reports, warmup_ms
+from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
-from enginescope.formats.trtexec.summary_check import summary_mismatches
+from enginescope.formats.trtexec.trtexec_statistics import summary_mismatches
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact
+
+_FOREIGN_KINDS = {
+    ArtifactKind.PROFILE: ("layer times", "give the plan, and these with --profile"),
+    ArtifactKind.TIMES: ("times of requests", "give the plan; enginescope import reads these"),
+    ArtifactKind.TREX_METADATA: ("trex's metadata", "give the plan, and this with --metadata"),
+    ArtifactKind.ORT_PROFILE: ("a profile of ONNX Runtime", "enginescope import reads it"),
+    ArtifactKind.TRTEXEC_LOG: (
+        "a log of trtexec",
+        "give the plan, and this with --build-log; enginescope import reads it too",
+    ),
+}
+
+
+def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
+    """Return what to say of a file that holds no plan; ``None`` if its kind is not known.
+
+    Args:
+        data: The whole file.
+    """
+    if not data:
+        return UsageError(f"{path} is empty", hint="give what trtexec --exportLayerInfo writes")
+    if path.suffix.lower() == ".onnx":
+        return UsageError(
+            f"{path} is a model, no plan",
+            hint="enginescope build makes an engine and its plan; beside a plan: --onnx",
+        )
+    known = _FOREIGN_KINDS.get(recognise(data, path.name).kind)
+    if known is None:
+        return None
+    what, hint = known
+    return UsageError(f"{path} is no plan", why=f"it holds {what}", hint=hint)
+
 
 T = TypeVar("T")
 _HEAD_BYTES = 4096

@@ -10,8 +10,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_files import load_without_weights
-from enginescope.formats.onnx.onnx_subgraphs import inner_graphs, node_name
+from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights, node_name
 from enginescope.records.tensor import DataType
 
 _TYPES = {

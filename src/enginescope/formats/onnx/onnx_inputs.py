@@ -1,4 +1,7 @@
-"""What an ONNX model's file says of its inputs: names of dimensions, sizes of indexed tables."""
+"""What an ONNX model's file says of its inputs: names of dimensions, sizes of indexed tables.
+
+What a file is that was given as a model and is none, where its first bytes say so.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.core.safe_zip import ZIP_TAGS
 from enginescope.formats.onnx.onnx_graph import load_onnx
-from enginescope.formats.onnx.onnx_subgraphs import graphs_of
+from enginescope.formats.onnx.onnx_precision import graphs_of
 
 #: Operators whose output holds values of their first input alone, in another form.
 _SAME_VALUES = frozenset(
@@ -119,3 +124,26 @@ def _dim(dim: Any) -> int | str | None:
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return int(dim.dim_value)
     return str(dim.dim_param) or None
+
+
+#: How a file begins, what it then is, and the next step. No model and no engine begins so.
+_BEGINNINGS = (
+    ((b"version https://git-lfs",), "it is a pointer of Git LFS to the model", "git lfs pull"),
+    ((b"{", b"["), "it is JSON", "of a plan, enginescope explore; else give the model"),
+    ((b"<",), "it is a page or XML, as a download leaves that failed", "fetch the model again"),
+    (ZIP_TAGS, "it is a zip file, as PyTorch saves models", "export it: torch.onnx.export"),
+)
+_HEAD_BYTES = 64
+
+
+def check_model_file(path: Path) -> None:
+    """Raise unless a file may be a model.
+
+    Raises:
+        UsageError: It begins as something else does.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    for beginnings, why, hint in _BEGINNINGS:
+        if head.startswith(beginnings):
+            raise UsageError(f"{path} is no model", why=why, hint=hint)

@@ -11,8 +11,8 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_files import external_files, load_without_weights
 from enginescope.formats.onnx.onnx_flow import FlowTensor, reads
+from enginescope.formats.onnx.onnx_precision import external_files, load_without_weights
 from enginescope.records.tensor import DataType
 
 #: Put behind the name of a tensor whose values are given from outside.

@@ -13,9 +13,9 @@ from typing import Any
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_files import load_without_weights
 from enginescope.formats.onnx.onnx_flow import inferred, reads
 from enginescope.formats.onnx.onnx_marks import write_copy
+from enginescope.formats.onnx.onnx_precision import load_without_weights
 from enginescope.formats.onnx.onnx_rounding_nodes import RoundingNodes
 
 #: Rows of limits whose type a copy can round to.

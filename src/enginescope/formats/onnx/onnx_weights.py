@@ -11,8 +11,7 @@ import numpy as np
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_files import load_without_weights
-from enginescope.formats.onnx.onnx_subgraphs import graphs_of, node_name
+from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights, node_name
 
 #: No layer needs such a weight: it stands for minus infinity in a mask.
 _SENTINEL = 1e30

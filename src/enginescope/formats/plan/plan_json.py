@@ -16,7 +16,7 @@ from enginescope.core.errors import FormatError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader
-from enginescope.formats.plan.plan_tensor import parse_shape, parse_tensor
+from enginescope.formats.plan.tensor_format import parse_shape, parse_tensor
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor

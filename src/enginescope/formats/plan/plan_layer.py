@@ -8,8 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from enginescope.formats.json_walk import whole_number
-from enginescope.formats.plan.plan_tensor import CONTROL, TensorReader, parse_tensor, text_of
-from enginescope.formats.plan.tensor_format import parse_dtype
+from enginescope.formats.plan.tensor_format import (
+    CONTROL,
+    TensorReader,
+    parse_dtype,
+    parse_tensor,
+    text_of,
+)
 from enginescope.records.plan.plan import Layer, Weights
 from enginescope.records.tensor import Tensor
 

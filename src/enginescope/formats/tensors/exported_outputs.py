@@ -14,7 +14,7 @@ import numpy as np
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 _KEYS = frozenset({"name", "dimensions", "values"})

@@ -1,12 +1,19 @@
-"""Folders of files that say what is right, one for each picture."""
+"""Folders of files that say what is right, one for each picture.
+
+Maps that say what is right for every pixel: npy, npz, PNG of 8 or 16 bits, PFM.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from enginescope.core.errors import UsageError
+import numpy as np
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.optional import require
 
 
 class FolderTargets:
@@ -47,3 +54,81 @@ class FolderTargets:
     def read(self, key: str) -> Any:
         """Return what the file says."""
         return self._load(self._files[key])
+
+
+MAP_SUFFIXES = (".npy", ".npz", ".pfm", ".png")
+#: ``Pf``, width and height, scale whose sign tells the order of the bytes.
+_PFM = re.compile(rb"^(P[fF])\s+(?:#[^\n]*\n\s*)*(\d+)\s+(\d+)\s+([-+0-9.eE]+)[\r\n]{1,2}")
+#: Pictures of one value a pixel, by Pillow's names; P is an index into a palette.
+_GREY = frozenset({"L", "I", "I;16", "I;16L", "I;16B", "I;16N", "F", "1"})
+
+
+def load_map(path: Path, *, with_palette: bool = False) -> Any:
+    """Return a map, height × width, in the file's own type.
+
+    Args:
+        with_palette: Whether a PNG with a palette is one, of its indices.
+
+    Raises:
+        FormatError: It cannot be read, or is no map of one value a pixel.
+        MissingDependencyError: A PNG without Pillow.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".png":
+        found = _png(path, with_palette=with_palette)
+    elif suffix == ".pfm":
+        found = _pfm(path)
+    else:
+        found = _numpy(path)
+    squeezed = np.squeeze(found)
+    if squeezed.ndim != 2 or found.dtype.kind not in "fiub":
+        shape = "×".join(map(str, found.shape))
+        raise FormatError(
+            str(path), why=f"{shape} of {found.dtype}", expected="one number for each pixel"
+        )
+    return squeezed
+
+
+def _numpy(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            held = np.load(file, allow_pickle=False)
+            if not isinstance(held, np.lib.npyio.NpzFile):
+                return held
+            names = held.files
+            if len(names) == 1:
+                return held[names[0]]
+    except Exception as error:  # noqa: BLE001 - zip, zlib, header and pickle errors share no base
+        raise FormatError(str(path), why=f"NumPy cannot read it ({error})") from None
+    raise FormatError(str(path), why=f"it holds {', '.join(names)}", expected="one array")
+
+
+def _png(path: Path, *, with_palette: bool) -> Any:
+    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    try:
+        with image.open(path) as picture:
+            mode = picture.mode
+            values = np.asarray(picture)
+    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
+        raise FormatError(str(path), why=f"no picture that can be read ({error})") from None
+    if mode in _GREY or (with_palette and mode == "P"):
+        return values
+    raise FormatError(
+        str(path), why=f"a picture of colours ({mode})", expected="one value for each pixel"
+    )
+
+
+def _pfm(path: Path) -> Any:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FormatError(str(path), why=error.strerror or str(error)) from None
+    head = _PFM.match(data)
+    if head is None or head[1] != b"Pf":
+        raise FormatError(str(path), why="no PFM of one channel", expected="Pf, width height")
+    width, height, order = int(head[2]), int(head[3]), "<" if float(head[4]) < 0 else ">"
+    body = data[head.end() :]
+    if len(body) < 4 * width * height:
+        raise FormatError(str(path), why="it ends before its last pixel")
+    rows = np.frombuffer(body, f"{order}f4", count=width * height).reshape(height, width)
+    return rows[::-1].astype(np.float32)  # the lowest row comes first

@@ -13,8 +13,8 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, read_json
-from enginescope.formats.trtexec.clock_step import clock_step_ms
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
+from enginescope.formats.trtexec.trtexec_statistics import clock_step_ms
 from enginescope.records.notice import Notice
 from enginescope.records.samples import Array, Samples, frozen
 

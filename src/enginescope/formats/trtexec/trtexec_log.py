@@ -8,9 +8,8 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats import log_facts
-from enginescope.formats.foreign_text import decode_text
-from enginescope.formats.log_facts import number
-from enginescope.formats.reported_device import device_of
+from enginescope.formats.lenient_json import decode_text
+from enginescope.formats.log_facts import device_of, number
 from enginescope.formats.trtexec.log_lines import IS_LOG, LogLine, log_lines
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile

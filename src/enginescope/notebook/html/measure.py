@@ -1,9 +1,16 @@
-"""A build, a noise floor and the state of the machine in a notebook."""
+"""A build, a noise floor and the state of the machine in a notebook.
+
+Compared outputs in a notebook.
+Compared depth-estimation models in a notebook.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
+from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.html.fragment import (
     data_table,
     fact_list,
@@ -13,6 +20,18 @@ from enginescope.notebook.html.fragment import (
 )
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.render.accuracy.validate_phrases import (
+    OUTPUT_HEADERS,
+    answer,
+    output_row,
+    reason_texts,
+)
+from enginescope.render.depth.depth_words import (
+    SPEED_HEADERS,
+    benchmark_notices,
+    benchmark_title,
+    speed_cells,
+)
 from enginescope.render.plans.build_text import build_facts
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
@@ -61,4 +80,46 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         host.cpu_model or "unknown CPU",
         *tables,
         data_table("Hints", ("code", "hint", "command"), hints),
+    )
+
+
+def validation_html(validation: Validation) -> str:
+    """Return the result, and a table with a row for each output of each side."""
+    reference = validation.reference
+    if validation.reference_note:
+        reference += f": {validation.reference_note}"
+    skipped = f"; {len(validation.skipped):,} skipped" if validation.skipped else ""
+    return fragment(
+        answer(validation),
+        fact_list((("reference", reference), ("samples", f"{len(validation.samples):,}{skipped}"))),
+        data_table(
+            "Outputs",
+            ("side", *OUTPUT_HEADERS, "why"),
+            _rows(validation),
+            numbers=OUTPUT_HEADERS[2:],
+        ),
+        notice_list(validation.notices),
+    )
+
+
+def _rows(validation: Validation) -> Iterator[tuple[str, ...]]:
+    for side in validation.sides:
+        if side.diff is None:
+            why = side.failure or "the inputs are not the reference's"
+            yield (side.label, "", "✗", *[""] * len(OUTPUT_HEADERS[2:]), why)
+        for output in side.diff.outputs if side.diff else ():
+            yield (side.label, *output_row(output), "; ".join(reason_texts(output)))
+
+
+def depth_html(benchmark: DepthBenchmark) -> str:
+    """Return the speed of each side, and the warnings."""
+    return fragment(
+        benchmark_title(benchmark),
+        data_table(
+            "Latency",
+            ("side", *SPEED_HEADERS),
+            ((side.label, *speed_cells(side)) for side in benchmark.sides),
+            numbers=SPEED_HEADERS,
+        ),
+        notice_list(benchmark_notices(benchmark)),
     )

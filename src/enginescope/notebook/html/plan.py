@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.layers.request_latency import WholeRequest
-from enginescope.analysis.onnx.onnx_match import onnx_match_notice
+from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.plans.exploration import Exploration, explore
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
 from enginescope.records.notice import Notice
-from enginescope.render.base.number_column import number_column
+from enginescope.render.base.data_table import number_column
 from enginescope.render.plans.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
 from enginescope.render.plans.explore_text import summary_rows
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.base.headline import Figure, headline
-from enginescope.render.base.number_column import UNKNOWN, number_column
-from enginescope.render.base.phrases import layer_sum_sentence, outcome_text
+from enginescope.render.base.data_table import UNKNOWN, number_column
+from enginescope.render.base.phrases import Figure, headline, layer_sum_sentence, outcome_text
 
 _TOP = 5
 

@@ -7,8 +7,8 @@ from typing import Any
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.optional import require
 from enginescope.probe.telemetry.sampler import Sample
-from enginescope.records.run import gpu_telemetry as channel
-from enginescope.records.run.gpu_telemetry import GpuProcess, SampledGpu
+from enginescope.records.run import telemetry as channel
+from enginescope.records.run.telemetry import GpuProcess, SampledGpu
 
 _INTERVAL_S = 0.1
 #: Places of a process in a row of ``jtop.processes``.

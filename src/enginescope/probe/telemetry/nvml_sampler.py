@@ -9,8 +9,8 @@ from enginescope.core.errors import UnsupportedError
 from enginescope.probe.nvml import answer_of, handle_of, opened_nvml
 from enginescope.probe.processes import process_name
 from enginescope.probe.telemetry.sampler import Sample
-from enginescope.records.run import gpu_telemetry as channel
-from enginescope.records.run.gpu_telemetry import GpuProcess, SampledGpu
+from enginescope.records.run import telemetry as channel
+from enginescope.records.run.telemetry import GpuProcess, SampledGpu
 
 #: NVML's name of a reason, behind ``nvmlClocksEventReason`` or ``nvmlClocksThrottleReason``.
 _REASONS = {

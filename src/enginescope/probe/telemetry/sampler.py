@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
-from enginescope.records.run.gpu_telemetry import GpuProcess, SampledGpu
+from enginescope.records.run.telemetry import GpuProcess, SampledGpu
 
 #: Channel -> value; ``None`` for what this GPU, or this driver, does not report.
 Sample: TypeAlias = Mapping[str, "float | None"]

@@ -17,8 +17,7 @@ import numpy as np
 
 from enginescope.core.errors import UnsupportedError
 from enginescope.probe.telemetry.worker import Line
-from enginescope.records.run.gpu_telemetry import CHANNELS, SampledGpu
-from enginescope.records.run.telemetry import Channel, Telemetry
+from enginescope.records.run.telemetry import CHANNELS, Channel, SampledGpu, Telemetry
 from enginescope.records.samples import frozen
 
 #: Starting an interpreter and NVML takes tenths of a second; a machine under load, seconds.

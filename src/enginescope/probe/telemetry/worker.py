@@ -19,7 +19,7 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
 from enginescope.probe.telemetry.sampler import Sampler
 from enginescope.probe.telemetry.sampler_sources import open_sampler
-from enginescope.records.run.gpu_telemetry import SampledGpu
+from enginescope.records.run.telemetry import SampledGpu
 
 READY = b"ready\n"
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
-from enginescope.records.phase import Phase
+from enginescope.records.progress import Phase
 
 
 class MadeModel(Record, frozen=True, kw_only=True):

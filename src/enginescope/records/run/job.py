@@ -1,13 +1,69 @@
-"""What is to be measured, on what, and how."""
+"""What is to be measured, on what, and how.
+
+How much is asked of the GPU while it is measured.
+What is asked of the machine while a job is measured.
+Callbacks that report how far jobs are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from enginescope.core.record import Record
-from enginescope.records.run.conditions import Conditions
+from enginescope.records.progress import Progress
 from enginescope.records.run.sample_set import AnswerRequest
-from enginescope.records.run.telemetry_rule import TelemetryRule
+
+Depth = Literal["off", "clock", "full"]
+
+
+class TelemetryRule(Record, frozen=True, kw_only=True):
+    """Which GPU metrics are sampled, how often and for how long.
+
+    Attributes:
+        depth: ``clock``: SM clock, throttle reasons and other processes around the timed loop.
+            ``full``: also a pass of its own that repeats the loop while every channel is sampled.
+        interval_ms: Between two samples of the pass.
+        duration_ms: Of the repeated loop.
+        idle_ms: Of the stretch before it in which nothing is asked of the model.
+        settle_ms: Before either: power is reported as an average of up to a second.
+    """
+
+    depth: Depth = "clock"
+    interval_ms: float = 100.0
+    duration_ms: float = 5_000.0
+    idle_ms: float = 3_000.0
+    settle_ms: float = 1_000.0
+
+    @property
+    def whole_ms(self) -> float:
+        """What the pass takes, the start of its process left out."""
+        if self.depth != "full":
+            return 0.0
+        return self.duration_ms + self.idle_ms + 2 * self.settle_ms
+
+
+class Cooldown(Record, frozen=True, kw_only=True):
+    """Wait before a job until the GPU is cool.
+
+    Attributes:
+        temperature_c: At or below this, in degrees Celsius.
+        limit_s: Measure after this time in any case; the run then carries a notice.
+    """
+
+    temperature_c: float
+    limit_s: float = 180.0
+
+
+class Conditions(Record, frozen=True, kw_only=True):
+    """Requested state of the machine during a job.
+
+    Attributes:
+        pinned_cores: Logical processors that the worker and its children may run on; empty: all.
+    """
+
+    pinned_cores: tuple[int, ...] = ()
+    cooldown: Cooldown | None = None
 
 
 class Subject(Record, frozen=True, kw_only=True):
@@ -231,3 +287,10 @@ class Job(Record, frozen=True, kw_only=True):
     answering: AnswerRequest | None = None
     telemetry: TelemetryRule = TelemetryRule()
     conditions: Conditions = Conditions()
+
+
+class Watcher(Record, frozen=True, kw_only=True):
+    """What is told while jobs run."""
+
+    started: Callable[[int, Job], None] = lambda _index, _job: None
+    progressed: Callable[[int, Progress], None] = lambda _index, _progress: None

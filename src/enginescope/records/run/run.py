@@ -1,4 +1,7 @@
-"""A run: a job, what came of it, and everything needed to believe it."""
+"""A run: a job, what came of it, and everything needed to believe it.
+
+Values of a tensor, of any element type.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,35 @@ from typing import Literal
 from msgspec.structs import replace
 
 from enginescope.core.record import Record
-from enginescope.records.commit import Commit
-from enginescope.records.environment import Environment
+from enginescope.records.environment import Commit, Environment
 from enginescope.records.notice import Notice
-from enginescope.records.phase import Phase as Phase
 from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.preparation import Preparation
-from enginescope.records.plan.query_trace import QueryTrace
 from enginescope.records.plan.timing import Profile
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.round_position import RoundPosition
-from enginescope.records.run.cpu_loss import CpuLoss
-from enginescope.records.run.gpu_telemetry import GpuTelemetry
+from enginescope.records.progress import Phase as Phase
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
-from enginescope.records.run.telemetry import Telemetry
-from enginescope.records.run.tensor_values import TensorValues
-from enginescope.records.samples import Samples
-from enginescope.records.tensor import Tensor
+from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
+from enginescope.records.samples import Array, Samples
+from enginescope.records.tensor import DataType, Tensor
+
+
+class TensorValues(Record, frozen=True, kw_only=True, eq=False):
+    """A tensor with its values.
+
+    Attributes:
+        data: In NumPy's own type and in `shape` where it has the type; else the raw bytes, uint8,
+            shape (nbytes,): BF16, FP8, FP4, INT4.
+    """
+
+    name: str
+    dtype: DataType
+    shape: tuple[int, ...]
+    data: Array
+
 
 #: Version of the stored form. Raised when an old reader could misread a new file.
 SCHEMA_VERSION = 1

@@ -8,7 +8,7 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
-from enginescope.records.verdict.session_shift import SessionShift
+from enginescope.records.verdict.noise_floor import SessionShift
 from enginescope.records.verdict.verdict import Verdict
 
 

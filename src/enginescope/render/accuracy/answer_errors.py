@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
-from enginescope.analysis.errors.error_histogram import HISTOGRAM_EDGES
-from enginescope.analysis.errors.output_numbers import flat_numbers, kind_of
-from enginescope.analysis.errors.ulp_distance import ULP_EDGES
-from enginescope.render.accuracy.output_panels import WorstAnswer
+from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
+from enginescope.analysis.errors.element_errors import ULP_EDGES
+from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
+from enginescope.render.accuracy.validate_phrases import WorstAnswer
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _POINTS = 2_000
 _CHANNELS = 256

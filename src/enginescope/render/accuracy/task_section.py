@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from enginescope.analysis.tasks.task_report import TaskReport
+from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice
@@ -19,8 +19,8 @@ from enginescope.render.accuracy.task_words import (
     task_title,
 )
 from enginescope.render.base.figures import Figures
-from enginescope.render.charts.series_styles import colored, shaped
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.series import colored, shaped
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 #: Samples that are drawn, those farthest from the mean's better side first; rows of the table.
 _MOST_DRAWN, _MOST_ROWS = 1_000, 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from enginescope.analysis.tasks.base import TaskMetric
-from enginescope.analysis.tasks.task_report import TaskReport, TaskSide
+from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice
 from enginescope.render.base.figures import UNKNOWN, Figures

@@ -2,12 +2,18 @@
 
 A table is kept by columns: its script reads them as they are, and only the rows in sight are in the
 document. Its first rows are written into the page for readers without JavaScript.
+
+Numbers of one column with the same decimals, so that they compare at a glance.
+Text and tables in Markdown.
+CSV that spreadsheets open without running anything.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import Any
 
 from enginescope.core.record import Record
@@ -135,3 +141,79 @@ def data_table(
     if not known:
         return None
     return DataTable(key=key, caption=caption, noun=noun, columns=known)
+
+
+_MOST_DECIMALS = 9
+
+
+def places_for(values: Sequence[float | None], digits: int = 4) -> int:
+    """Return the decimals that show the largest of `values` with so many significant digits."""
+    most = max((abs(value) for value in values if value is not None), default=0.0)
+    places = digits - 1 - math.floor(math.log10(most)) if most > 0 else 0
+    return min(_MOST_DECIMALS, max(0, places))
+
+
+def number_column(
+    values: Sequence[float | None], *, digits: int = 4, signed: bool = False
+) -> list[str]:
+    """Return `values` as text; a dash for what is not known.
+
+    Args:
+        digits: Significant digits of the largest.
+        signed: Whether numbers above 0 get a plus.
+    """
+    places = places_for(values, digits)
+    return [number_text(value, places, signed=signed) for value in values]
+
+
+def number_text(value: float | None, places: int, *, signed: bool = False) -> str:
+    """Return a number with so many decimals; what rounds to 0 has no sign."""
+    if value is None:
+        return UNKNOWN
+    rounded = round(value, places) or 0.0
+    text = f"{abs(rounded):,.{places}f}"
+    if rounded < 0:
+        return f"−{text}"
+    return f"+{text}" if signed and rounded > 0 else text
+
+
+_ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]<>#|~$&"})
+
+
+def escaped(text: str) -> str:
+    """Return `text` on one line, so that Markdown shows it unchanged."""
+    return " ".join(text.translate(_ESCAPED).split())
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """Return a row of a table; its cells are escaped already."""
+    return f"| {' | '.join(cells)} |"
+
+
+#: A text cell that begins so may be taken for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows as CSV: UTF-8, one header line, line feeds at line ends.
+
+    Numbers are written in full, ``None`` as an empty cell, truth as ``true`` and ``false``. Text
+    that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return stream.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        text = f"'{value}" if value.startswith(_FORMULA) else value
+        # The writer leaves a bare carriage return unquoted, and readers end the row there.
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope.analysis.runs.energy import Energy
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_significant
-from enginescope.records.run.gpu_telemetry import (
+from enginescope.records.run.telemetry import (
     PROCESS_MEMORY,
     TEMPERATURE,
     GpuTelemetry,

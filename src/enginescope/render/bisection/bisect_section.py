@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.growth_rows import telling_steps
-from enginescope.analysis.bisection.precision_trials import PrecisionTrials
+from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.render.accuracy.validate_phrases import error_text
 from enginescope.render.base.figures import Figures
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
 from enginescope.render.bisection.bisect_phrases import (
+    FRONT,
     also_text,
+    failures,
     growth_row,
     not_finite_text,
     scope_text,
     start_text,
+    suggestion_text,
+    trial_row,
     why_text,
 )
 from enginescope.render.bisection.error_growth import error_growth
-from enginescope.render.bisection.precision_phrases import (
-    FRONT,
-    failures,
-    suggestion_text,
-    trial_row,
-)
-from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 #: Drawn below the smallest error that is there: errors of 0 have no logarithm.
 _BELOW = 10.0

@@ -6,7 +6,7 @@ from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
 from enginescope.render.accuracy.validate_phrases import error_text
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
 from enginescope.render.bisection.bisect_phrases import figure_text, magnitude
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.
 _POINTS = 3_000

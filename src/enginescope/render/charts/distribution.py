@@ -12,7 +12,7 @@ from enginescope.render.base.phrases import (
     percentile_name,
     support_text,
 )
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.histogram import Histogram
 
 _LABEL_TOP = 8

@@ -8,8 +8,8 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.render.charts.series_styles import colored
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.series import colored
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _ROW = 46
 #: Ends of the whiskers.

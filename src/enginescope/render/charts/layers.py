@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
-from enginescope.analysis.layers.time_shares import TimeShare
+from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import ROW_HEIGHT, bars, group_color, height_of
-from enginescope.render.html.spec import Chart, ChartTable, Spec
+from enginescope.render.html.images import Chart, ChartTable, Spec
 
 _NAME_LENGTH = 44
 _X_TITLE = "mean time per iteration, ms"

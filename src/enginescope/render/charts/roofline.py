@@ -11,7 +11,7 @@ from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import precision_color
 from enginescope.render.base.phrases import shorten
-from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 #: Layers drawn: more points than that hide each other.
 MOST_POINTS = 400

@@ -1,15 +1,51 @@
-"""How latency went over time."""
+"""How latency went over time.
+
+Long series made short enough to draw, without losing a spike.
+Several models, sides or runs in one picture: each by its colour and by its shape or dashes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle, islice
 
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.samples import Array, Samples
+from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
-from enginescope.render.charts.downsample import MAX_POINTS, extremes
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+
+#: More points than this are not drawn one by one.
+MAX_POINTS = 5_000
+BUCKETS = 600
+
+
+class Bucket(Record, frozen=True, kw_only=True):
+    """A stretch of a series: where it begins, and the extremes within it."""
+
+    x: float
+    low: float
+    high: float
+
+
+def extremes(x: Array, values: Array, buckets: int = BUCKETS) -> tuple[Bucket, ...]:
+    """Return the least and greatest value of each of `buckets` stretches of equal count.
+
+    Args:
+        x, values: Any unit; n of at least 1.
+    """
+    starts = np.unique(np.linspace(0, values.size, min(buckets, values.size) + 1).astype(int)[:-1])
+    lows = np.minimum.reduceat(values, starts)
+    highs = np.maximum.reduceat(values, starts)
+    return tuple(
+        Bucket(x=float(at), low=float(low), high=float(high))
+        for at, low, high in zip(x[starts], lows, highs, strict=True)
+    )
+
 
 _TABLE_ROWS = 24
 
@@ -115,3 +151,31 @@ def _table(x: Array, x_title: str, values_ms: Array) -> ChartTable:
     )
     headers = (f"From, {x_title}", "Least, ms", "Greatest, ms")
     return ChartTable(headers=headers, rows=tuple(rows))
+
+
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+_SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
+
+
+def colored(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
+    """Return the channel that gives each name its colour."""
+    colors = list(islice(cycle(_COLORS), len(names)))
+    return _channel(field, names, colors, legend)
+
+
+def dashed(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
+    """Return the channel that gives each name its dashes."""
+    return _channel(field, names, list(islice(cycle(_DASHES), len(names))), legend)
+
+
+def shaped(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
+    """Return the channel that gives each name its mark."""
+    return _channel(field, names, list(islice(cycle(_SHAPES), len(names))), legend)
+
+
+def _channel(
+    field: str, names: Sequence[str], values: Sequence[object], legend: Spec | None
+) -> Spec:
+    scale: Spec = {"domain": list(names), "range": list(values)}
+    return {"field": field, "type": "nominal", "title": None, "legend": legend, "scale": scale}

@@ -9,7 +9,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Array
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import in_text
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.histogram import shown_range
 
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)

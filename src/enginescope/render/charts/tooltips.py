@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.units import format_significant
-from enginescope.render.html.spec import Spec, tooltip
+from enginescope.render.html.images import Spec, tooltip
 
 _UNKNOWN = "—"
 

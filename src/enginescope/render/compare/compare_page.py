@@ -7,17 +7,17 @@ from typing import Any
 
 from enginescope.analysis.build_log.build_choices import ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.comparison_columns import layer_columns
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
+from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
 from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
-from enginescope.render.compare.compare_data import compare_csv, compare_json
+from enginescope.render.compare.compare_writers import compare_csv, compare_json
+from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.spec import Chart
 from enginescope.render.html.vendored import scripts, style
 from enginescope.render.plan_comparison.compare_phrases import (
     answer,
@@ -45,7 +45,7 @@ from enginescope.render.plan_comparison.plans_stacked import (
 )
 from enginescope.render.plans.build_trace_text import comparison_rows
 from enginescope.render.verdicts.measured_section import measured_section
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_writers import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200

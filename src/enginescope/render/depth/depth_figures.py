@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from enginescope.analysis.tasks.depth_agreement import unit_map
-from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
-from enginescope.analysis.tasks.resampling import bilinear
-from enginescope.analysis.tasks.task_report import TaskReport
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide, unit_map
+from enginescope.analysis.tasks.segmentation import bilinear
+from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
 from enginescope.render.accuracy.task_words import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, figure
 from enginescope.render.base.phrases import outcome_text, range_text
 from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.memory import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
-from enginescope.render.charts.worker_memory import worker_memory
 from enginescope.render.depth.depth_words import (
     benchmark_title,
     gpu_text,
@@ -32,10 +31,8 @@ from enginescope.render.depth.depth_words import (
     short_labels,
     speed_lines,
 )
-from enginescope.render.html.images import png_bytes, svg_png, svg_text
-from enginescope.render.html.pixels import heat_png, rgb_png
-from enginescope.render.html.spec import Chart
-from enginescope.render.html.svg_text import document, letters, line, picture, words
+from enginescope.render.html.images import Chart, heat_png, png_bytes, rgb_png, svg_png, svg_text
+from enginescope.render.html.theme import document, letters, line, picture, words
 
 _MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
 _MOST_COLUMNS = 4

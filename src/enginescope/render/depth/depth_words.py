@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
-from enginescope.analysis.tasks.task_report import TaskReport
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
+from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import OutcomeKind

@@ -1,7 +1,11 @@
-"""What is written on and about each node of a drawing."""
+"""What is written on and about each node of a drawing.
+
+How wide text will be, before any font is known.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -13,10 +17,30 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.records.plan.timing import Attribution
 from enginescope.records.tensor import Tensor
-from enginescope.render.graph.text_width import text_width
 
 if TYPE_CHECKING:
     from enginescope.rules.base import Finding
+
+
+#: Widths that count double: full and wide ones, as of Chinese or Japanese.
+_DOUBLE = frozenset("FW")
+#: Before the first character that is not as wide as a letter.
+_FIRST_SPECIAL = "\u0300"
+_NONE = frozenset(("Mn", "Me", "Cf"))
+
+
+def text_width(text: str, character: float) -> float:
+    """Return an estimate in pixels, `character` being that of a usual one."""
+    if not text or max(text) < _FIRST_SPECIAL:
+        return len(text) * character
+    return character * sum(map(_characters, text))
+
+
+def _characters(one: str) -> int:
+    if unicodedata.category(one) in _NONE:
+        return 0
+    return 2 if unicodedata.east_asian_width(one) in _DOUBLE else 1
+
 
 #: Characters of a name that fit a node; the whole stands in its title.
 NAME_CHARACTERS = 30

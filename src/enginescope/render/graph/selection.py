@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.analysis.graph.folding.fold import folded
-from enginescope.analysis.graph.folding.left_out import left_out
+from enginescope.analysis.graph.folding.levels import left_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.analysis.graph.plan_graph_part import (
     GraphPart,
     named,
     parse_beam,
     part_of,
+    queried,
     within,
 )
-from enginescope.analysis.graph.plan_graph_query import queried
 
 
 def selected(

@@ -1,15 +1,86 @@
-"""Charts as PNG and SVG."""
+"""Charts as PNG and SVG.
+
+What every chart has in common.
+Numbers as a picture, as PNG, with nothing but zlib.
+"""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
+from textwrap import wrap
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
-from enginescope.render.html.spec import Chart
+from enginescope.core.record import Record
 from enginescope.render.html.theme import LIGHT, PICTURE_FONT, chart_config
+
+#: A Vega-Lite specification without size and configuration.
+Spec: TypeAlias = dict[str, Any]
+
+#: Characters of a subtitle's line that a picture has room for.
+_LINE = 120
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+class ChartTable(Record, frozen=True, kw_only=True):
+    """What a picture shows, for readers of tables."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Chart(Record, frozen=True, kw_only=True):
+    """One picture.
+
+    Attributes:
+        key: ``"latency_hist"``, …; the name of its file and its element.
+        title: What is seen.
+        subtitle: Lines that qualify it.
+        spec: Vega-Lite, without title, size and configuration.
+        table: ``None`` where the page has the same figures in a table anyway.
+        height: Pixels of the plotting area; of each, where there are several above each other.
+        is_wide: Whether it takes the page's whole width; else two of them may stand beside each
+            other.
+    """
+
+    key: str
+    title: str
+    spec: Spec
+    subtitle: tuple[str, ...] = ()
+    table: ChartTable | None = None
+    height: int = 260
+    is_wide: bool = False
+
+    def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
+        """Return the specification with its size, and its title unless `titled` is false."""
+        lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
+        title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
+        if "vconcat" in self.spec:  # pictures above each other have a size each
+            size = {"width": width, "height": self.height}
+            stacked = [{**size, **one} for one in self.spec["vconcat"]]
+            return {"$schema": SCHEMA, **title, "vconcat": stacked}
+        size = {"width": width, "height": self.height}
+        fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
+        return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}
+
+
+def quantity(field: str, title: str, **more: Any) -> Spec:
+    """Return a quantitative channel; the title carries the unit."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def tooltip(**titles: str) -> list[Spec]:
+    """Return tooltip fields, ``field="title"``; numbers show six significant figures."""
+    return [
+        {"field": field, "title": title.removesuffix("#")}
+        | ({"type": "quantitative", "format": ",.6~g"} if title.endswith("#") else {})
+        for field, title in titles.items()
+    ]
+
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -105,3 +176,48 @@ def svg_png(text: str, scale: float) -> bytes:
     except ValueError as error:
         raise EnginescopeError("cannot turn the SVG into a PNG", why=str(error)) from error
     return recompressed(png, level=6)
+
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+#: Viridis at nine places, dark to light.
+_VIRIDIS = np.array(
+    [
+        (68, 1, 84),
+        (71, 44, 122),
+        (59, 81, 139),
+        (44, 113, 142),
+        (33, 144, 141),
+        (39, 173, 129),
+        (92, 200, 99),
+        (170, 220, 50),
+        (253, 231, 37),
+    ],
+    dtype=np.float64,
+)
+
+
+def heat_png(values: Any, low: float, high: float) -> bytes:
+    """Return a map of numbers, height × width, in viridis from `low` to `high`; NaN is grey."""
+    span = high - low
+    known = np.isfinite(values)
+    part = np.where(known, values, low) - low
+    part = np.clip(part / span if span > 0 else np.zeros_like(part), 0, 1) * (len(_VIRIDIS) - 1)
+    below = np.minimum(part.astype(int), len(_VIRIDIS) - 2)
+    rest = (part - below)[..., None]
+    colours = _VIRIDIS[below] * (1 - rest) + _VIRIDIS[below + 1] * rest
+    return rgb_png(np.where(known[..., None], colours, 128).astype(np.uint8))
+
+
+def rgb_png(pixels: Any) -> bytes:
+    """Return bytes, height × width × 3, as a PNG file."""
+    height, width, _ = pixels.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = np.concatenate(
+        [np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1
+    ).tobytes()
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 6)), (b"IEND", b""))
+    return _PNG_SIGNATURE + b"".join(_png_chunk(kind, body) for kind, body in parts)
+
+
+def _png_chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart
 from enginescope.render.html.theme import DARK, LIGHT, chart_config
 from enginescope.render.html.vendored import Script, licences, scripts, style
 

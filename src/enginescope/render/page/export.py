@@ -14,7 +14,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.jsonio import encode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Percentile, Summary
-from enginescope.render.page.export_telemetry import gpu_summary
+from enginescope.render.page.export_csv import gpu_summary
 from enginescope.render.validation.report_answers import ReportedAnswers, answers_data
 
 #: Version of both documents' shape.

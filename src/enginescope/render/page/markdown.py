@@ -8,6 +8,7 @@ from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Interval, Summary
+from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import (
     Facts,
     machine_facts,
@@ -17,7 +18,6 @@ from enginescope.render.base.facts import (
     subject_line,
 )
 from enginescope.render.base.gpu_phrases import gpu_facts
-from enginescope.render.base.markdown_table import escaped
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,

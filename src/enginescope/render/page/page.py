@@ -11,26 +11,29 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
-from enginescope.render.base.headline import Headline, headline
+from enginescope.render.base.phrases import Headline, headline
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.html.graph_assets import graph_script, graph_style
+from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.spec import Chart
-from enginescope.render.html.vendored import scripts, style
+from enginescope.render.html.vendored import graph_script, graph_style, scripts, style
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.page.export_csv import (
+    gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
     summary_csv,
 )
-from enginescope.render.page.export_telemetry import gpu_telemetry_csv
 from enginescope.render.page.section_registry import sections_of
 from enginescope.render.plans.findings import Linted, findings_json
-from enginescope.render.plans.page_subject import PageSubject
-from enginescope.render.plans.plan_headline import plan_about, plan_headline, plan_title
+from enginescope.render.plans.plan_headline import (
+    PageSubject,
+    plan_about,
+    plan_headline,
+    plan_title,
+)
 from enginescope.render.sections import graph
 from enginescope.render.sections.findings import Worst, worst_finding
 from enginescope.render.sections.section import Section

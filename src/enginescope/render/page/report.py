@@ -17,19 +17,18 @@ from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.percentiles import percentiles
 from enginescope.render.charts.telemetry import telemetry_picture
-from enginescope.render.html.images import png_bytes
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart, png_bytes
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.page.export_csv import (
+    gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
     summary_csv,
 )
-from enginescope.render.page.export_telemetry import gpu_telemetry_csv
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.validation.report_answers import ReportedAnswers, answers_kept
 
 #: Kinds of files a report can have.

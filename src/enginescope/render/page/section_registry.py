@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.build import build
 from enginescope.render.sections.card.report_card import report_card
-from enginescope.render.sections.distribution import distribution
 from enginescope.render.sections.findings import findings
-from enginescope.render.sections.gpu import gpu
 from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import layers
-from enginescope.render.sections.machine import machine
-from enginescope.render.sections.method import method
+from enginescope.render.sections.measurement import (
+    distribution,
+    gpu,
+    machine,
+    method,
+    percentiles,
+    providers,
+    where_the_time_goes,
+)
 from enginescope.render.sections.onnx_nodes import onnx_nodes
-from enginescope.render.sections.percentiles import percentiles
-from enginescope.render.sections.providers import providers
 from enginescope.render.sections.reformats import reformat_layers
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
 from enginescope.render.sections.tactics import tactics
-from enginescope.render.sections.time import where_the_time_goes
 from enginescope.render.sections.tool_report import tool_report
 
 

@@ -8,8 +8,8 @@ from enginescope.analysis.plan_comparison.layer_comparison import LayerCompariso
 from enginescope.analysis.plan_comparison.paired_layers import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.plan_summary import LatencyFigure, PlanSummary
 from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.records.plan.layer_pair import Evidence
-from enginescope.render.base.number_column import UNKNOWN, number_text
+from enginescope.records.plan.plan import Evidence
+from enginescope.render.base.data_table import UNKNOWN, number_text
 from enginescope.render.base.phrases import in_text, metric_title, range_text
 
 _CAUSES = {

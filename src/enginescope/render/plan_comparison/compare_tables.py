@@ -11,7 +11,7 @@ from enginescope.analysis.plan_comparison.layer_comparison import LayerCompariso
 from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
-from enginescope.render.base.number_column import UNKNOWN, number_column, number_text
+from enginescope.render.base.data_table import UNKNOWN, number_column, number_text
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
     changes_text,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.core.units import format_ms
-from enginescope.render.base.number_column import number_text
+from enginescope.render.base.data_table import number_text
 from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION
 from enginescope.render.base.phrases import shorten
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.plan_comparison.compare_phrases import cause_text, changes_text
 
 _NAME = 34

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import precision_color, type_color
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _ROW = 24
 #: Groups of a stack that are drawn apart; the rest is one.

@@ -17,7 +17,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.plan.build_trace import BuildTrace, OptimisationStep, TimingCacheUse
 from enginescope.render.base.phrases import shorten
-from enginescope.render.plans.build_words import (
+from enginescope.render.plans.build_text import (
     EVIDENCE,
     brief_format,
     chosen_formats,

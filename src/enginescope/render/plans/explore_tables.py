@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
-from enginescope.analysis.layers.time_shares import TimeShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer, ordered
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes

@@ -22,7 +22,7 @@ from enginescope.render.plans.explore_tables import (
     PlanTable,
     explore_tables,
 )
-from enginescope.render.plans.layer_counts import others_text, timed_at_rest
+from enginescope.render.plans.plan_headline import others_text, timed_at_rest
 
 _SCHEMAS = {
     "trt8-10": "in the form of TensorRT 8.2 to 10",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from enginescope._version import __version__
+from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
-from enginescope.analysis.layers.time_shares import TimeShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
 from enginescope.records.notice import Notice
 from enginescope.render.base.facts import tensor_text

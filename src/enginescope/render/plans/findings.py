@@ -13,9 +13,8 @@ from enginescope.records.plan.plan import Plan
 from enginescope.render.base.phrases import shorten
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
 from enginescope.rules.base import Finding, Rule, Severity
-from enginescope.rules.catalogue import paragraphs
+from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import LintReport
-from enginescope.rules.registry import RULES
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1

@@ -15,15 +15,15 @@ from enginescope.records.plan.tool_report import ToolReport
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.figures import Figures
-from enginescope.render.charts.build import tuning_bars
-from enginescope.render.plans.build_trace_text import RowTable, build_fact_rows
-from enginescope.render.plans.build_words import (
+from enginescope.render.charts.bars import tuning_bars
+from enginescope.render.plans.build_text import (
     EVIDENCE,
     brief_format,
     chosen_formats,
     option_formats,
 )
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.build_trace_text import RowTable, build_fact_rows
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "build"

@@ -10,13 +10,12 @@ from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
 from enginescope.render.base.phrases import shorten
 from enginescope.render.plans.findings import RULE_HEADERS, rule_rows
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
-from enginescope.rules.catalogue import paragraphs
+from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import LintReport
-from enginescope.rules.registry import RULES
 
 KEY = "findings"
 _NAME = 60

@@ -10,10 +10,10 @@ from enginescope.core.gc_paused import gc_paused
 from enginescope.core.units import format_ms
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import Canvas, canvas
-from enginescope.render.graph.view.packing import container, packed
+from enginescope.render.graph.view.canvas_nodes import container, packed
 from enginescope.render.graph.write.drawing import draw
 from enginescope.render.graph.write.svg import svg
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"

@@ -11,7 +11,7 @@ from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, column, data_table
 from enginescope.render.base.facts import shape_text
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "layers"

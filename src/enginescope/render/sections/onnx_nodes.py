@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.render.base.data_table import DataTable, column, data_table
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 

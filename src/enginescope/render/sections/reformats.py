@@ -14,7 +14,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures, figure
 from enginescope.render.charts.card.registry import charts_of
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 

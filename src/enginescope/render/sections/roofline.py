@@ -10,7 +10,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
 from enginescope.render.charts.roofline import roofline_chart
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 

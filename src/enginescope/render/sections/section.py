@@ -6,7 +6,7 @@ from typing import Any
 
 from enginescope.core.record import Record
 from enginescope.render.base.data_table import DataTable
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart
 
 
 class Section(Record, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.layers.tactics import tactic_shares
+from enginescope.analysis.layers.layer_table import tactic_shares
 from enginescope.render.base.data_table import column, data_table
 from enginescope.render.charts.card.registry import charts_of
-from enginescope.render.plans.page_subject import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "tactics"

@@ -20,8 +20,8 @@ from enginescope.render.base.palette import (
     VERMILLION,
     YELLOW,
 )
-from enginescope.render.base.shortened import shorten_apart
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.base.text_table import shorten_apart
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.suites.suite_phrases import (
     PENDING,
     MatrixCell,

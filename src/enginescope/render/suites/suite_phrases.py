@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, timedelta
 
-from enginescope.analysis.suites.suite_gains import baselines, speed_ups
+from enginescope.analysis.suites.suite_table import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.provider_phrases import short_name
 from enginescope.render.base.shared_options import told_apart
-from enginescope.render.base.shortened import shorten_apart
+from enginescope.render.base.text_table import shorten_apart
 
 #: What stands for a cell that is not done yet.
 PENDING = "not done"

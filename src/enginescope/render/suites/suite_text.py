@@ -8,7 +8,7 @@ from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gai
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.suite.suite import CellStatus, SuiteResult
-from enginescope.render.base.shortened import shorten_apart
+from enginescope.render.base.text_table import shorten_apart
 from enginescope.render.suites.suite_phrases import (
     MatrixLine,
     backend_names,

@@ -11,13 +11,12 @@ from enginescope.core.record import Record
 from enginescope.formats.tensors.output_diff_file import ForeignDifference
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
-from enginescope.render.accuracy.output_panels import WorstAnswer
-from enginescope.render.accuracy.validate_phrases import answer, error_text
+from enginescope.render.accuracy.validate_phrases import WorstAnswer, answer, error_text
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.spec import Chart
-from enginescope.render.validation.validate_data import output_diff_data
+from enginescope.render.html.images import Chart
 from enginescope.render.validation.validate_page import facts_of
 from enginescope.render.validation.validate_section import SideSection, side_section
+from enginescope.render.validation.validate_writers import output_diff_data
 
 
 class ReportedAnswers(Record, frozen=True, kw_only=True):

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from enginescope.analysis.validation.validation import Validation
-from enginescope.render.accuracy.output_panels import WorstAnswer
 from enginescope.render.accuracy.task_section import task_section
-from enginescope.render.accuracy.validate_labels import called_apart
 from enginescope.render.accuracy.validate_phrases import (
+    WorstAnswer,
     answer,
     bindings_text,
+    called_apart,
     cosine_text,
     error_text,
 )
 from enginescope.render.base.figures import UNKNOWN, Figures
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.html.vendored import style
-from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
 from enginescope.render.validation.validate_section import side_section
+from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
 
 #: Samples above which the page does not carry the figures of each.
 _MOST_CARRIED = 500

@@ -15,12 +15,14 @@ from enginescope.render.accuracy.answer_errors import (
     ulp_histogram,
     value_pairs,
 )
-from enginescope.render.accuracy.output_panels import Panels, WorstAnswer, panels_of
 from enginescope.render.accuracy.validate_phrases import (
+    Panels,
+    WorstAnswer,
     cosine_text,
     difference_text,
     error_text,
     limits_text,
+    panels_of,
     reason_texts,
     side_answer,
     suggestion_texts,
@@ -28,7 +30,7 @@ from enginescope.render.accuracy.validate_phrases import (
 )
 from enginescope.render.base.figures import UNKNOWN, Figures, figure
 from enginescope.render.bisection.bisect_section import InsideSection, inside_section
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart
 
 #: Outputs of a side that are drawn, those that fail first.
 _MOST_DRAWN = 6

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.records.verdict.verdict import Verdict
-from enginescope.render.base.number_column import UNKNOWN
+from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.verdict_phrases import (
     basis_text,
     confidence_text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import JobHistory
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.verdicts.history_phrases import letter, span_text, title_text
 
 #: Above so many sittings the picture draws no bars of spread.

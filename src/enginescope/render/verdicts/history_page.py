@@ -8,10 +8,9 @@ from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.figures import Figures
+from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.spec import Chart
 from enginescope.render.verdicts.history import history_chart
-from enginescope.render.verdicts.history_data import history_json
 from enginescope.render.verdicts.history_phrases import (
     amount_text,
     fact_text,
@@ -24,6 +23,7 @@ from enginescope.render.verdicts.history_phrases import (
     way_text,
     when_text,
 )
+from enginescope.render.verdicts.history_text import history_json
 
 
 class HistorySection(Record, frozen=True, kw_only=True):

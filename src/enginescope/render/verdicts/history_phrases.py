@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import ascii_uppercase
 
-from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
 from enginescope.render.verdicts.verdict_phrases import value_text

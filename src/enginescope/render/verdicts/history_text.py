@@ -1,9 +1,14 @@
-"""A job's history on the terminal."""
+"""A job's history on the terminal.
+
+Histories as JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.verdicts.dot_plot import Stretch, dot_plot
 from enginescope.render.verdicts.history_phrases import (
@@ -45,3 +50,12 @@ def _lines(found: JobHistory, number: int) -> Iterator[str]:
     if levels:
         yield levels
     yield from cause_texts(change)
+
+
+#: Version of the document's shape.
+HISTORY_SCHEMA = 1
+
+
+def history_json(found: Sequence[JobHistory]) -> bytes:
+    """Return every series with its points, levels and changes as strict JSON."""
+    return encode({"schema": HISTORY_SCHEMA, "enginescope": __version__, "series": list(found)})

@@ -15,7 +15,7 @@ from enginescope.records.notice import Notice
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures
 from enginescope.render.charts.sides import process_medians, side_distributions
-from enginescope.render.html.spec import Chart
+from enginescope.render.html.images import Chart
 from enginescope.render.plan_comparison.compare_tables import CompareTable
 from enginescope.render.verdicts.verdict_phrases import (
     across_hint,

@@ -12,11 +12,11 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import place_line
-from enginescope.render.base.number_column import UNKNOWN
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
-from enginescope.stats.comparison.deciding import LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.stats.noise import POWER
 
 NOISE_HEADERS = ("time", "rounds", "smallest difference")

@@ -1,6 +1,14 @@
-"""Verdicts in words: the one voice of terminal, page and Markdown."""
+"""Verdicts in words: the one voice of terminal, page and Markdown.
+
+What the sides of a comparison are called.
+"""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from string import ascii_uppercase
 
 from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
 from enginescope.analysis.verdicts.measured_notices import instability_text
@@ -9,14 +17,16 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     MeasuredSide,
 )
+from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.run.job import Job
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.render.base.number_column import UNKNOWN
-from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
+from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.facts import backend_text
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOKS, MOST_ROUNDS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -229,3 +239,38 @@ def looks_text(found: MeasuredComparison) -> str | None:
         f"the order is random, and each side goes first equally often; it may end after any of "
         f"four looks, so each interval is of {each} %, and all together hold 95 % at least"
     )
+
+
+def side_names(jobs: Sequence[Job]) -> list[str]:
+    """Return ``net.onnx · ort-cpu``; models of one name by where their paths part ways."""
+    paths = {job.subject.path for job in jobs}
+    names = {job.subject.name for job in jobs}
+    if len(names) < len(paths) and None not in paths:
+        whole = [Path(str(job.subject.path)) for job in jobs]
+        shared = os.path.commonpath([one.parent for one in whole])
+        subjects = [str(one.relative_to(shared)) for one in whole]
+    else:
+        subjects = [job.subject.name for job in jobs]
+    return [
+        f"{name} · {backend_text(job.backend)}" for name, job in zip(subjects, jobs, strict=True)
+    ]
+
+
+def side_labels(count: int) -> str:
+    """Return the letters of `count` sides.
+
+    Raises:
+        UsageError: There are more sides than letters.
+    """
+    if count > len(ascii_uppercase):
+        raise UsageError(
+            f"{count} sides to compare",
+            why=f"a comparison has at most {len(ascii_uppercase)}, one for each letter",
+            hint="compare them in several parts, each with the same first side",
+        )
+    return ascii_uppercase[:count]
+
+
+def comparison_tag(comparison: str) -> str:
+    """Return the tag by which the runs of a comparison are found again."""
+    return f"cmp-{comparison}"

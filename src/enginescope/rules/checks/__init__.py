@@ -1,1 +1,1 @@
-"""One rule a file; `enginescope.rules.registry` lists them."""
+"""One rule a file; `enginescope.rules.catalogue` lists them."""

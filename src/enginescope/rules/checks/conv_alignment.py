@@ -19,8 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import CONVOLUTIONS, channels, groups, is_depthwise
-from enginescope.rules.tensor_cores import alignment_of, lacks_tensor_cores
+from enginescope.rules.tensor_cores import (
+    CONVOLUTIONS,
+    alignment_of,
+    channels,
+    groups,
+    is_depthwise,
+    lacks_tensor_cores,
+)
 from enginescope.rules.view import LintView
 
 _IMAGE_CHANNELS = 4

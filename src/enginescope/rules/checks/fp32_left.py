@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.checks.data_copies import moves_only
-from enginescope.rules.layer_kinds import (
+from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     MATMULS,
     REDUCED,

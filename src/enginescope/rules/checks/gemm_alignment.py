@@ -19,8 +19,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.layer_work import matrix_product_of
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import MATMULS
-from enginescope.rules.tensor_cores import alignment_of, lacks_tensor_cores
+from enginescope.rules.tensor_cores import MATMULS, alignment_of, lacks_tensor_cores
 from enginescope.rules.view import LintView
 
 

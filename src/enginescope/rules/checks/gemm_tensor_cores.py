@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import MATMULS, REDUCED
 from enginescope.rules.tensor_cores import (
+    MATMULS,
+    REDUCED,
     is_matrix_vector,
     lacks_tensor_cores,
     uses_tensor_cores,

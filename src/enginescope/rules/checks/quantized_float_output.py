@@ -24,7 +24,7 @@ import msgspec
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import (
+from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     FLOATS,
     MATMULS,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import REFORMATS, converted
+from enginescope.rules.tensor_cores import REFORMATS, converted
 from enginescope.rules.view import LintView
 
 _AT_BORDER = "give the engine inputs and outputs of the type that its layers use"

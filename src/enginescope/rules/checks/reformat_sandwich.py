@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import REFORMATS
+from enginescope.rules.tensor_cores import REFORMATS
 from enginescope.rules.view import LintView
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import converted
+from enginescope.rules.tensor_cores import converted
 from enginescope.rules.view import LintView
 
 

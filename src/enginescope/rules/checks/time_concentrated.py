@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.analysis.layers.opaque_layers import is_whole_part
+from enginescope.analysis.layers.reformats import is_whole_part
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import MATMULS
+from enginescope.rules.tensor_cores import MATMULS
 from enginescope.rules.view import LintView
 
 _SOFTMAX = re.compile(r"softmax|Max[rR]?(?:\w{0,12})Sub(?:\w{0,12})Exp\w{0,12}Sum", re.IGNORECASE)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.layer_kinds import QUANTISED, REFORMATS, converted
+from enginescope.rules.tensor_cores import QUANTISED, REFORMATS, converted
 from enginescope.rules.view import LintView
 
 _OWN_LAYERS = ("Scale", "Quantize", "Dequantize", "QuantizeLinear", "DequantizeLinear")

@@ -2,6 +2,8 @@
 
 Both are bytes, so that any carrier will do: an argument of a Ray task, a file in a folder that is
 mounted into a container.
+
+How long a cell may take that is done elsewhere, before whoever sent it gives it up.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import msgspec
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow
+from enginescope.runner.session import makes_first
 
 T = TypeVar("T")
 
@@ -122,3 +125,19 @@ def _unpacked(data: bytes, kind: type[T], what: str) -> T:
             why=str(error),
             expected="that of this version: enginescope must be the same on every machine",
         ) from error
+
+
+#: Beside what a cell may take by itself: starting, and sending back.
+_BESIDE_S = 120.0
+#: Where answers are compared, a cell and its reference each say what they take, and answer.
+_SIDES, _ANSWERING = 2, 4
+
+
+def longest_s(cell: Cell) -> float:
+    """Return how long a cell may take at most: all its processes, each up to its limits."""
+    limits = cell.job.limits
+    each_s = limits.timeout_s
+    build_s = limits.build_timeout_s if makes_first(cell.job) else 0.0
+    attempts = cell.processes * (1 + cell.retries) if cell.mode != "validate" else 0
+    answering_s = _ANSWERING * each_s + _SIDES * build_s if cell.mode != "benchmark" else 0.0
+    return attempts * (each_s + build_s) + answering_s + _BESIDE_S

@@ -18,10 +18,10 @@ from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
     CellTaskResult,
     Lost,
+    longest_s,
     packed_errand,
     unpacked_returned,
 )
-from enginescope.runner.fleet.longest import longest_s
 from enginescope.runner.isolate import killed_after
 
 #: How long the other Python may take to say what it is.

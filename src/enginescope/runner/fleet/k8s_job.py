@@ -17,8 +17,8 @@ from typing import Any
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.docker_command import mounts_of
-from enginescope.runner.fleet.longest import longest_s
+from enginescope.runner.fleet.cell_task import longest_s
+from enginescope.runner.fleet.docker_fleet import mounts_of
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
 
 _APP = "app.kubernetes.io/name"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.machine.job_gpus import gpu_index
+from enginescope.runner.machine.gpu_notices import gpu_index
 
 
 class Machine(Record, frozen=True, kw_only=True):

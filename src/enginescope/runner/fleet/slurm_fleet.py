@@ -20,10 +20,10 @@ from enginescope.runner.fleet.cell_task import (
     Doing,
     FleetWatch,
     Lost,
+    longest_s,
     packed_errand,
     unpacked_returned,
 )
-from enginescope.runner.fleet.longest import longest_s
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
 
 #: A cell is given up when its job was lost so often.

@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
-from enginescope.core.full_disk import disk_full_as_error
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError, disk_full_as_error
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import assemble
-from enginescope.runner.engines import engine_of
 from enginescope.runner.isolate import run_isolated
+from enginescope.runner.session import engine_of
 
 
 class EndedBadly(Exception):  # noqa: N818 - the cause of an error, never raised alone

@@ -1,7 +1,15 @@
-"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them."""
+"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them.
+
+Pictures at another size, as OpenCV makes them of floating-point pictures.
+
+Its filters look at the neighbours of a pixel's centre whatever the scale, where Pillow's average
+over all that becomes one pixel; models trained behind OpenCV were trained with the former.
+The shape of an input of pictures that leaves some of it open.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +19,47 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.optional import require
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.runner.inputs.feed_types import NUMPY_TYPES
-from enginescope.runner.inputs.opencv_resize import opencv_resized
+from enginescope.runner.inputs.random_inputs import NUMPY_TYPES
+
+#: Of the cubic convolution; Pillow's is −0.5.
+_A = -0.75
+
+
+def opencv_resized(values: Any, size: tuple[int, int], *, is_cubic: bool) -> Any:
+    """Return a picture, height × width × channels, at another height and width, in float32.
+
+    ``INTER_LINEAR`` or ``INTER_CUBIC``: pixels are areas, edges repeat. Values may leave 0…255.
+    """
+    rows, row_weights = _taps(values.shape[0], size[0], is_cubic=is_cubic)
+    columns, column_weights = _taps(values.shape[1], size[1], is_cubic=is_cubic)
+    tall = np.zeros((size[0], *values.shape[1:]))
+    for taps, weights in zip(rows.T, row_weights.T, strict=True):
+        tall += values[taps] * weights[:, None, None]
+    found = np.zeros((*size, values.shape[2]))
+    for taps, weights in zip(columns.T, column_weights.T, strict=True):
+        found += tall[:, taps] * weights[None, :, None]
+    return found.astype(np.float32)
+
+
+def _taps(length: int, wanted: int, *, is_cubic: bool) -> tuple[Any, Any]:
+    """Return for each wanted place the pixels it is made of, and their weights."""
+    place = (np.arange(wanted) + 0.5) * length / wanted - 0.5
+    below = np.floor(place)
+    rest = place - below
+    if is_cubic:
+        distances = np.stack([1 + rest, rest, 1 - rest, 2 - rest], axis=1)
+        weights, first = _cubic(distances), -1
+    else:
+        weights, first = np.stack([1 - rest, rest], axis=1), 0
+    taps = below[:, None].astype(int) + np.arange(first, first + weights.shape[1])
+    return np.clip(taps, 0, length - 1), weights
+
+
+def _cubic(distance: Any) -> Any:
+    near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
+    far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
+    return np.where(distance <= 1, near, far)
+
 
 IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".webp", ".tif", ".tiff"}
@@ -163,3 +210,27 @@ def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
             f"{len(values)} values of {name}", why=f"the input has {channels} channels"
         )
     return np.asarray(values, dtype=np.float32)
+
+
+_COLOUR_CHANNELS = (1, 3, 4)
+
+
+def picture_shape(
+    shape: Sequence[int | None], size: tuple[int, int], layout: str = "auto"
+) -> tuple[int, ...]:
+    """Return four dimensions: one picture, three colours, height × width where they are open."""
+    is_last = _has_colours_last(shape, layout)
+    sides = (1, 2) if is_last else (2, 3)
+    fills = {0: 1, 3 if is_last else 1: 3, **dict(zip(sides, size, strict=True))}
+    return tuple(fills[axis] if dim is None else dim for axis, dim in enumerate(shape))
+
+
+def height_width(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the sides of a shape of a picture."""
+    return (shape[1], shape[2]) if _has_colours_last(shape, "auto") else (shape[2], shape[3])
+
+
+def _has_colours_last(shape: Sequence[int | None], layout: str) -> bool:
+    if layout != "auto":
+        return layout == "nhwc"
+    return shape[1] not in _COLOUR_CHANNELS and shape[3] in _COLOUR_CHANNELS

@@ -15,15 +15,14 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
-from enginescope.backends.range_hint import with_range_hint
+from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UsageError
 from enginescope.formats.tensors.answer_files import answer_file, write_answers, write_skipped
 from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
-from enginescope.records.run.run import Phase
+from enginescope.records.run.run import Phase, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Sample, SkippedSample
-from enginescope.records.run.tensor_values import TensorValues
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.sample_feeds import sample_feeds
 

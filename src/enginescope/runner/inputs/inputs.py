@@ -20,8 +20,7 @@ from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import InputRange, OpenDims, Workload
 from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.feed_types import NUMPY_TYPES, PACKED, RAW_TYPES
-from enginescope.runner.inputs.random_inputs import random_array
+from enginescope.runner.inputs.random_inputs import NUMPY_TYPES, PACKED, RAW_TYPES, random_array
 from enginescope.runner.model_inputs import open_dims, sized
 
 #: How a dynamic dimension without a name begins.

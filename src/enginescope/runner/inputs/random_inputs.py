@@ -1,4 +1,7 @@
-"""Seeded random values for inputs, in trtexec's ranges."""
+"""Seeded random values for inputs, in trtexec's ranges.
+
+Element types of feeds in NumPy's terms.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,34 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import InputRange
 from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.feed_types import NUMPY_TYPES, PACKED
+
+NUMPY_TYPES = {
+    DataType.FP64: np.float64,
+    DataType.FP32: np.float32,
+    DataType.FP16: np.float16,
+    DataType.INT64: np.int64,
+    DataType.INT32: np.int32,
+    DataType.INT16: np.int16,
+    DataType.INT8: np.int8,
+    DataType.UINT64: np.uint64,
+    DataType.UINT32: np.uint32,
+    DataType.UINT16: np.uint16,
+    DataType.UINT8: np.uint8,
+    DataType.BOOL: np.bool_,
+    DataType.COMPLEX64: np.complex64,
+    DataType.COMPLEX128: np.complex128,
+}
+
+#: Types of four bits: two to a byte.
+PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
+#: Types that NumPy lacks -> the type that holds their bits.
+RAW_TYPES = {
+    DataType.BF16: np.uint16,
+    DataType.FP8: np.uint8,
+    DataType.E8M0: np.uint8,
+    **dict.fromkeys(PACKED, np.uint8),
+}
+
 
 #: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
 _RAW_BYTES = {DataType.FP8: (0, 0x38), DataType.E8M0: (120, 127)}

@@ -19,7 +19,7 @@ import msgspec
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
-from enginescope.probe.clock_register import Holding, Taken, holding_of, take
+from enginescope.probe.clock import Holding, Taken, holding_of, take
 from enginescope.probe.gpu_clocks import (
     SmClock,
     is_limited_by_setting,
@@ -28,8 +28,8 @@ from enginescope.probe.gpu_clocks import (
     reset_clocks,
     reset_command,
 )
-from enginescope.probe.process_tree import ancestors
-from enginescope.records.clock_lock import ClockLock
+from enginescope.probe.processes import ancestors
+from enginescope.records.environment import ClockLock
 
 
 class GuardTask(Record, frozen=True, kw_only=True):

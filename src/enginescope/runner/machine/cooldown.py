@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from enginescope.probe.temperature import gpu_temperature_c
+from enginescope.probe.nvml import gpu_temperature_c
 from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
-from enginescope.records.run.conditions import Cooldown
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import Cooldown, Job
 from enginescope.records.run.run import Phase
-from enginescope.runner.machine.job_gpus import gpus_of
+from enginescope.runner.machine.gpu_notices import gpus_of
 
 #: Between two looks at a temperature, which moves by a degree in seconds.
 LOOK_S = 0.5

@@ -1,14 +1,21 @@
-"""Notices about the GPU of a measured run: its clock, what held it down, who else was on it."""
+"""Notices about the GPU of a measured run: its clock, what held it down, who else was on it.
+
+Which GPUs jobs run on.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 
 import numpy as np
 
 from enginescope.core.units import format_bytes
+from enginescope.probe.nvml import probe_device
 from enginescope.records.notice import Notice
-from enginescope.records.run.gpu_telemetry import ENERGY, POWER, GpuProcess, GpuTelemetry
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
-from enginescope.records.run.telemetry import Telemetry
+from enginescope.records.run.telemetry import ENERGY, POWER, GpuProcess, GpuTelemetry, Telemetry
 from enginescope.stats.clock_around import Held, clock_around, held_by
 
 #: A lower clock than this share of the one before the loop is said.
@@ -148,3 +155,31 @@ def _shares(held: tuple[Held, ...] | list[Held]) -> dict[str, float]:
 def _named(one: GpuProcess) -> str:
     memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
     return f"PID {one.pid} ({one.name or 'name not known'}{memory})"
+
+
+#: Options by which backends are told a GPU's number; the first GPU without them.
+_OPTIONS = ("device", "device_id")
+#: How trtexec is told, among the arguments that are handed through.
+_FLAG = re.compile(r"(?:^|\s)--device=(\d+)\b")
+
+
+def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Return the UUIDs of the GPUs that `jobs` use, as NVML writes them; empty: none is seen."""
+    found = (probe_device(index) for index in dict.fromkeys(map(_index, jobs)))
+    return tuple(dict.fromkeys(one.uuid for one in found if one and one.uuid))
+
+
+def gpu_index(job: Job) -> int | None:
+    """Return the number of the GPU that a job uses, or may use; ``None``: it uses none."""
+    backend = job.backend
+    on_cpu = backend.name == "ort-cpu" or (backend.name == "fake" and "gpu" not in backend.options)
+    return None if on_cpu else _index(job)
+
+
+def _index(job: Job) -> int:
+    options = job.backend.options
+    for_trtexec = _FLAG.search(options.get("args", ""))
+    if for_trtexec:
+        return int(for_trtexec[1])
+    named = next((options[key] for key in _OPTIONS if key in options), "0")
+    return int(named) if named.isdecimal() else 0

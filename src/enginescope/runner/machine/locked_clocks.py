@@ -12,10 +12,10 @@ from contextlib import contextmanager
 import msgspec
 
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.probe.clock_register import take
+from enginescope.probe.clock import take
 from enginescope.probe.gpu_clocks import SmClock, reset_clocks, reset_command
-from enginescope.records.clock_lock import ClockLock
-from enginescope.runner.interpreter import interpreter
+from enginescope.records.environment import ClockLock
+from enginescope.runner.environment_fingerprint import interpreter
 from enginescope.runner.machine.clock_guard import GuardAnswer, GuardTask, still_locked
 
 #: A driver that does not answer for so long does not answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from enginescope.probe.clock_register import is_left_behind
+from enginescope.probe.clock import is_left_behind
 from enginescope.probe.cpu_loss import CpuQuota, quota_files, read_quota, steal_pct_since_boot
 from enginescope.probe.gpu_clocks import persistence_enabled, reset_command
 from enginescope.records.environment import Environment

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.safe_zip import copy_member, opened_zip, safe_members
-from enginescope.formats.onnx.link_list import Fetched, ModelLink
+from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink
 
 _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0

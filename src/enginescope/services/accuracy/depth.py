@@ -11,14 +11,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark
-from enginescope.core.errors import UsageError
-from enginescope.core.full_disk import reason_of
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
+from enginescope.core.errors import UsageError, reason_of
 from enginescope.core.jsonio import write_atomic
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.render.depth.depth_data import depth_json
 from enginescope.render.depth.depth_figures import depth_figures
+from enginescope.render.depth.depth_writers import depth_json
 from enginescope.services.accuracy.depth_request import (
     PREPROCESSING,
     DepthObserver,

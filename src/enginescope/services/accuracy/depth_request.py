@@ -1,19 +1,25 @@
-"""Requests of ``depth``, and what it reports while it runs."""
+"""Requests of ``depth``, and what it reports while it runs.
+
+Inputs of the timed models: which one takes the picture, on which GPU, and the stored file.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from enginescope.core.errors import UsageError
+from msgspec.structs import replace
+
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.job import DimSize, Job, Limits
+from enginescope.records.run.job import BackendSpec, DimSize, Job, Limits, TelemetryRule, Watcher
 from enginescope.records.run.run import Run
-from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.records.run.telemetry_rule import TelemetryRule
-from enginescope.records.run.watcher import Watcher
-from enginescope.services.accuracy.observer import ValidationObserver
-from enginescope.services.accuracy.request import SIDE_LIMITS
+from enginescope.records.run.sample_set import NORMALIZATIONS, AnswerRequest, Preprocessing
+from enginescope.records.tensor import Tensor
+from enginescope.runner.inputs.collect_outputs import answered
+from enginescope.services.accuracy.request import SIDE_LIMITS, ValidationObserver
 from enginescope.store.location import StorePlace
 
 #: Most depth-estimation models were trained behind OpenCV's filter and ImageNet's mean.
@@ -85,3 +91,72 @@ def check_depth_request(request: DepthRequest) -> None:
     for name, path in (("image", request.image), ("gt", request.gt)):
         if path is not None and not path.is_file():
             raise UsageError(f"`{name}` {path}", why="there is no such file")
+
+
+#: Says what a model takes without building anything.
+_PLAIN = BackendSpec(name="ort-cpu")
+#: How backends are told which GPU.
+_GPU_OPTIONS = {"trt": "device", "ort-cuda": "device_id", "ort-trt": "device_id"}
+
+
+def picture_input(job: Job, folder: Path) -> Tensor:
+    """Return the input of four dimensions.
+
+    A model is asked on ONNX Runtime: TensorRT would have to build it first, for a size that
+    is yet to be found out.
+
+    Raises:
+        UsageError: There is none.
+        BackendError: The model cannot be loaded.
+    """
+    asked = replace(job, answering=AnswerRequest(folder=str(folder)))
+    if job.subject.kind == "onnx" and job.backend.name != _PLAIN.name:
+        try:
+            run = answered(replace(asked, backend=_PLAIN))
+        except BackendError:  # operators of plug-ins
+            run = answered(asked)
+    else:
+        run = answered(asked)
+    found = next((one for one in run.inputs if len(one.shape or ()) == 4), None)
+    if found is None:
+        shapes = ", ".join(f"{one.name} {one.shape}" for one in run.inputs)
+        raise UsageError(f"{job.subject.name} takes no picture", why=shapes)
+    return found
+
+
+def on_gpu(backend: str, number: int) -> str:
+    """Return a backend with the number of its GPU, unless it is the first or is named already."""
+    key = _GPU_OPTIONS.get(backend.partition("?")[0].partition(":")[0])
+    if not number or key is None or f"{key}=" in backend:
+        return backend
+    return f"{backend}{'&' if '?' in backend else '?'}{key}={number}"
+
+
+class SavedInputs:
+    """A folder with the input of each side.
+
+    Args:
+        folder: Made when the first comes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._new: list[Path] = []
+
+    def keep(self, number: int, source: Path) -> Path:
+        """Return where a copy of `source` stays."""
+        self._folder.mkdir(exist_ok=True)
+        kept = self._folder / f"{number}.npz"
+        if not kept.exists():  # one of an earlier call stays, whatever becomes of this one
+            self._new.append(kept)
+        shutil.copyfile(source, kept)
+        return kept
+
+    def drop_but(self, number: int) -> None:
+        """Take away what came anew, but for the first `number`: those that stored runs name."""
+        of_runs = {self._folder / f"{one}.npz" for one in range(1, number + 1)}
+        for one in self._new:
+            if one not in of_runs:
+                one.unlink(missing_ok=True)
+        with suppress(OSError):  # something lies in it, or it was never made
+            self._folder.rmdir()

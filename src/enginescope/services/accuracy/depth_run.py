@@ -13,27 +13,29 @@ from typing import Any
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.depth import DepthTask
-from enginescope.analysis.tasks.depth_benchmark import DepthBenchmark, DepthSide
-from enginescope.analysis.tasks.map_outputs import first_maps
+from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.pairing import base_name
-from enginescope.analysis.tasks.task_report import TaskReport
-from enginescope.analysis.tasks.task_scoring import TaskScoring
+from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
 from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, WarmUp, Workload
-from enginescope.records.run.run import Run
+from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
-from enginescope.records.run.tensor_values import TensorValues
-from enginescope.runner.inputs.images import IMAGE_SUFFIXES, rgb_pixels
-from enginescope.runner.inputs.picture_shape import height_width, picture_shape
+from enginescope.runner.inputs.images import IMAGE_SUFFIXES, height_width, picture_shape, rgb_pixels
 from enginescope.runner.inputs.sample_sources import samples_in
 from enginescope.runner.jobs import make_jobs, usual_backend, watched
 from enginescope.runner.session import run_jobs
-from enginescope.services.accuracy.depth_inputs import SavedInputs, on_gpu, picture_input
-from enginescope.services.accuracy.depth_request import DepthObserver, DepthRequest
+from enginescope.services.accuracy.depth_request import (
+    DepthObserver,
+    DepthRequest,
+    SavedInputs,
+    on_gpu,
+    picture_input,
+)
 from enginescope.services.accuracy.validation_run import collect_outputs
 from enginescope.store.archive import Store
 from enginescope.store.run_keeper import RunKeeper

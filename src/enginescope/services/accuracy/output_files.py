@@ -1,25 +1,38 @@
-"""Files that a comparison of outputs writes."""
+"""Files that a comparison of outputs writes.
+
+The samples of a comparison: those of the data, those beside the model, or random ones.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from enginescope.analysis.validation.validation import NOT_STORED
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
+from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.formats.onnx.onnx_graph import onnx_input_shapes
 from enginescope.records.notice import Notice
+from enginescope.records.run.job import InputShape, Workload
+from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShape
+from enginescope.runner.inputs.images import picture_shape
+from enginescope.runner.inputs.picture_samples import picture_samples
+from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
+from enginescope.services.accuracy.request import SampleRequest
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import ValidatedSide, Validation
-    from enginescope.render.accuracy.output_panels import WorstAnswer
+    from enginescope.render.accuracy.validate_phrases import WorstAnswer
     from enginescope.services.accuracy.validation_run import ValidationRun
+
 
 #: Outputs, beside the one farthest from its reference, that are looked at for maps.
 _MOST_OUTPUTS = 6
@@ -85,8 +98,8 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
     Returns:
         With a notice of the files that could not be written: the comparison itself stands.
     """
-    from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
     from enginescope.render.validation.validate_page import validate_page
+    from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
 
     worst = [one for side in found.sides for one in _worst_of(side, doing)]
     files = {
@@ -114,8 +127,8 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
 
 def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
     """Yield the values farthest from the reference, then those of other outputs that are maps."""
-    from enginescope.analysis.accuracy.farthest_sample import farthest_by_output
-    from enginescope.render.accuracy.output_panels import WorstAnswer, panels_of
+    from enginescope.analysis.accuracy.output_diff import farthest_by_output
+    from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 
     if side.diff is None:
         return
@@ -134,3 +147,78 @@ def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer
         )
         if one is first or panels_of(values) is not None:
             yield values
+
+
+RANDOM_SAMPLES = 8
+
+
+class SampleChoice(Record, frozen=True, kw_only=True):
+    """Samples, the shapes that all have in common, and files that are not samples."""
+
+    samples: tuple[Sample, ...]
+    shapes: tuple[InputShape, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> SampleChoice:
+    """Return the samples that `model` and the other sides get.
+
+    An input that the workload names again makes a further set of random samples.
+
+    Raises:
+        UsageError: The request contradicts the workload, or there is nothing where data are said to
+            be.
+        FormatError: A file cannot be read.
+    """
+    shapes = workload.shapes
+    if request.images:
+        samples, skipped = picture_samples(request.images, image_input=request.image_input)
+        return SampleChoice(samples=samples[: request.count], shapes=shapes, skipped=skipped)
+    paths: Sequence[Path] = request.data
+    if not (paths or request.random or shapes or workload.files):
+        paths = data_sets_beside(model)
+    if not paths:
+        count = request.count or RANDOM_SAMPLES
+        samples, common = random_samples(count, workload.seed, shapes)
+        return SampleChoice(samples=samples, shapes=common)
+    if len({shape.name for shape in shapes}) < len(shapes):
+        raise UsageError("an input with several shapes", why="the data have shapes of their own")
+    found = samples_in(paths, image_input=request.image_input)
+    return SampleChoice(
+        samples=found.samples[: request.count], shapes=shapes, skipped=found.skipped
+    )
+
+
+def with_picture_shapes(
+    samples: Sequence[Sample], models: Sequence[Path], how: Preprocessing
+) -> tuple[Sample, ...]:
+    """Return samples whose pictures have a shape, so that engines are built for it.
+
+    Only where a size was said, and the first ONNX model leaves that of its one input of pictures
+    open: then nothing else tells a builder.
+    """
+    model = next((one for one in models if one.suffix.lower() == ".onnx"), None)
+    if how.size is None or model is None or not model.is_file():
+        return tuple(samples)
+    shapes = {
+        name: shape
+        for name, shape in onnx_input_shapes(model).items()
+        if len(shape) == 4 and None in shape
+    }
+    return tuple(_shaped(sample, shapes, how) for sample in samples)
+
+
+def _shaped(
+    sample: Sample, shapes: Mapping[str, Sequence[int | None]], how: Preprocessing
+) -> Sample:
+    if not sample.images or how.size is None:
+        return sample
+    asked = {image.input for image in sample.images}
+    named = [name for name in shapes if name in asked or (None in asked and len(shapes) == 1)]
+    own = {shape.input for shape in sample.shapes}
+    made = tuple(
+        SampleShape(input=name, dims=picture_shape(shapes[name], how.size, how.layout))
+        for name in named
+        if name not in own
+    )
+    return replace(sample, shapes=(*sample.shapes, *made))

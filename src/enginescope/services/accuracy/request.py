@@ -1,4 +1,7 @@
-"""Requests of ``validate``: sides, samples, limits, and what else to find out."""
+"""Requests of ``validate``: sides, samples, limits, and what else to find out.
+
+What a comparison of outputs reports while it runs.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import msgspec
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest, tolerance_named
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
+from enginescope.records.progress import Progress
+from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.sample_set import Preprocessing
+from enginescope.services.observer import Observer
 from enginescope.store.location import StorePlace
 
 #: Of one side's process: an engine may have to be built.
@@ -154,3 +159,16 @@ def _check_tolerance(request: ValidateRequest) -> None:
             why=f"`{general}` for all outputs leaves nothing to `tolerance` {name}",
             hint=f"one of them, or `{general}` for single outputs",
         )
+
+
+class ValidationObserver(Observer):
+    """Receives which side runs, and which sample is compared."""
+
+    def comparison_started(self, samples: int) -> None:
+        """Report how many samples every side gets."""
+
+    def side_progressed(self, job: Job, progress: Progress | None) -> None:
+        """Report the progress of a side; ``None``: its process starts."""
+
+    def sample_compared(self, number: int) -> None:
+        """Report which sample is compared, from 0."""

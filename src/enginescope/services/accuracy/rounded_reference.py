@@ -15,7 +15,7 @@ from enginescope.formats.onnx.onnx_rounding import LARGEST, ROUNDED_ROWS, Rounde
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.services.accuracy.sides import REFERENCE, Side
 
 #: Beyond this, FP16 has infinities.

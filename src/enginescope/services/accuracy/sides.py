@@ -49,7 +49,7 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     Raises:
         UsageError: There is nothing to compare, or an input is named that nobody has.
     """
-    from enginescope.runner.inputs.input_names import check_shared_names
+    from enginescope.runner.inputs.sample_feeds import check_shared_names
 
     found = _found_sides(request, samples)
     jobs = [one.job for one in (found.reference, *found.others) if one.job is not None]
@@ -58,7 +58,7 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
 
 def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
-    from enginescope.formats.tensors.stored_answers import has_expected
+    from enginescope.formats.tensors.answer_files import has_expected
 
     jobs = _jobs(request)
     given = request.reference
@@ -114,7 +114,7 @@ def _longer(side: Side, depth: int) -> str:
 
 def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
     """Return a remark on expected outputs that some samples have, and that are no reference."""
-    from enginescope.formats.tensors.stored_answers import has_expected
+    from enginescope.formats.tensors.answer_files import has_expected
 
     having = sum(has_expected(sample) for sample in samples)
     if request.reference is not None or not having:
@@ -123,7 +123,7 @@ def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
 
 
 def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
-    from enginescope.runner.profile_index import with_profile
+    from enginescope.runner.model_inputs import with_profile
 
     jobs: tuple[Job, ...] = ()
     for model in request.models:
@@ -163,7 +163,7 @@ def _reference_job(request: ValidateRequest) -> Job:
 
 def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
-    from enginescope.runner.profile_index import with_profile
+    from enginescope.runner.model_inputs import with_profile
 
     if _is_model(model):
         return (REFERENCE,)
@@ -193,7 +193,7 @@ def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
 
 
 def _precision(job: Job) -> tuple[str, str]:
-    from enginescope.analysis.accuracy.tf32 import forbids_tf32
+    from enginescope.analysis.accuracy.error_limits import forbids_tf32
     from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
     from enginescope.formats.onnx.onnx_precision import onnx_precision
 

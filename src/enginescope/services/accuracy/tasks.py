@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from enginescope.analysis.tasks.registry import parse_task
-from enginescope.analysis.tasks.task_report import TaskLimit
-from enginescope.analysis.tasks.task_scoring import TaskScoring
+from enginescope.analysis.tasks.base import parse_task
+from enginescope.analysis.tasks.task_scoring import TaskLimit, TaskScoring
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean

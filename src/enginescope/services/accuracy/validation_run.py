@@ -8,9 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.analysis.accuracy.binding_check import BindingDifference, binding_differences
+from enginescope.analysis.accuracy.binding_check import (
+    BindingDifference,
+    OutputPairing,
+    binding_differences,
+    renamed,
+)
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.renamed_outputs import OutputPairing, renamed
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceRequest,
     tolerance_for,
@@ -19,16 +23,20 @@ from enginescope.analysis.errors.output_tolerance import (
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
-from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
-from enginescope.formats.tensors.stored_answers import expected_answers, stored_answers
+from enginescope.formats.tensors.answer_files import (
+    answer_file,
+    expected_answers,
+    read_answers,
+    read_skipped,
+    stored_answers,
+)
 from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
-from enginescope.records.run.run import Run
+from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SkippedSample
-from enginescope.records.run.tensor_values import TensorValues
 from enginescope.runner.inputs.collect_outputs import answered
-from enginescope.runner.inputs.input_names import check_names_among
+from enginescope.runner.inputs.sample_feeds import check_names_among
 from enginescope.services.accuracy.disk_space import check_space
 from enginescope.services.accuracy.output_names import (
     bindings_of,

@@ -12,8 +12,7 @@ from enginescope.analysis.bisection.tensor_errors import LARGEST
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import DISK_FULL, ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
-from enginescope.core.errors import BackendError, DiskFullError, UsageError
-from enginescope.core.full_disk import disk_full_as_error
+from enginescope.core.errors import BackendError, DiskFullError, UsageError, disk_full_as_error
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job

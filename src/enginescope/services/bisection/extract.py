@@ -13,7 +13,7 @@ from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.optional import require
 from enginescope.records.notice import Notice
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.services.bisection.node_errors import NodeErrors
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 

@@ -8,22 +8,22 @@ from pathlib import Path
 
 import msgspec
 
+from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
-from enginescope.analysis.accuracy.renamed_outputs import renamed
 from enginescope.analysis.bisection.error_growth import Bisected
-from enginescope.analysis.bisection.precision_proposals import Proposal, proposals_of
-from enginescope.analysis.bisection.precision_trials import (
+from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
     PrecisionTrials,
+    Proposal,
+    proposals_of,
     worst_error,
 )
 from enginescope.analysis.errors.output_tolerance import tolerance_for
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_precision import onnx_precision
-from enginescope.formats.onnx.onnx_subgraphs import node_names
+from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.run.job import (
     BackendSpec,

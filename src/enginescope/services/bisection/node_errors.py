@@ -19,8 +19,8 @@ from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Workload
+from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SampleFile
-from enginescope.records.run.tensor_values import TensorValues
 from enginescope.records.tensor import DataType
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 

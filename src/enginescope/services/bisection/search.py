@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import field
 
+from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.renamed_outputs import renamed
 from enginescope.analysis.bisection.bisection import Bisection
 from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of, started
 from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
@@ -30,8 +30,7 @@ from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.services.accuracy.validation_run import Watch
-from enginescope.services.bisection.branches import unfolded
-from enginescope.services.bisection.intermediate_outputs import IntermediateOutputs, outputs_by_name
+from enginescope.services.bisection.branches import IntermediateOutputs, outputs_by_name, unfolded
 
 #: Taken for a tensor whose size cannot be told.
 _GUESSED_BYTES = 1 << 20

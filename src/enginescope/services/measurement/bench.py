@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.job import Workload
+from enginescope.records.run.job import Conditions, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -25,8 +24,7 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.records.run.job import Limits
-    from enginescope.records.run.telemetry_rule import Depth, TelemetryRule
+    from enginescope.records.run.job import Depth, Limits, TelemetryRule
 
 
 class BenchRequest(JobRequest, frozen=True, kw_only=True):

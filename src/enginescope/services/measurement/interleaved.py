@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.job import StopRule, Workload
+from enginescope.records.run.job import Conditions, StopRule, Workload
 from enginescope.services.measurement.jobs import (
     JobRequest,
     held_clocks,
@@ -25,13 +24,12 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import place_of
-from enginescope.stats.comparison.deciding import LOOKS, MOST_ROUNDS
+from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.records.run.job import Job, Limits
+    from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
     from enginescope.records.run.run import Run
-    from enginescope.records.run.telemetry_rule import Depth, TelemetryRule
     from enginescope.runner.interleaved import Sides
     from enginescope.store.archive import Store
 
@@ -83,7 +81,7 @@ def compare_interleaved(
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.analysis.verdicts.comparability import differences
-    from enginescope.render.verdicts.side_names import side_labels
+    from enginescope.render.verdicts.verdict_phrases import side_labels
     from enginescope.runner.interleaved import looks_up_to
     from enginescope.store.archive import Store
 
@@ -121,7 +119,7 @@ def run_rounds(
 ) -> InterleavedResult:
     """Measure until it is decided or until the last look; every run is stored as it ends."""
     from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.render.verdicts.side_names import comparison_tag
+    from enginescope.render.verdicts.verdict_phrases import comparison_tag
     from enginescope.runner.interleaved import Pacing, is_given_up, run_interleaved
     from enginescope.services.verdicts.compare_inputs import named_sides
     from enginescope.store.noise_floors import usable_floors

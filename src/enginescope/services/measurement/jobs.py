@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.conditions import Conditions
-from enginescope.records.run.job import Limits, Workload
-from enginescope.records.run.telemetry_rule import Depth, TelemetryRule
+from enginescope.records.run.job import Conditions, Depth, Limits, TelemetryRule, Workload
 
 if TYPE_CHECKING:
     from enginescope.probe.gpu_clocks import SmClock
@@ -79,7 +77,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
     from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
     from enginescope.runner.inputs.sample_models import sample_models
     from enginescope.runner.jobs import limits_for, make_jobs, usual_backend, watched
-    from enginescope.runner.profile_index import with_profile
+    from enginescope.runner.model_inputs import with_profile
 
     _check_workload(request.workload)
     check_telemetry(request.telemetry)
@@ -116,7 +114,7 @@ def held_clocks(
     if request.clock is None:
         yield
         return
-    from enginescope.runner.machine.job_gpus import gpus_of
+    from enginescope.runner.machine.gpu_notices import gpus_of
     from enginescope.runner.machine.locked_clocks import locked_clocks
 
     gpus = gpus_of(jobs)
@@ -173,8 +171,8 @@ def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Jo
 
 
 def _check_thermometer(jobs: Sequence[Job]) -> None:
-    from enginescope.probe.temperature import gpu_temperature_c
-    from enginescope.runner.machine.job_gpus import gpus_of
+    from enginescope.probe.nvml import gpu_temperature_c
+    from enginescope.runner.machine.gpu_notices import gpus_of
 
     gpus = gpus_of(jobs)
     if not gpus:

@@ -56,7 +56,7 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     """
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-    from enginescope.stats.comparison.deciding import FLOOR_ROUNDS
+    from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
     from enginescope.store.archive import Store
     from enginescope.store.noise_floors import record_floor
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from enginescope.records.run.watcher import Watcher
+from enginescope.records.run.job import Watcher
 from enginescope.runner.interleaved import RoundWatcher
 from enginescope.services.observer import Observer
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.clock_lock import ClockLock
-    from enginescope.records.progress import Progress
-    from enginescope.records.round_position import RoundPosition
+    from enginescope.records.environment import ClockLock
+    from enginescope.records.progress import Progress, RoundPosition
     from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
 

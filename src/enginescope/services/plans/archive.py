@@ -12,13 +12,12 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.archive.archive_kinds import RUN_DOCUMENT, RUNS
 from enginescope.formats.archive.archive_manifest import Manifest, TeaSubject
-from enginescope.formats.archive.archive_reader import extract_tea, read_tea
+from enginescope.formats.archive.archive_reader import RUN_DOCUMENT, RUNS, extract_tea, read_tea
 from enginescope.formats.archive.archive_writer import TeaFile, tea_file, write_tea
+from enginescope.formats.importing.import_grouping import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours
-from enginescope.formats.importing.recognise import ArtifactKind
 from enginescope.records.run.run import Run
 from enginescope.services.output_files import check_outputs
 from enginescope.services.plans.observer import PlanObserver

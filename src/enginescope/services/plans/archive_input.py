@@ -11,12 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.formats.archive.archive_kinds import OPAQUE, RUN_DOCUMENT
-from enginescope.formats.archive.archive_reader import TeaContents, extract_tea, read_tea
+from enginescope.formats.archive.archive_reader import (
+    OPAQUE,
+    RUN_DOCUMENT,
+    TeaContents,
+    extract_tea,
+    read_tea,
+)
 from enginescope.formats.importing.importer import Imported, import_artifacts
-from enginescope.services.plans.engine_input import engine_input
 from enginescope.services.plans.observer import PlanObserver
-from enginescope.services.plans.plan_input import NO_COMPANIONS, PlanInput, input_of_run
+from enginescope.services.plans.plan_input import (
+    NO_COMPANIONS,
+    PlanInput,
+    engine_input,
+    input_of_run,
+)
 from enginescope.store.archive import load_path
 
 _SHOWN_NAMES = 8

@@ -61,7 +61,7 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
 def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
     if view is None:
         return ()
-    from enginescope.render.plans.limit_sheets import nodes_sheet, roofline_sheet
+    from enginescope.render.plans.limit_rows import nodes_sheet, roofline_sheet
 
     sheets = (roofline_sheet(view), nodes_sheet(view))
     return tuple(sheet for sheet in sheets if sheet is not None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enginescope.records.notice import Notice
     from enginescope.records.plan.build_trace import BuildTrace
     from enginescope.records.run.run import Run
-    from enginescope.render.plans.page_subject import PageSubject
+    from enginescope.render.plans.plan_headline import PageSubject
 
 
 V = TypeVar("V", bound=PlanView)
@@ -48,7 +48,7 @@ class PlanContext(Generic[V]):
 
     def data(self) -> dict[str, Any]:
         """Return what was read, for a JSON document: ``roofline``, ``onnx``, ``build``."""
-        from enginescope.render.plans.explore_more_data import build_data, onnx_data, roofline_data
+        from enginescope.render.plans.explore_data import build_data, onnx_data, roofline_data
 
         data: dict[str, Any] = {}
         if self.view is not None and self.view.gpu is not None:
@@ -92,7 +92,7 @@ def page_subject(
     run: Run, context: PlanContext[PlanView], plan_view: PlanView | None = None
 ) -> PageSubject:
     """Return a run as the page shows it, with what was read beside it."""
-    from enginescope.render.plans.page_subject import PageSubject
+    from enginescope.render.plans.plan_headline import PageSubject
 
     run = msgspec.structs.replace(run, notices=(*run.notices, *context.notices))
     return PageSubject(
@@ -112,7 +112,7 @@ def _view(view: V, files: ContextFiles) -> V:
 
 
 def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
-    from enginescope.analysis.onnx.onnx_match import onnx_match_notice
+    from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 
     if model is None or view.onnx_map is None:
         return ()

@@ -1,4 +1,7 @@
-"""A plan with its layer times and origin, as far as an input has them."""
+"""A plan with its layer times and origin, as far as an input has them.
+
+Plan input from an engine file, which TensorRT inspects.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,21 @@ import msgspec
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.formats.importing.plan_files import PlanFiles, ReadBeside, read_beside_engine
 from enginescope.records.environment import Device
+from enginescope.records.run.run import Run
+from enginescope.services.plans.observer import PlanObserver
 
 if TYPE_CHECKING:
-    from enginescope.analysis.layers.request_latency import WholeRequest
+    from enginescope.analysis.layers.layer_sum import WholeRequest
     from enginescope.formats.trtexec.exported_times import ExportedTimes
     from enginescope.records.notice import Notice
     from enginescope.records.plan.plan import Plan
     from enginescope.records.plan.timing import Profile
     from enginescope.records.plan.tool_report import ToolReport
     from enginescope.records.run.run import Artifact, Run
+
 
 #: What stands for a plan: a path, a run's name, or a view.
 PlanName: TypeAlias = str | PathLike[str] | RunView | PlanView
@@ -92,7 +99,7 @@ class PlanInput:
 
     def with_own_times(self) -> PlanInput:
         """Return the input without layer times of another build, with a notice about them."""
-        from enginescope.analysis.layers.own_times import own_times
+        from enginescope.analysis.layers.layer_sum import own_times
 
         run = own_times(self.as_run())
         if run.profile is self.profile:
@@ -106,7 +113,7 @@ class PlanInput:
         Raises:
             UsageError: The plan has no such profile.
         """
-        from enginescope.analysis.layers.plan_profile import (
+        from enginescope.analysis.layers.layer_sum import (
             of_plan_profile,
             plan_profiles,
             times_of_plan_profile,
@@ -123,7 +130,7 @@ class PlanInput:
         """Return the run; of a plan file an imported run, with the files it was read from."""
         if self.run is not None:
             return self.run
-        from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+        from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 
         names = ("name", "plan", "profile", "times", "report", "notices", "artifacts")
         return run_of_engine(EngineFacts(**{name: getattr(self, name) for name in names}))
@@ -156,4 +163,63 @@ def input_of_run(run: Run, *, kind: Kind = "run", where: str | None = None) -> P
         notices=run.notices,
         run=run,
         artifacts=run.artifacts,
+    )
+
+
+def engine_input(
+    path: Path, companions: CompanionFiles, observer: PlanObserver, *, label: str | None = None
+) -> PlanInput:
+    """Inspect an engine in a process of its own, and read the layer times beside the file.
+
+    Args:
+        label: The engine's name in messages; by default its path.
+
+    Raises:
+        UsageError: TensorRT reports no layers of it.
+        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
+        BackendError: The engine cannot be loaded here.
+        FormatError: A companion file cannot be used.
+    """
+    read = read_beside_engine(path, PlanFiles(plan=path, **companions._asdict()))
+    run = _inspected(path, label or str(path), observer)
+    if run.plan is None:
+        reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
+        raise UsageError(
+            f"{label or path} has no plan to look into",
+            why=reasons[0].evidence.get("why", reasons[0].message) if reasons else None,
+            hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
+        )
+    run = _with(run, read)
+    return input_of_run(run, kind="engine", where=str(path))
+
+
+def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:
+    from enginescope.runner.inspection import inspect_engine
+
+    text = f"asking TensorRT about {label} …"
+    try:
+        return inspect_engine(path, on_started=lambda: observer.progress(text))
+    except MissingDependencyError as error:
+        hint, written = error.hint, _written_plan(path)
+        if written is not None:
+            hint = f"{hint}; or give {written}, which lies beside it"
+        why = f"looking into {path.name} needs it"
+        raise MissingDependencyError(error.what, why=why, hint=hint) from error
+
+
+def _written_plan(engine: Path) -> Path | None:
+    """Return the JSON that was written of the engine, if it lies beside it."""
+    names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
+    return next((one for one in map(engine.with_name, names) if one.is_file()), None)
+
+
+def _with(run: Run, read: ReadBeside) -> Run:
+    return msgspec.structs.replace(
+        run,
+        profile=read.profile,
+        samples=read.times.samples if read.times else run.samples,
+        timer_resolution_ms=read.times.clock_step_ms if read.times else run.timer_resolution_ms,
+        tool=read.report,
+        notices=(*run.notices, *read.notices),
+        artifacts=read.artifacts,
     )

@@ -170,7 +170,7 @@ def _measuring(engine: Path, shared: tuple[str, ...], version: Version) -> tuple
 
     Up to TensorRT 8 its log repeats the build's options, so it is given all of them.
     """
-    from enginescope.compat.trtexec.without_effect import flags_of_loaded
+    from enginescope.compat.trtexec.arguments import flags_of_loaded
 
     return (
         f"--loadEngine={engine}",
@@ -245,7 +245,7 @@ def _step(name: str, engine: Path, arguments: tuple[str, ...], version: Version)
 
 def _write_metadata(log: Path, target: Path) -> None:
     from enginescope.core.jsonio import encode, write_atomic
-    from enginescope.formats.trex.trex_metadata_writer import log_metadata
+    from enginescope.formats.trex.trex_metadata import log_metadata
 
     write_atomic(target, encode(log_metadata(_report(log))))
 

@@ -29,7 +29,7 @@ from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import Validation
-    from enginescope.render.plans.page_subject import PageSubject
+    from enginescope.render.plans.plan_headline import PageSubject
 
 #: Of the folder's name: a file system allows 255 bytes.
 _MOST_LETTERS = 60
@@ -148,7 +148,7 @@ def _warn_of_others(
 ) -> None:
     """Warn where a tag stands for its newest run, and more runs have it."""
     from enginescope.store.archive import Store
-    from enginescope.store.run_name import is_tag
+    from enginescope.store.run_names import is_tag
 
     newest = [each for each in inputs if each.kind == "run" and not each.where.startswith(tag)]
     if not newest or not is_tag(tag):

@@ -94,7 +94,7 @@ def _file(path: Path) -> Path:
 
 
 def _read(path: Path, source: str) -> ReportedAnswers:
-    from enginescope.analysis.validation.stored_validation import stored_validation
+    from enginescope.analysis.validation.validation import stored_validation
     from enginescope.core.jsonio import read_bytes
     from enginescope.formats.lenient_json import read_json
     from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours

@@ -1,20 +1,23 @@
-"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run."""
+"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run.
+
+Open a plan: layers, times and work of one engine.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.services.plans.observer import PlanObserver
-from enginescope.store.location import StorePlace
-
-if TYPE_CHECKING:
-    from enginescope.records.run.run import Run
+from enginescope.services.plans.plan_context import ContextFiles, read_context
 from enginescope.services.plans.plan_input import (
     NO_COMPANIONS,
     CompanionFiles,
@@ -22,6 +25,11 @@ from enginescope.services.plans.plan_input import (
     PlanName,
     input_of_run,
 )
+from enginescope.store.location import StorePlace
+
+if TYPE_CHECKING:
+    from enginescope.records.run.run import Run
+
 
 _RUN_DOCUMENT = "run.json"
 _SHOWN_NAMES = 8
@@ -163,7 +171,7 @@ def _of_view(view: RunView | PlanView) -> PlanInput:
 def _of_any_file(
     path: Path, companions: CompanionFiles, observer: PlanObserver
 ) -> tuple[PlanInput, ...]:
-    from enginescope.formats.foreign_text import decode_text
+    from enginescope.formats.lenient_json import decode_text
     from enginescope.formats.plan.engine_file import is_engine_file
 
     if is_archive(path):
@@ -175,7 +183,7 @@ def _of_any_file(
     head = _head(path)
     text, _ = decode_text(head, path.name)
     if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
-        from enginescope.services.plans.engine_input import engine_input
+        from enginescope.services.plans.plan_input import engine_input
 
         return (engine_input(path, companions, observer),)
     return (_of_plan_file(path, companions),)
@@ -222,3 +230,47 @@ def _of_folder(folder: Path) -> Iterator[PlanInput]:
     for run in import_artifacts([folder]).runs:
         plan = next((each.path for each in run.artifacts if each.kind == "plan"), str(folder))
         yield input_of_run(run, kind="folder", where=plan)
+
+
+V = TypeVar("V", bound=PlanView)
+
+
+class OpenPlanRequest(Record, frozen=True, kw_only=True):
+    """Which plan, and what it is compared with.
+
+    Attributes:
+        plan_profile: Optimization profile, of a plan that has several.
+        onnx: The model that the plan was built from.
+    """
+
+    plan: PlanName
+    companions: CompanionFiles = NO_COMPANIONS
+    plan_profile: int = 0
+    gpu: str | GpuLimits | None = None
+    onnx: Path | None = None
+    store: StorePlace | None = None
+
+
+def open_plan_as(
+    view_type: type[V], request: OpenPlanRequest, observer: PlanObserver
+) -> tuple[V, WholeRequest | None]:
+    """Open a plan as a view of some type; with metric and mean in ms of whole requests.
+
+    Raises:
+        UsageError: There is no plan, or no such optimization profile.
+        FormatError, StoreError: A file cannot be used, or there is no such run.
+        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
+    """
+    source = resolve_plan(request.plan, request.companions, store=request.store, observer=observer)
+    source.needed_plan()
+    own = source.with_own_times()
+    chosen = own.of_profile(request.plan_profile)
+    gpu, onnx = request.gpu, None
+    if isinstance(request.plan, PlanView):
+        gpu, onnx = gpu or request.plan.gpu, request.plan.onnx
+    view = view_type(chosen.needed_plan(), chosen.profile, onnx=onnx)
+    context = read_context(own, ContextFiles(gpu=gpu, onnx=request.onnx), view)
+    added = [notice for notice in own.notices if notice not in source.notices]
+    for notice in (*source.own_notices, *added, *context.notices):
+        observer.notice(notice)
+    return context.view or view, own.whole

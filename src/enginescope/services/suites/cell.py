@@ -9,13 +9,13 @@ from datetime import datetime, timezone
 from enginescope.analysis.suites.suite_row import CellChecked, CellTime, cell_row
 from enginescope.core.errors import EnginescopeError, StoreError
 from enginescope.core.record import Record
+from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
-from enginescope.records.run.watcher import Watcher
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.session import Sink
-from enginescope.runner.suites.suite_cell import measure_cell
-from enginescope.services.suites.reference_cache import ReferenceCache
+from enginescope.runner.suites.suite_run import measure_cell
+from enginescope.services.suites.cell_outputs import ReferenceCache
 
 
 class CellContext(Record, frozen=True, kw_only=True):

@@ -1,9 +1,14 @@
-"""Compare a cell's outputs with the reference, as ``validate`` does."""
+"""Compare a cell's outputs with the reference, as ``validate`` does.
+
+Reference outputs of a session: the reference runs once for all backends of a model.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,20 +20,72 @@ from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError
-from enginescope.formats.tensors.stored_answers import has_expected
+from enginescope.core.sidecar import load_record, save_record
+from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, Run
 from enginescope.records.run.sample_set import Preprocessing, Sample
-from enginescope.records.run.watcher import Watcher
 from enginescope.records.suite.suite import Cell, CellStatus
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.inputs.sample_sources import random_samples, samples_in
 from enginescope.runner.jobs import subject_of
-from enginescope.runner.suites.suite_cell import refusal_of
+from enginescope.runner.suites.suite_run import refusal_of
 from enginescope.services.accuracy.sides import EXPECTED, REFERENCE, Side, Sides
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.suites.reference_cache import ReferenceCache
+
+_RUN = "run.json"
+_OUTPUTS = "answers"
+#: Entries at a time. Models follow one another, and each has two: bindings and outputs.
+_CAPACITY = 8
+
+
+class ReferenceCache:
+    """Least recently used cache of reference outputs, in an empty folder of the session."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._keys: list[str] = []
+
+    def load(self, job: Job, samples: Sequence[Sample], into: Path) -> Run | None:
+        """Copy the outputs of the same job and samples into a folder, and return their run."""
+        key = _key(job, samples)
+        with self._lock:
+            if key not in self._keys:
+                return None
+            self._keys.remove(key)
+            self._keys.append(key)  # the most recently used entry is removed last
+            home = self._folder / key
+            if (home / _OUTPUTS).is_dir():
+                shutil.copytree(home / _OUTPUTS, into, dirs_exist_ok=True)
+            return load_record(Run, home, _RUN)
+
+    def save(self, job: Job, samples: Sequence[Sample], run: Run, outputs: Path) -> None:
+        """Store the outputs of a reference; remove the least recently used entry if full."""
+        key = _key(job, samples)
+        with self._lock:
+            if key in self._keys:
+                return
+            while len(self._keys) >= _CAPACITY:
+                shutil.rmtree(self._folder / self._keys.pop(0), ignore_errors=True)
+            home = self._folder / key
+            home.mkdir()
+            if outputs.is_dir():
+                shutil.copytree(outputs, home / _OUTPUTS)
+            save_record(run, home, _RUN)
+            self._keys.append(key)
+
+
+def _key(job: Job, samples: Sequence[Sample]) -> str:
+    files = [
+        (str(file), file.stat().st_size, file.stat().st_mtime_ns)
+        for sample in samples
+        if sample.data_set is not None
+        for file in sorted(Path(sample.data_set).iterdir())
+    ]
+    content = [job.subject, job.backend, job.workload, job.limits, tuple(samples), files]
+    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:32]
 
 
 def checked_cell(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.formats.onnx.link_list import Fetched, ModelLink, read_links
+from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
 from enginescope.runner.suites.model_fetch import fetch
 from enginescope.runner.suites.suite_models import LIGHT, SAMPLES, FoundModel, models_named
 from enginescope.services.observer import Observer

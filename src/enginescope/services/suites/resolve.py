@@ -26,7 +26,7 @@ from enginescope.runner.suites.suite_cells import cells_of
 from enginescope.runner.suites.suite_plan import suite_of
 from enginescope.services.suites.request import SuiteRequest, ThisMachine
 from enginescope.store.archive import Store
-from enginescope.store.run_name import is_tag
+from enginescope.store.run_names import is_tag
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 
 

@@ -17,23 +17,26 @@ from enginescope.core.record import Record
 from enginescope.records.suite.suite import Suite, SuiteMode, SuitePlan, SuiteResult
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.environment import Environment
-from enginescope.runner.suites.suite_resume import Fingerprints, resume_state
+from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
 from enginescope.runner.suites.suite_run import worker_slots
 from enginescope.services.store_access import place_of
 from enginescope.services.suites.cell import now
-from enginescope.services.suites.fleet_session import FleetSession
-from enginescope.services.suites.kubernetes import collect_results, write_jobs
 from enginescope.services.suites.observer import SuiteObserver
-from enginescope.services.suites.remote import fleet_for
+from enginescope.services.suites.opened import write_tables
 from enginescope.services.suites.request import (
     FinishedJobs,
     KubernetesJobs,
     SuiteRequest,
     ThisMachine,
+    fleet_for,
 )
 from enginescope.services.suites.resolve import cells_in, folder_for, resolve_suite
-from enginescope.services.suites.session import SuiteSession
-from enginescope.services.suites.tables import write_tables
+from enginescope.services.suites.session import (
+    FleetSession,
+    SuiteSession,
+    collect_results,
+    write_jobs,
+)
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
 

@@ -24,17 +24,22 @@ from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.runner.model_inputs import settled_workload
-from enginescope.services.accuracy.observer import ValidationObserver
-from enginescope.services.accuracy.output_files import output_folder, work_folder, write_files
+from enginescope.services.accuracy.output_files import (
+    choose_samples,
+    output_folder,
+    with_picture_shapes,
+    work_folder,
+    write_files,
+)
 from enginescope.services.accuracy.request import (
     SIDE_LIMITS,
     BisectionRequest,
     SampleRequest,
     TaskRequest,
     ValidateRequest,
+    ValidationObserver,
     check_request,
 )
-from enginescope.services.accuracy.samples import choose_samples, with_picture_shapes
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.tasks import RequestedTask, add_task_figures
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun

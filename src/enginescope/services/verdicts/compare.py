@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from enginescope.analysis.verdicts.compare_config import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.services.store_access import floors_at, place_of
@@ -18,7 +18,7 @@ from enginescope.services.verdicts.compare_inputs import (
     plan_names,
     resolve_sides,
 )
-from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import input_of
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def compare_plans(
 
 
 def _run_of_view(view: PlanView) -> Run:
-    from enginescope.formats.importing.engine_run import EngineFacts, run_of_engine
+    from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 
     return run_of_engine(EngineFacts(name=view.plan.name, plan=view.plan, profile=view.profile))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.verdicts.side_names import comparison_tag, side_labels, side_names
+from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
 from enginescope.services.plans.plan_input import PlanInput, input_of_run
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs, resolve_plan
 from enginescope.services.verdicts.run_selection import (
@@ -24,7 +24,7 @@ from enginescope.services.verdicts.run_selection import (
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-    from enginescope.services.verdicts.observer import VerdictObserver
+    from enginescope.services.verdicts.push import VerdictObserver
     from enginescope.services.verdicts.run_selection import RunsInput, Warn
     from enginescope.store.archive import Store
 
@@ -236,7 +236,7 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
 
 def _holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
-    from enginescope.formats.importing.recognise import (
+    from enginescope.formats.importing.import_grouping import (
         HEAD_BYTES,
         ArtifactKind,
         may_be_known,

@@ -15,7 +15,7 @@ from enginescope.records.verdict.gate import (
     UndecidedPolicy,
 )
 from enginescope.services.store_access import floors_at, place_of
-from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,
     input_of,
@@ -59,9 +59,9 @@ def gate_runs(request: GateRequest, observer: VerdictObserver) -> GateReport:
     """
     from enginescope.analysis.gate.gate import gate as compare_jobs
     from enginescope.analysis.suites.suite_gate import check_compared, with_cells
-    from enginescope.analysis.verdicts.compare_config import check_pct
-    from enginescope.analysis.verdicts.gate_metrics import check_metric
-    from enginescope.services.verdicts.suite_runs import rows_of_suites
+    from enginescope.analysis.verdicts.comparability import check_pct
+    from enginescope.analysis.verdicts.compared_figures import check_metric
+    from enginescope.services.verdicts.run_selection import rows_of_suites
     from enginescope.store.archive import Store
 
     for limit in request.terms.limits:
@@ -117,7 +117,7 @@ def gate(
         UsageError: Nothing could be compared, a limit is out of range, or as `compare`.
         FormatError, StoreError: As `compare`.
     """
-    from enginescope.analysis.verdicts.gate_metrics import HEADLINE
+    from enginescope.analysis.verdicts.compared_figures import HEADLINE
 
     given = max_regression_pct
     limits = given if isinstance(given, Mapping) else {HEADLINE: given}

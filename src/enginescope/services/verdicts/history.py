@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.services.store_access import place_of
-from enginescope.services.verdicts.observer import VerdictObserver
+from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import input_of, runs_of_model
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def history_of(request: HistoryRequest, observer: VerdictObserver) -> tuple[JobH
     Raises:
         UsageError: The metric does not exist, no run fits or has it, or a number is out of range.
     """
-    from enginescope.analysis.verdicts.gate_metrics import check_metric
+    from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.analysis.verdicts.history import known_histories
     from enginescope.store.archive import Store
 

@@ -1,4 +1,7 @@
-"""Send stored runs to a server."""
+"""Send stored runs to a server.
+
+What verbs that judge runs report while they work.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,28 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
-    from enginescope.services.verdicts.observer import VerdictObserver
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
     from enginescope.store.remote import RemoteStore
+
+
+class VerdictObserver(PlanObserver):
+    """Receives the reports of compare, gate, history and push."""
+
+    def progress(self, text: str) -> None:
+        """Report a slow step of reading a plan."""
+        self.reading(text)
+
+    def reading(self, text: str) -> None:
+        """Report a slow step of reading a plan, or a file in an archive that is skipped."""
+
+    def sent(self, number: int, total: int) -> None:
+        """Report that run `number` of `total` is sent or refused."""
 
 
 class PushRequest(Record, frozen=True, kw_only=True):

@@ -1,14 +1,18 @@
-"""Select runs by name: a folder, a file, a suite, a tag, an id, a model."""
+"""Select runs by name: a folder, a file, a suite, a tag, an id, a model.
+
+Runs and rows of suites, which a folder or a name in a store stands for.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.run import Run
 from enginescope.services.store_access import selected_rows
@@ -16,10 +20,77 @@ from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
+    from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite import CellRow, SuitePlan
     from enginescope.store.archive import Store
+    from enginescope.store.suite_folder import SuiteFolder
 
-    #: Runs in the Python API: a view, a path, a tag or an id, or several of these together.
     Named = RunView | str | PathLike[str] | Sequence[RunView | str | PathLike[str]]
+
+
+#: libpq's, which sends it to any server that asks; ~/.pgpass names the server of each password.
+_SENT_TO_ALL = "PGPASSWORD"
+
+
+def runs_of_suite(suite: SuiteFolder, store: Store, warn: Callable[[str], None]) -> tuple[Run, ...]:
+    """Return the runs of a suite's cells: the last processes of each, none of former versions.
+
+    A run that `store` does not have is read from the store that the suite was run with. `warn`
+    receives how many runs neither has, and which files of the suite cannot be read.
+    """
+    result = suite.result()
+    for notice in result.notices:
+        warn(f"{notice.message} ({notice.code})")
+    ids = [run_id for row in result.rows for run_id in row.run_ids]
+    missing = [run_id for run_id in ids if not store.has(run_id)]
+    other = _store_of(result.plan, missing, store, warn) if missing else None
+    stores = [store] if other is None else [store, other]
+    runs = [run for run_id in ids if (run := _loaded(run_id, stores)) is not None]
+    if len(runs) < len(ids):
+        warn(f"{len(ids) - len(runs):,} of {len(ids):,} runs of {suite.path} are not stored here")
+    return tuple(runs)
+
+
+def rows_of_suites(names: Iterable[object], store: Store) -> tuple[CellRow, ...]:
+    """Return the rows of the suites among `names`; skip anything else."""
+    from enginescope.store.suite_folder import suite_named
+
+    texts = [name for name in names if isinstance(name, str)]
+    suites = [suite_named(name, store.suite_home()) for name in texts]
+    return tuple(row for suite in suites if suite is not None for row in suite.result().rows)
+
+
+def _store_of(
+    plan: SuitePlan, missing: Sequence[str], here: Store, warn: Callable[[str], None]
+) -> Store | None:
+    """Return the store that a suite was run with, if it is another store that can be read."""
+    from enginescope.store.archive import Store
+    from enginescope.store.location import DatabaseUrl, recorded_place
+
+    if plan.store is None or plan.store == str(here.place):
+        return None
+    try:
+        place = recorded_place(plan.store)
+        file = place.file if isinstance(place, DatabaseUrl) else place
+        if file is not None:
+            return Store(place) if file.exists() else None
+        if _SENT_TO_ALL in os.environ:
+            warn(
+                f"the runs of {plan.suite.name} are in {place}, which is not asked for them: "
+                f"${_SENT_TO_ALL} would go to whatever machine a suite names; --store URL asks it"
+            )
+            return None
+        store = Store(place)
+        store.has(missing[0])  # a server that does not answer is asked once, not for every run
+    except EnginescopeError as error:
+        warn(f"the store that {plan.suite.name} was run with: {error}")
+        return None
+    return store
+
+
+def _loaded(name: str, stores: Iterable[Store]) -> Run | None:
+    return next((store.load_id(name) for store in stores if store.has(name)), None)
+
 
 _DOCUMENT = "run.json"
 Warn: TypeAlias = Callable[[str], None]
@@ -62,8 +133,6 @@ def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
 
     suite = suite_named(name, store.suite_home())
     if suite is not None:
-        from enginescope.services.verdicts.suite_runs import runs_of_suite
-
         return runs_of_suite(suite, store, warn)
     path = Path(name)
     if path.is_dir():
@@ -75,7 +144,7 @@ def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 def tagged_runs(tag: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     """Return the stored runs with a tag, the newest first; none if `tag` cannot be a tag."""
-    from enginescope.store.run_name import is_tag
+    from enginescope.store.run_names import is_tag
 
     rows = selected_rows(store, Filter(tag=tag), warn) if is_tag(tag) else ()
     return tuple(store.load(row.id) for row in rows)

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from enginescope.records.samples import Interval
-from enginescope.records.verdict.session_shift import SessionShift
+from enginescope.records.verdict.noise_floor import SessionShift
 from enginescope.records.verdict.verdict import RatioEstimate
 from enginescope.stats.change_points import change_points
 from enginescope.stats.student import student_quantile

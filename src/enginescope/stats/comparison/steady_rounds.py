@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enginescope.records.samples import Array
-from enginescope.stats.batch_means import MIN_EFFECTIVE, quantile_interval
+from enginescope.stats.autocorrelation import MIN_EFFECTIVE, quantile_interval
 from enginescope.stats.stability import WIDE_PCT
 
 #: A process is disturbed if it is this many times as uncertain as the steadiest process of the

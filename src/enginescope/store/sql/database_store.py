@@ -18,20 +18,23 @@ from enginescope.core.errors import StoreError
 from enginescope.records.notice import Notice
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
-from enginescope.store.run_name import check_id
-from enginescope.store.run_names import PART
-from enginescope.store.sql.database import Database
-from enginescope.store.sql.index_error import NewerIndexError
+from enginescope.store.run_names import PART, check_id
+from enginescope.store.sql.database import FILES, Database
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.row_tables import all_ids, forget_rows, put_rows, select_rows
-from enginescope.store.sql.schema import FILES
-from enginescope.store.sql.sqlite_file import is_there
-from enginescope.store.sql.suite_tables import fetch_suites, keep_suite
+from enginescope.store.sql.row_tables import (
+    all_ids,
+    fetch_suites,
+    forget_rows,
+    keep_suite,
+    put_rows,
+    select_rows,
+)
+from enginescope.store.sql.sqlite_file import NewerIndexError, is_there
 from enginescope.store.suite_folder import SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.sql.row_query import ReindexReport
 
 # What reads and writes runs is imported where it is used: a listing needs none of it.
 

@@ -12,14 +12,13 @@ from enginescope.core.errors import StoreError
 from enginescope.records.notice import Notice
 from enginescope.store.row import Filter, RunRow, row_of, select
 from enginescope.store.run_names import PART, run_names
-from enginescope.store.sql.index_error import DamagedIndexError, NewerIndexError
 from enginescope.store.sql.quick_rows import quick_rows
-from enginescope.store.sql.sqlite_file import FILE
+from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
     from enginescope.store.sql.index import Index
-    from enginescope.store.sql.scan import Broken, ReindexReport, Scan
+    from enginescope.store.sql.row_query import Broken, ReindexReport, Scan
 
 T = TypeVar("T")
 
@@ -91,7 +90,7 @@ class Listing:
         Raises:
             StoreError: The index cannot be written.
         """
-        from enginescope.store.sql.scan import Broken, ReindexReport
+        from enginescope.store.sql.row_query import Broken, ReindexReport
 
         found = self._scan(run_names(self._runs))
         unfinished = tuple(
@@ -113,9 +112,9 @@ class Listing:
         return Index(self._url) if self._url else Index.in_folder(self._store)
 
     def _scan(self, names: Iterable[str]) -> Scan:
-        from enginescope.store.sql import scan
+        from enginescope.store.sql import row_query
 
-        return scan.scan(self._runs, names)
+        return row_query.scan(self._runs, names)
 
     def _row(self, run: Run) -> RunRow:
         from enginescope.store.run_folder import size_of

@@ -1,4 +1,7 @@
-"""The files of a SQLite database, seen from outside."""
+"""The files of a SQLite database, seen from outside.
+
+Why an index cannot be used, where the cause decides what to do.
+"""
 
 from __future__ import annotations
 
@@ -36,3 +39,11 @@ def move_away(file: Path) -> Path:
     except OSError as error:
         raise StoreError("the damaged index cannot be set aside", why=str(error)) from error
     return target
+
+
+class DamagedIndexError(StoreError):
+    """The database is not one, or not as the migrations made it: it can be set aside."""
+
+
+class NewerIndexError(StoreError):
+    """A newer enginescope has changed the tables: they are left as they are."""

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.analysis.graph.folding.fold import fold, folded
-from enginescope.analysis.graph.folding.levels import ENTRY, EXIT, levels
-from enginescope.analysis.graph.folding.tree import Group
+from enginescope.analysis.graph.folding.levels import ENTRY, EXIT, Group, levels
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan

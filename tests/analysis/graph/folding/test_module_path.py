@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.graph.folding.module_path import module_path, shared_path
+from enginescope.analysis.graph.folding.levels import module_path, shared_path
 from enginescope.records.plan.plan import Layer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from enginescope.analysis.graph.layout.laid_out import Boxes, LaidOut
+from enginescope.analysis.graph.layout.layered import Boxes, LaidOut
 
 
 def boxes(count: int, edges: list[tuple[int, int]], width: float = 60.0) -> Boxes:

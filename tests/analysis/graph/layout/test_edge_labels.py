@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.analysis.graph.layout.edge_labels import LABEL_HEIGHT, place_labels
-from enginescope.analysis.graph.layout.laid_out import Boxes, LaidOut
-from enginescope.analysis.graph.layout.layered import lay_out
+from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 
 GRAPHS = st.integers(2, 9).flatmap(
     lambda count: st.tuples(

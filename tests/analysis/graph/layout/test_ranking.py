@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from enginescope.analysis.graph.layout.ranking import ranks
+from enginescope.analysis.graph.layout.routes import ranks
 from tests.analysis.graph.layout.graphs import graphs
 
 

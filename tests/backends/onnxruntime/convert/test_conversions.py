@@ -10,11 +10,11 @@ import pytest
 
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options
-from enginescope.backends.onnxruntime.convert.shapes import inferred_model
-from enginescope.backends.onnxruntime.providers.leftovers import parse_reasons
+from enginescope.backends.onnxruntime.convert.model_io import inferred_model
+from enginescope.backends.onnxruntime.providers.opening import parse_reasons
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.ort_arenas import arenas_of
+from enginescope.formats.onnxruntime.ort_profile import arenas_of
 from enginescope.records.run.run import OutcomeKind
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs

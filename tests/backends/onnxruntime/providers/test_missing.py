@@ -8,14 +8,13 @@ from types import SimpleNamespace
 import onnxruntime
 import pytest
 
-from enginescope.backends.onnxruntime.providers import missing, plugins
+from enginescope.backends.onnxruntime.providers import missing, providers
 from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_RTX, provider_called
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import OutcomeKind
-from enginescope.runner.capability_checks import check_demands
-from enginescope.runner.jobs import make_jobs
+from enginescope.runner.jobs import check_demands, make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models
 from tests.backends.onnxruntime.test_backend import QUICK
@@ -131,8 +130,8 @@ def plugged(monkeypatch, tmp_path):
     wheel = Wheel(get_ep_name=lambda: TENSORRT_RTX.name, get_library_path=lambda: str(library))
     monkeypatch.setitem(sys.modules, "onnxruntime_ep_nv_tensorrt_rtx", wheel)
     installed = SimpleNamespace(metadata={"Name": "onnxruntime-ep-nv-tensorrt-rtx-cu13"})
-    monkeypatch.setattr(plugins.metadata, "distributions", lambda: [installed])
-    monkeypatch.setattr(plugins, "_registered", {})
+    monkeypatch.setattr(providers.metadata, "distributions", lambda: [installed])
+    monkeypatch.setattr(providers, "_registered", {})
     calls: list[tuple[str, str]] = []
     device = SimpleNamespace(ep_name=TENSORRT_RTX.name)
     ort = SimpleNamespace(
@@ -144,18 +143,18 @@ def plugged(monkeypatch, tmp_path):
 
 
 def test_a_plugin_is_found_in_its_wheel_and_registered_once(plugged) -> None:
-    library = plugins.library_of(TENSORRT_RTX, None)
+    library = providers.library_of(TENSORRT_RTX, None)
     assert library == plugged.library
     for _ in range(2):
-        assert plugins.devices_of(plugged.ort, TENSORRT_RTX, library) == [plugged.device]
+        assert providers.devices_of(plugged.ort, TENSORRT_RTX, library) == [plugged.device]
     assert plugged.calls == [(TENSORRT_RTX.name, library)]
-    assert plugins.library_of(OPENVINO, None) is None
+    assert providers.library_of(OPENVINO, None) is None
 
 
 def test_a_plugin_without_a_device(plugged) -> None:
     plugged.ort.get_ep_devices = list
     with pytest.raises(UnsupportedError, match="finds no device here"):
-        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+        providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
 
 
 def test_a_plugin_that_does_not_load(plugged) -> None:
@@ -164,18 +163,18 @@ def test_a_plugin_that_does_not_load(plugged) -> None:
 
     plugged.ort.register_execution_provider_library = fails
     with pytest.raises(UnsupportedError, match=r"did not start.*libcudart"):
-        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+        providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
 
 
 def test_an_older_runtime_takes_no_plugins(plugged) -> None:
     del plugged.ort.register_execution_provider_library
     with pytest.raises(UnsupportedError, match="takes no provider libraries"):
-        plugins.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+        providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
 
 
 def test_a_library_that_is_not_there(tmp_path) -> None:
     with pytest.raises(UsageError, match="there is no such file"):
-        plugins.library_of(TENSORRT_RTX, str(tmp_path / "no.so"))
+        providers.library_of(TENSORRT_RTX, str(tmp_path / "no.so"))
     absent = f"ort-trt-rtx?plugin={tmp_path / 'no.so'}"
     with pytest.raises(UsageError, match=r"plugin=.*no\.so.*\n?.*no such file"):
         make_jobs([models.relu(tmp_path / "m.onnx")], [absent], QUICK)

@@ -11,9 +11,9 @@ import pytest
 
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.build import progress_monitor
+from enginescope.backends.tensorrt.build.build import stripped_bytes
 from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
 from enginescope.backends.tensorrt.build.options import read_precision
-from enginescope.backends.tensorrt.build.stripped import stripped_bytes
 from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata

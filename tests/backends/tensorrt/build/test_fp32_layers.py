@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginescope.backends.tensorrt.build.config import Target, apply_options
-from enginescope.backends.tensorrt.build.fp32_layers import keep_in_fp32
+from enginescope.backends.tensorrt.build.config import Target, apply_options, keep_in_fp32
 from enginescope.core.errors import UnsupportedError, UsageError
 from tests.backends.tensorrt.driving import build, job, report
 from tests.fakes import models

@@ -63,7 +63,7 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
     mode = changed(THROUGHPUT, streams=3)
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
     from enginescope.backends.tensorrt.run import inference_stream as lane
-    from enginescope.backends.tensorrt.run.graph import Captured
+    from enginescope.backends.tensorrt.run.inference_stream import Captured
 
     real, calls = lane.capture, []
 

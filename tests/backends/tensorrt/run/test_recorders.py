@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.round_trip import pipeline, round_trip
+from enginescope.analysis.runs.throughput import pipeline, round_trip
 from enginescope.backends.tensorrt.run.throughput import PIPELINE_FILL
 from enginescope.core.errors import BackendError
 from enginescope.records.run.job import Mode

@@ -171,7 +171,7 @@ def test_a_session_may_be_closed_twice(use, perceptron, engines) -> None:
 
 
 def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
-    from enginescope.backends.tensorrt.run.graph import capture
+    from enginescope.backends.tensorrt.run.inference_stream import capture
 
     fake = use()
     cuda = Cuda(fake.cuda)
@@ -183,7 +183,7 @@ def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
 
 
 def test_a_graph_that_cannot_be_instantiated_is_said(use, monkeypatch) -> None:
-    from enginescope.backends.tensorrt.run.graph import capture
+    from enginescope.backends.tensorrt.run.inference_stream import capture
 
     fake = use()
     error = fake.cuda.cudaError_t.cudaErrorMemoryAllocation

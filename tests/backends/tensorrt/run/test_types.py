@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from enginescope.backends.base import InputSpec
-from enginescope.backends.tensorrt.build.dtypes import dtype_of
+from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.buffers import Buffer, values_of
-from enginescope.backends.tensorrt.run.io_tensors import EngineTensor
+from enginescope.backends.tensorrt.run.io_tensors import Buffer, EngineTensor, values_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import InputFile, InputRange, Workload
 from enginescope.records.tensor import DataType

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.compat.trtexec.log.device_lines import device_lines
+from enginescope.compat.trtexec.log.log import device_lines
 from enginescope.records.environment import Device
 from tests.compat.trtexec.runs import version
 

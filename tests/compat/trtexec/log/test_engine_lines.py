@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.compat.trtexec.log.engine_lines import binding_lines, engine_lines, parsing_lines
+from enginescope.compat.trtexec.log.outputs import binding_lines, engine_lines, parsing_lines
 from enginescope.records.run.job import InputFile
 from enginescope.records.run.run import Phase
 from enginescope.records.tensor import DataType, Tensor

@@ -8,7 +8,7 @@ import pytest
 from enginescope.compat.trtexec.files import raw_files
 from enginescope.compat.trtexec.log.outputs import output_json, output_lines, raw_file_name
 from enginescope.core.errors import UnsupportedError
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 

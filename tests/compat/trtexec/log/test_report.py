@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from enginescope.compat.trtexec.arguments import read_arguments
-from enginescope.compat.trtexec.kept_files import KeptTexts
-from enginescope.compat.trtexec.log.device_lines import device_lines
-from enginescope.compat.trtexec.log.log import Line, printed, status
+from enginescope.compat.trtexec.files import KeptTexts
+from enginescope.compat.trtexec.log.log import Line, device_lines, printed, status
 from enginescope.compat.trtexec.log.option_sections import option_lines
 from enginescope.compat.trtexec.log.performance import HEADINGS
 from enginescope.compat.trtexec.log.report import run_lines

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.compat.trtexec.log.outputs import numbers_of
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
 ml_dtypes = pytest.importorskip("ml_dtypes")

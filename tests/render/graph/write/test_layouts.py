@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from enginescope.analysis.graph.layout.laid_out import Boxes
+from enginescope.analysis.graph.layout.layered import Boxes
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.render.graph.write import layouts
 from enginescope.render.graph.write import layouts as module

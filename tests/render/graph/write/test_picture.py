@@ -6,10 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.render.graph.text_width import text_width
+from enginescope.render.graph.node_labels import text_width
 from enginescope.render.graph.write import picture as module
-from enginescope.render.graph.write.picture import Picture, Wish
-from enginescope.render.graph.write.raster import graph_png
+from enginescope.render.graph.write.picture import Picture, Wish, graph_png
 from tests.analysis.graph.test_plan_graph import made
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,7 +83,7 @@ def test_a_png_that_would_be_too_large_says_so() -> None:
 def test_a_png_is_sharp_where_there_is_room(monkeypatch) -> None:
     scales = []
     monkeypatch.setattr(
-        "enginescope.render.graph.write.raster.svg_png",
+        "enginescope.render.graph.write.picture.svg_png",
         lambda _, scale: scales.append(scale) or b"",
     )
     for height in (1_000, 30_000):

@@ -9,15 +9,15 @@ import pytest
 from enginescope.analysis.graph.folding.fold import fold, folded
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
-from enginescope.analysis.layers.attribution import attribute
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
 from enginescope.render.base.palette import GREEN, ORANGE, PRECISIONS
-from enginescope.render.graph.graph_scene import sketch
 from enginescope.render.graph.node_labels import Wording
+from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.drawing import draw, drawn
 from enginescope.render.graph.write.svg import SvgLook, svg
 from enginescope.render.graph.write.xml_text import printable

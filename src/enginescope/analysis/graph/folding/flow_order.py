@@ -1,13 +1,114 @@
-"""An order of a graph's nodes that keeps modules together and every edge leading forwards."""
+"""An order of a graph's nodes that keeps modules together and every edge leading forwards.
+
+What folding asks of a graph's nodes: their modules, what they are alike in, who follows them.
+Folding by the modules that ONNX names tell.
+"""
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
 from heapq import heappop, heappush
+from typing import Any
 
-from enginescope.analysis.graph.folding.module_path import Path, shared_path
-from enginescope.analysis.graph.folding.node_traits import NodeTraits
-from enginescope.analysis.graph.plan_graph import PlanGraph
+import numpy as np
+from numpy.typing import NDArray
+
+from enginescope.analysis.graph.folding.levels import Group, Member, Path, module_path, shared_path
+from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
+from enginescope.records.tensor import Tensor
+
+NUMBERS = re.compile(r"\d+")
+Numbers = NDArray[np.int64]
+
+
+class NodeTraits:
+    """Traits of a graph's nodes by their ids, found when first asked for and shared by foldings."""
+
+    def __init__(self, graph: PlanGraph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def paths(self) -> list[Path | None]:
+        """Module of each node; ``None`` where its names tell none."""
+        return [
+            module_path(node.layer) if node.layer is not None else None for node in self.graph.nodes
+        ]
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """Numbers from 0: equal for nodes equal in type, shapes and data types."""
+        number: dict[Any, int] = {}
+        return [number.setdefault(_signature(node), len(number)) for node in self.graph.nodes]
+
+    def cut_widths(self, members: Sequence[Sequence[int]]) -> list[int]:
+        """Count the tensors that cross the cut before each member and after the last.
+
+        Args:
+            members: Ids of the nodes in each.
+        """
+        sizes = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
+        nodes = np.fromiter((one for some in members for one in some), dtype=np.int64)
+        places = np.repeat(np.arange(len(members)), sizes)
+        self._place[nodes] = places
+        starts, targets, tensors = self._following
+        counts = starts[nodes + 1] - starts[nodes]
+        skipped = np.repeat(starts[nodes] - np.cumsum(counts) + counts, counts)
+        edges = np.arange(len(skipped)) + skipped
+        begins, ends = np.repeat(places, counts), self._place[targets[edges]]
+        self._place[nodes] = -1
+        forward = ends > begins
+        edges, begins, ends = tensors[edges[forward]], begins[forward], ends[forward]
+        if not len(edges):
+            return [0] * (len(members) + 1)
+        first = np.flatnonzero(np.diff(edges, prepend=-1))  # edges of a tensor stand together
+        last = np.maximum.reduceat(ends, first)
+        length = len(members) + 2
+        change = np.bincount(begins[first] + 1, minlength=length)
+        change -= np.bincount(last + 1, minlength=length)
+        widths: list[int] = np.cumsum(change)[:-1].tolist()
+        return widths
+
+    @cached_property
+    def _place(self) -> Numbers:
+        """Scratch: where each node is among the members looked at; -1 elsewhere."""
+        return np.full(len(self.graph.nodes), -1, dtype=np.int64)
+
+    @cached_property
+    def _following(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Where each node's edges start; the targets and tensors of edges, by source and tensor."""
+        edges = self.graph.edges
+        number: dict[tuple[int, str | None], int] = {}
+        named = ((edge.source, edge.tensor.name if edge.tensor else None) for edge in edges)
+        tensors = np.array([number.setdefault(one, len(number)) for one in named], dtype=np.int64)
+        sources = np.array([edge.source for edge in edges], dtype=np.int64)
+        targets = np.array([edge.target for edge in edges], dtype=np.int64)
+        order = np.lexsort((tensors, sources))
+        counts = np.bincount(sources, minlength=len(self.graph.nodes))
+        return np.concatenate(([0], np.cumsum(counts))), targets[order], tensors[order]
+
+
+def _signature(node: GraphNode) -> Any:
+    layer = node.layer
+    if layer is None:
+        return node.kind, _stored(node.tensor)
+    if layer.type == "unknown":
+        return NUMBERS.sub("", layer.name)
+    return (
+        layer.type,
+        layer.subtype,
+        tuple([_stored(one) for one in layer.inputs]),
+        tuple([_stored(output) for output in layer.outputs]),
+    )
+
+
+def _stored(tensor: Tensor | None) -> Any:
+    if tensor is None:
+        return None
+    return tensor.shape, tensor.dtype and tensor.dtype._name_
 
 
 def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
@@ -101,3 +202,55 @@ class _Ready:
                     self._taken.add(node)
                     return node
         raise AssertionError("edges within one iteration form a cycle")
+
+
+def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
+    """Return the members of the whole; ``None`` if the names tell no modules.
+
+    A module whose layers cannot stand together without a cycle is several groups.
+    """
+    first, middle, last = ends_outside(traits.graph)
+    paths = paths_of(traits, middle)
+    if not paths:
+        return None
+    order = module_order(traits.graph, middle, paths)
+    inner = _unwrapped(_members(order, paths, ()))
+    if not any(isinstance(one, Group) for one in inner):
+        return None
+    return (*first, *inner, *last)
+
+
+def _members(nodes: Sequence[int], paths: dict[int, Path], above: Path) -> tuple[Member, ...]:
+    """Split nodes, all of a module, into what is directly in it and its modules."""
+    depth = len(above)
+    found: list[Member] = []
+    for step, run in itertools.groupby(nodes, lambda node: paths[node][depth : depth + 1]):
+        inside = list(run)
+        if not step or len(inside) == 1:
+            found += inside
+        else:
+            found.append(_module(inside, paths, (*above, *step)))
+    return tuple(found)
+
+
+def _module(nodes: Sequence[int], paths: dict[int, Path], path: Path) -> Group:
+    """Return the group; modules that hold nothing but one module are one with it."""
+    start = len(path) - 1
+    while len(steps := {paths[node][len(path) : len(path) + 1] for node in nodes}) == 1:
+        (step,) = steps
+        if not step:
+            break
+        path = (*path, *step)
+    return Group(
+        name="/".join(path[start:]),
+        path="/".join(path),
+        kind="module",
+        members=_members(nodes, paths, path),
+    )
+
+
+def _unwrapped(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Leave out a module that holds everything."""
+    while len(members) == 1 and isinstance(members[0], Group):
+        members = members[0].members
+    return members

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.graph.folding.flow_order import ends_outside
-from enginescope.analysis.graph.folding.module_path import Path, shared_path
-from enginescope.analysis.graph.folding.modules import by_module
-from enginescope.analysis.graph.folding.node_traits import NUMBERS, NodeTraits
-from enginescope.analysis.graph.folding.tree import FOLDINGS, Group, Member
+from enginescope.analysis.graph.folding.flow_order import (
+    NUMBERS,
+    NodeTraits,
+    by_module,
+    ends_outside,
+)
+from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member, Path, shared_path
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused

@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from enginescope.analysis.graph.layout.laid_out import LaidOut
+from enginescope.analysis.graph.layout.layered import LaidOut
 
 #: Pixels that a line of words needs, from top to bottom.
 LABEL_HEIGHT = 12.0

@@ -9,11 +9,16 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from enginescope.backends.onnxruntime.convert.block_lists import lacking_nodes, lacking_operators
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options
-from enginescope.backends.onnxruntime.convert.model_cache import MadeModel, kept, key_of
+from enginescope.backends.onnxruntime.convert.model_cache import (
+    MadeModel,
+    kept,
+    key_of,
+    lacking_nodes,
+    lacking_operators,
+)
 from enginescope.core.errors import BackendError, MissingDependencyError
-from enginescope.formats.onnx.onnx_files import digest_of
+from enginescope.formats.onnx.onnx_precision import digest_of
 
 TOOL = "modelopt.onnx.autocast"
 _ASK_VERSION = "import importlib.metadata as m; print(m.version('nvidia-modelopt'))"

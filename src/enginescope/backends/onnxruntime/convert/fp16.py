@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from enginescope.backends.onnxruntime.convert.block_lists import lacking_operators
 from enginescope.backends.onnxruntime.convert.fp16_repair import (
     constants_as_initializers,
     list_weights,
@@ -21,6 +20,7 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     MadeModel,
     kept,
     key_of,
+    lacking_operators,
     versions_of,
 )
 from enginescope.backends.onnxruntime.convert.model_io import read_model, write_model
@@ -34,8 +34,7 @@ from enginescope.core.errors import (
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest
-from enginescope.formats.onnx.onnx_files import digest_of
-from enginescope.formats.onnx.onnx_subgraphs import graphs_of, node_name
+from enginescope.formats.onnx.onnx_precision import digest_of, graphs_of, node_name
 
 _FP32, _FP16 = "tensor(float)", "tensor(float16)"
 

@@ -1,7 +1,11 @@
-"""An ONNX model into an engine."""
+"""An ONNX model into an engine.
+
+Engines whose weights were left out of the plan.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -12,20 +16,24 @@ from enginescope.backends.base import Measured, ProgressSink
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.calibration import set_calibrator
 from enginescope.backends.tensorrt.build.config import Target, apply_options
-from enginescope.backends.tensorrt.build.io_formats import set_io_formats
-from enginescope.backends.tensorrt.build.network import make_network, parse_onnx
+from enginescope.backends.tensorrt.build.engine_cache import cache_file, load_cache, save_cache
+from enginescope.backends.tensorrt.build.network import (
+    load_plugins,
+    make_network,
+    parse_onnx,
+    set_io_formats,
+)
 from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
-from enginescope.backends.tensorrt.build.plugins import load_plugins
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.build.progress_monitor import make_monitor
-from enginescope.backends.tensorrt.build.timing_cache import cache_file, load_cache, save_cache
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.inspect_engine import inspect
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
-from enginescope.formats.trex.trex_metadata_writer import build_metadata
+from enginescope.core.units import format_bytes
+from enginescope.formats.trex.trex_metadata import build_metadata
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
 from enginescope.records.environment import Device
@@ -286,3 +294,31 @@ class _Building:
             **({".graph.json": graph} if graph else {}),
         }
         return engine_cache.keep(folder, key, named, data, texts)
+
+
+def stripped_notice(trt: Any, engine: Any, options: Mapping[str, Any]) -> Notice | None:
+    """Warn of an engine that was not given back the weights that its build left out.
+
+    Args:
+        options: Of the backend, read: what an engine was built with is known where it cannot be
+            asked.
+    """
+    size = stripped_bytes(trt, engine)
+    if "refit_from" in options or not (size or options.get("strip_plan")):
+        return None
+    weights = f"{format_bytes(size)} of weights" if size else "the weights"
+    return Notice(
+        code="W-STRIPPED-WEIGHTS",
+        message=f"the engine lacks {weights} that its build left out (strip_plan): its plan and "
+        "its times may hold, its answers do not; the option refit_from=MODEL.onnx of trt puts "
+        "those of the model back",
+        evidence={"stripped_bytes": size},
+    )
+
+
+def stripped_bytes(trt: Any, engine: Any) -> int | None:
+    """Return the size of the weights left out, 0 for none; ``None``: this TensorRT cannot tell."""
+    kinds, ask = getattr(trt, "EngineStat", None), getattr(engine, "get_engine_stat", None)
+    if kinds is None or ask is None:
+        return None
+    return max(int(ask(kinds.STRIPPED_WEIGHTS_SIZE)), 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.tensorrt.build.dtypes import NUMPY, dtype_of
+from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.core.errors import UnsupportedError, UsageError

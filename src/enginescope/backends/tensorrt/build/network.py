@@ -1,12 +1,22 @@
-"""An ONNX model as a TensorRT network."""
+"""An ONNX model as a TensorRT network.
+
+Element types and memory formats of an engine's inputs and outputs: ``fp16:chw+hwc8``.
+Plugin libraries, loaded before anything is parsed or deserialised.
+TensorRT's element types, by name.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.formats.onnx.onnx_files import load_without_weights
+import numpy as np
+
+from enginescope.backends.tensorrt.build.config import Target, type_called
+from enginescope.backends.tensorrt.libraries import Libraries, member
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.formats.onnx.onnx_precision import load_without_weights
+from enginescope.records.tensor import DataType
 
 
 def node_at(path: str, index: int) -> tuple[str | None, str | None]:
@@ -101,3 +111,111 @@ def _said(error: Any, method: str) -> str | None:
 
 def _name(code: Any) -> str:
     return str(code).rpartition(".")[2]  # its name is a method in 8.6, and a text later
+
+
+_FORMATS = {
+    "chw": "LINEAR",
+    "chw2": "CHW2",
+    "chw4": "CHW4",
+    "hwc8": "HWC8",
+    "hwc16": "HWC16",
+    "chw16": "CHW16",
+    "chw32": "CHW32",
+    "dhwc8": "DHWC8",
+    "cdhw32": "CDHW32",
+    "hwc": "HWC",
+    "dhwc": "DHWC",
+    "dla_linear": "DLA_LINEAR",
+    "dla_hwc4": "DLA_HWC4",
+}
+
+
+def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
+    """Set types and formats of all inputs or outputs; one specification is for all of them.
+
+    Raises:
+        UsageError: Neither one specification nor one for each tensor, or a word that is no type or
+            format.
+        UnsupportedError: Types cannot be set any more: TensorRT 11 has strongly typed networks
+            only.
+    """
+    network = target.network
+    inputs = key == "input_formats"
+    count = network.num_inputs if inputs else network.num_outputs
+    if len(specs) not in (1, count):
+        raise UsageError(
+            f"{key}", why=f"{len(specs)} given for {count} tensors", hint="one, or all"
+        )
+    for index in range(count):
+        tensor = network.get_input(index) if inputs else network.get_output(index)
+        _set(target, key, tensor, specs[index if len(specs) > 1 else 0])
+
+
+def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
+    word, colon, formats = spec.partition(":")
+    if not colon:
+        word, formats = "", spec
+    if word:
+        if target.libraries.version >= (11,):
+            raise UnsupportedError(
+                f"{key}={spec}",
+                why="TensorRT 11 takes types from the model",
+                hint=f"{key}={formats}",
+            )
+        tensor.dtype = type_called(target.trt, word)
+    mask = 0
+    for one in formats.split("+"):
+        if one not in _FORMATS:
+            raise UsageError(f"{key}={spec}", why=f"no format {one!r}", hint=", ".join(_FORMATS))
+        mask |= 1 << int(member(target.trt.TensorFormat, _FORMATS[one], f"{key}={one}"))
+    tensor.allowed_formats = mask
+
+
+def load_plugins(libraries: Libraries, logger: Any, paths: tuple[str, ...]) -> None:
+    """Register TensorRT's own plugins, where this runtime has them, and those in `paths`.
+
+    Raises:
+        UsageError: A library does not exist.
+        BackendError: A library cannot be loaded.
+    """
+    trt = libraries.trt
+    register = getattr(trt, "init_libnvinfer_plugins", None)  # not in the lean runtime
+    if register is not None:
+        register(logger, "")
+    for path in paths:
+        if not Path(path).is_file():
+            raise UsageError(f"plugin library {path}", why="there is no such file")
+        if trt.get_plugin_registry().load_library(str(Path(path).resolve())) is None:
+            raise BackendError(f"plugin library {path}", why="TensorRT could not load it")
+
+
+_BY_NAME = {
+    "FLOAT": DataType.FP32,
+    "HALF": DataType.FP16,
+    "BF16": DataType.BF16,
+    "FP8": DataType.FP8,
+    "FP4": DataType.FP4,
+    "E8M0": DataType.E8M0,
+    "INT64": DataType.INT64,
+    "INT32": DataType.INT32,
+    "INT8": DataType.INT8,
+    "INT4": DataType.INT4,
+    "UINT8": DataType.UINT8,
+    "BOOL": DataType.BOOL,
+}
+
+#: Types that NumPy has; the others are held as raw bytes.
+NUMPY: dict[DataType, Any] = {
+    DataType.FP32: np.float32,
+    DataType.FP16: np.float16,
+    DataType.INT64: np.int64,
+    DataType.INT32: np.int32,
+    DataType.INT8: np.int8,
+    DataType.UINT8: np.uint8,
+    DataType.BOOL: np.bool_,
+}
+
+
+def dtype_of(trt_type: Any) -> DataType | None:
+    """Return the type; ``None`` for one this program does not know."""
+    return _BY_NAME.get(trt_type.name)

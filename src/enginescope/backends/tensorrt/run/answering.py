@@ -9,7 +9,7 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job, Mode
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor
 
 #: Nothing is timed: no graph, and waits that leave the processor to others.

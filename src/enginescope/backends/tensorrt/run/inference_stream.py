@@ -1,19 +1,54 @@
-"""An inference stream: a context, its memory, its CUDA streams and what is enqueued on them."""
+"""An inference stream: a context, its memory, its CUDA streams and what is enqueued on them.
+
+One enqueue as a CUDA graph.
+The moment that both clocks count from: the host's and the GPU's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
-from enginescope.backends.tensorrt.run.buffers import Buffer, values_of
-from enginescope.backends.tensorrt.run.graph import capture
-from enginescope.backends.tensorrt.run.io_tensors import EngineTensor
+from enginescope.backends.tensorrt.run.io_tensors import Buffer, EngineTensor, values_of
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.job import Mode
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import TensorValues
+
+
+class Captured(Record, frozen=True, kw_only=True, eq=False):
+    """An executable graph, or why there is none."""
+
+    graph: Any | None = None
+    why_not: str | None = None
+
+
+def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured:
+    """Capture `enqueue` on `stream`; the copies of inputs and outputs stay outside.
+
+    An engine that synchronises or allocates while it runs cannot be captured.
+    """
+    rt = cuda.runtime
+    local = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+    cuda.check(rt.cudaStreamBeginCapture(stream, local), "starting a CUDA graph capture")
+    accepted = enqueue(stream)
+    error, graph = rt.cudaStreamEndCapture(stream)
+    if error or not accepted:
+        if not error:
+            rt.cudaGraphDestroy(graph)
+        rt.cudaGetLastError()  # clears it: what follows runs without the graph
+        name = cuda.error_name(error) if error else "the enqueue failed"
+        return Captured(why_not=f"the engine does something that no graph can hold ({name})")
+    error, made = rt.cudaGraphInstantiate(graph, 0)
+    rt.cudaGraphDestroy(graph)
+    if error:
+        rt.cudaGetLastError()
+        return Captured(why_not=f"the graph cannot be instantiated ({cuda.error_name(error)})")
+    cuda.own(rt.cudaGraphExecDestroy, made)
+    return Captured(graph=made)
 
 
 class Grown:
@@ -267,3 +302,19 @@ class InferenceStream:
             cuda.check(copy(), "copying the outputs")
         cuda.wait(self.output_stream, "copying the outputs")
         return tuple(values_of(one.tensor, one.shape, one.host) for one in self.outputs.values())
+
+
+class Origin:
+    """An event and a reading of the host's clock, taken together before the warm-up.
+
+    Attributes:
+        ns: The host's clock when `event` was recorded on an idle stream.
+    """
+
+    def __init__(self, cuda: Cuda, lanes: Sequence[InferenceStream]) -> None:
+        rt, stream = cuda.runtime, lanes[0].compute_stream
+        self.event = cuda.event(spin=True)
+        cuda.wait(stream, "starting the clocks")
+        cuda.check(rt.cudaEventRecord(self.event, stream), "starting the clocks")
+        self.ns = perf_counter_ns()
+        cuda.check(rt.cudaEventSynchronize(self.event), "starting the clocks")

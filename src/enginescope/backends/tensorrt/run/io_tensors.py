@@ -1,16 +1,83 @@
-"""An engine's inputs and outputs: what they are, and how many bytes they take."""
+"""An engine's inputs and outputs: what they are, and how many bytes they take.
+
+Values in the memory layouts that engines ask for: channels last, or in vectors.
+
+``CHW4`` holds four channels beside each other, ``HWC8`` all of them, filled up to a multiple of
+eight; the axis of the channels is the third from the end, with ``D`` in the name the fourth.
+Memory of an engine's inputs and outputs: page-locked on the host, plain on the device.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from enginescope.backends.base import InputSpec
-from enginescope.backends.tensorrt.build.dtypes import dtype_of
-from enginescope.backends.tensorrt.run.layout import LINEAR
+from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.core.record import Record
+from enginescope.records.run.run import TensorValues
+from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType
+
+#: Layout -> elements that the channels are padded to a multiple of.
+_LAST = {"HWC": 1, "HWC8": 8, "HWC16": 16, "DHWC": 1, "DHWC8": 8}
+_VECTORS = {"CHW2": 2, "CHW4": 4, "CHW16": 16, "CHW32": 32, "CDHW32": 32}
+LINEAR = "LINEAR"
+
+
+def is_known(layout: str) -> bool:
+    """Whether values can be put into this layout; those of the DLA are only the DLA's."""
+    return layout == LINEAR or layout in _LAST or layout in _VECTORS
+
+
+def to_memory(array: Any, layout: str) -> Any:
+    """Return values in the order in which they lie in memory, padding zero."""
+    if layout == LINEAR or not is_known(layout):
+        return array
+    axis = _channel_axis(array.ndim, layout)
+    width = _LAST.get(layout) or _VECTORS[layout]
+    shape = list(array.shape)
+    shape[axis] = _filled(shape[axis], width)
+    whole = np.zeros(shape, array.dtype)
+    whole[_channels(axis, array.shape[axis])] = array
+    if layout in _LAST:
+        return np.ascontiguousarray(np.moveaxis(whole, axis, -1))
+    cut = whole.reshape(*shape[:axis], shape[axis] // width, width, *shape[axis + 1 :])
+    return np.ascontiguousarray(np.moveaxis(cut, axis + 1, -1))
+
+
+def from_memory(values: Any, shape: tuple[int, ...], layout: str) -> Any:
+    """Return values that lie in memory, flat, as an array of `shape`."""
+    if layout == LINEAR:
+        return values.reshape(shape)
+    axis = _channel_axis(len(shape), layout)
+    width = _LAST.get(layout) or _VECTORS[layout]
+    count = _filled(shape[axis], width)
+    rest = shape[axis + 1 :]
+    if layout in _LAST:
+        whole = np.moveaxis(values.reshape(*shape[:axis], *rest, count), -1, axis)
+    else:
+        cut = values.reshape(*shape[:axis], count // width, *rest, width)
+        whole = np.moveaxis(cut, -1, axis + 1).reshape(*shape[:axis], count, *rest)
+    return np.ascontiguousarray(whole[_channels(axis, shape[axis])])
+
+
+def _channel_axis(rank: int, layout: str) -> int:
+    return rank - (4 if "D" in layout else 3)
+
+
+def _channels(axis: int, count: int) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, slice(count))
+
+
+def _filled(count: int, width: int) -> int:
+    return math.ceil(count / width) * width
+
 
 #: "Row major linear FP32 format (kLINEAR)"
 _IN_WORDS = re.compile(r"\(k(\w+)\)")
@@ -112,3 +179,66 @@ def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[in
         return None
     spans = ask(profile, index(tensor.name))
     return tuple(int(one) for one in spans[1]) if spans else None
+
+
+class Buffer:
+    """One tensor's memory, allocated once.
+
+    Args:
+        managed: One memory for host and device, which needs no copies.
+        address: Device memory that is there already.
+    """
+
+    def __init__(
+        self,
+        cuda: Cuda,
+        tensor: EngineTensor,
+        shape: tuple[int, ...],
+        *,
+        managed: bool = False,
+        address: int | None = None,
+    ) -> None:
+        self._cuda = cuda
+        self.tensor = tensor
+        self.shape = shape
+        self.nbytes = tensor.nbytes(shape)
+        if managed and not tensor.on_host:
+            self.device = cuda.device_buffer(self.nbytes, managed=True)
+            self.host: Array = host_view(self.device, self.nbytes)
+        else:
+            self.host = cuda.host_buffer(self.nbytes)
+            self.device = address or (0 if tensor.on_host else cuda.device_buffer(self.nbytes))
+        self._copies = not (managed or tensor.on_host)
+
+    @property
+    def address(self) -> int:
+        """What TensorRT is given."""
+        return int(self.host.ctypes.data) if self.tensor.on_host else self.device
+
+    def fill(self, array: Any) -> None:
+        """Put values into the host's memory, in the order that the engine wants."""
+        ordered = to_memory(np.asarray(array), self.tensor.layout)
+        data = np.ascontiguousarray(ordered).reshape(-1).view(np.uint8)
+        count = min(data.size, self.nbytes)
+        self.host[:count] = data[:count]
+
+    def copy(self, stream: int) -> Any | None:
+        """Return a call that copies in this tensor's direction; ``None`` where none is needed."""
+        if not self._copies or self.nbytes == 0:
+            return None
+        rt, host = self._cuda.runtime, int(self.host.ctypes.data)
+        kinds = rt.cudaMemcpyKind
+        if self.tensor.is_input:
+            kind = kinds.cudaMemcpyHostToDevice
+            return partial(rt.cudaMemcpyAsync, self.device, host, self.nbytes, kind, stream)
+        kind = kinds.cudaMemcpyDeviceToHost
+        return partial(rt.cudaMemcpyAsync, host, self.device, self.nbytes, kind, stream)
+
+
+def values_of(tensor: EngineTensor, shape: tuple[int, ...], data: Array) -> TensorValues:
+    """Return bytes as the values of a tensor, copied."""
+    dtype = tensor.dtype or DataType.UINT8
+    array = np.array(data)
+    if dtype in NUMPY and is_known(tensor.layout):
+        array = from_memory(array.view(NUMPY[dtype]), shape, tensor.layout)
+    return TensorValues(name=tensor.name, dtype=dtype, shape=shape, data=array)

@@ -3,23 +3,33 @@
 ``H2D, enqueue, D2H, wait`` between two readings of the host's clock. Events around each part are
 read after the second reading, so that reading them costs the request nothing; recording them, some
 microseconds in all, lies inside.
+
+Flushing the L2 cache, so that a query finds none of its weights or inputs there.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns, sleep
 from typing import Any
 
 import numpy as np
 
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.flush import flusher
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, refused
 from enginescope.core.errors import BackendError
 from enginescope.records.run.job import Mode
 from enginescope.records.samples import Array, Samples, frozen
+
+
+def flusher(cuda: Cuda, stream: int) -> Callable[[], Any]:
+    """Return a call that enqueues a write of twice the L2 cache's size on `stream`."""
+    nbytes = 2 * cuda.facts(cuda.device).l2_bytes
+    address = cuda.device_buffer(nbytes)
+    return partial(cuda.runtime.cudaMemsetAsync, address, 0, nbytes, stream)
+
 
 _PARTS = ("h2d", "gpu_compute", "d2h")
 

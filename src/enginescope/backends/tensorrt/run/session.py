@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.recorder import Recorder
+from enginescope.backends.loop import Recorder
+from enginescope.backends.tensorrt.build.build import stripped_notice
+from enginescope.backends.tensorrt.build.network import load_plugins
 from enginescope.backends.tensorrt.build.options import read_options
-from enginescope.backends.tensorrt.build.plugins import load_plugins
-from enginescope.backends.tensorrt.build.stripped import stripped_notice
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.logger import Log, make_logger
@@ -22,22 +22,19 @@ from enginescope.backends.tensorrt.run.engine import (
     choose_profile,
     load_engine,
     make_context,
+    refit_from_onnx,
     set_weight_budget,
 )
-from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts
-from enginescope.backends.tensorrt.run.io_tensors import input_spec, tensors_of
+from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts, Origin
+from enginescope.backends.tensorrt.run.io_tensors import input_spec, is_known, tensors_of
 from enginescope.backends.tensorrt.run.latency import LatencyRecorder
-from enginescope.backends.tensorrt.run.layout import is_known
-from enginescope.backends.tensorrt.run.origin import Origin
-from enginescope.backends.tensorrt.run.refit import refit_from_onnx
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.probe.nvml import process_memory_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode
-from enginescope.records.run.run import ProviderShare
-from enginescope.records.run.tensor_values import TensorValues
+from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import Tensor
 
 

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.flush import flusher
-from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, refused
-from enginescope.backends.tensorrt.run.origin import Origin
+from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, Origin, refused
+from enginescope.backends.tensorrt.run.latency import flusher
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
-from enginescope.records.plan.query_trace import QueryTrace
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.run.job import Mode
 from enginescope.records.samples import Array, Samples, frozen
 

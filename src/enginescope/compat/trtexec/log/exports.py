@@ -10,7 +10,7 @@ import numpy as np
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
-from enginescope.records.plan.query_trace import QueryTrace
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Array

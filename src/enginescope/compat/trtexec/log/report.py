@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from enginescope.compat.trtexec.kept_files import KeptTexts
-from enginescope.compat.trtexec.log.engine_lines import (
+from enginescope.compat.trtexec.files import KeptTexts
+from enginescope.compat.trtexec.log.exports import inspector_values
+from enginescope.compat.trtexec.log.log import Level, Line, error, info, on_one_line, warning
+from enginescope.compat.trtexec.log.outputs import (
     binding_lines,
     engine_lines,
     graph_lines,
+    output_lines,
     parsing_lines,
 )
-from enginescope.compat.trtexec.log.exports import inspector_values
-from enginescope.compat.trtexec.log.log import Level, Line, error, info, on_one_line, warning
-from enginescope.compat.trtexec.log.outputs import output_lines
 from enginescope.compat.trtexec.log.performance import performance_lines
 from enginescope.compat.trtexec.settings import Settings
 from enginescope.compat.trtexec.shapes import dims_text

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from enginescope.analysis.layers.layer_table import tactic_shares
 from enginescope.analysis.layers.reformats import reformats
-from enginescope.analysis.layers.tactics import tactic_shares
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.layer_groups import LayerGroup, group_layers
 from enginescope.analysis.report_card.pointwise_operations import (
     PointwiseOperation,
     pointwise_operations,
 )
-from enginescope.analysis.roofline.convolution_params import CONVOLUTION_TYPES, groups_of, kernel_of
+from enginescope.analysis.report_card.type_tables import LayerGroup, group_layers
+from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.palette import precision_color, type_color
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
-from enginescope.render.html.spec import Chart, Spec
+from enginescope.render.html.images import Chart, Spec
 
 _MOST_ROWS = 24
 _TIPS = {"name": "of", "group": "colour", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.execution_segments import stretches
-from enginescope.analysis.report_card.liveness import liveness
+from enginescope.analysis.report_card.liveness import liveness, stretches
 from enginescope.core.units import format_bytes
 from enginescope.render.base.palette import PURPLE, SKY
 from enginescope.render.base.phrases import shorten
@@ -19,7 +18,7 @@ from enginescope.render.charts.card.order import (
     stretch_text,
 )
 from enginescope.render.charts.card.wording import counted, figure, table_of
-from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}

@@ -7,18 +7,17 @@ from functools import partial
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.layer_clusters import clusters
-from enginescope.analysis.report_card.layer_quantities import quantity_named
-from enginescope.analysis.roofline.convolution_params import CONVOLUTION_TYPES
+from enginescope.analysis.report_card.layer_clusters import clusters, quantity_named
 from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
+from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
 from enginescope.render.base.palette import BLUE, ORANGE, VERMILLION
-from enginescope.render.charts.card import kinds, memory, order, precision, spread, types
+from enginescope.render.charts.card import kinds, memory, order, spread, types
 from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.charts.card.slowest import slowest_layers
 from enginescope.render.charts.card.wording import figure, table_of
-from enginescope.render.charts.log_axis import log_axis
-from enginescope.render.html.spec import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.percentiles import log_axis
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _SIDES = {"m": BLUE, "n": ORANGE, "k": VERMILLION}
 
@@ -145,8 +144,8 @@ _TABLE: tuple[_Entry, ...] = (
     ("count-per-type", "layers by type", (), types.count_per_type),
     ("latency-per-type", "time by type", (), types.time_per_type),
     ("precision-per-type", "time by type, split by precision", (), types.precision_per_type),
-    ("precision-rollup", "what part each precision has", (), precision.rollup),
-    ("precision-changes", "layers by what they read and write", (), precision.precision_changes),
+    ("precision-rollup", "what part each precision has", (), types.rollup),
+    ("precision-changes", "layers by what they read and write", (), types.precision_changes),
     ("latency-per-tactic", "time by tactic", ("top",), kinds.by_tactic),
     ("weights-per-layer", "weights in the plan's order", (), memory.weights_in_order),
     ("activations-per-layer", "activations in the plan's order", (), memory.activations_in_order),

@@ -6,19 +6,19 @@ from collections.abc import Collection, Sequence
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.layer_quantities import QUANTITIES, quantity_named
-from enginescope.analysis.roofline.convolution_params import groups_of, kernel_of
+from enginescope.analysis.report_card.layer_clusters import QUANTITIES, quantity_named
+from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bars, height_of
-from enginescope.render.charts.card.colors import (
+from enginescope.render.charts.card.scatter import (
     check_color,
     color_channel,
     color_fields,
     color_title,
 )
 from enginescope.render.charts.card.wording import counted, figure, shape, table_of
-from enginescope.render.html.spec import Chart, ChartTable, Spec
+from enginescope.render.html.images import Chart, ChartTable, Spec
 
 _NAME_LENGTH = 44
 #: The others have no bar of their own if it would be longer than so many of the longest.

@@ -9,7 +9,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.amount_bins import AmountBin, amount_bins, is_even_range
 from enginescope.core.units import format_bytes, format_significant
 from enginescope.render.charts.card.wording import counted, figure, table_of
-from enginescope.render.html.spec import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 _EVEN = "All bars cover ranges of one width"
 _LOGARITHMIC = "Logarithmic axis: each bar covers a wider range than the bar to its left"

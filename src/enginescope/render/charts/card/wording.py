@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from enginescope.core.units import format_significant
-from enginescope.render.html.spec import ChartTable
+from enginescope.render.html.images import ChartTable
 
 NOT_KNOWN = "not known"
 #: Most rows of the table behind a picture.

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enginescope.analysis.graph.folding.flow_order import NodeTraits
 from enginescope.analysis.graph.folding.fold import fold
-from enginescope.analysis.graph.folding.levels import ENTRY, Level, levels
-from enginescope.analysis.graph.folding.node_traits import NodeTraits
-from enginescope.analysis.graph.folding.tree import FOLDINGS, Group
-from enginescope.analysis.graph.layout.laid_out import Boxes, LaidOut
-from enginescope.analysis.graph.layout.layered import Spacing, lay_out
+from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Level, levels
+from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.record import Record
 from enginescope.render.graph.node_labels import Times
-from enginescope.render.graph.view.canvas_nodes import Names, packed_edges, packed_nodes
-from enginescope.render.graph.view.packing import packed
+from enginescope.render.graph.view.canvas_nodes import Names, packed, packed_edges, packed_nodes
 
 if TYPE_CHECKING:
     from enginescope.rules.base import Finding

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.graph.plan_graph_part import GraphPart
-from enginescope.render.graph.categories import Category
-from enginescope.render.graph.edge_words import edge_labels, edge_titles
-from enginescope.render.graph.graph_scene import GraphScene
+from enginescope.render.graph.categories import Category, edge_labels, edge_titles
 from enginescope.render.graph.node_labels import NodeLabel, is_reformat
-from enginescope.render.graph.paint import Paint, paint
+from enginescope.render.graph.paint import GraphScene, Paint, paint
 from enginescope.render.graph.write.xml_text import printable
 from enginescope.render.html.theme import LIGHT
 

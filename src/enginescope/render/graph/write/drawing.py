@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.analysis.graph.layout.edge_labels import LABEL_HEIGHT, place_labels
-from enginescope.analysis.graph.layout.laid_out import Boxes, LaidOut
-from enginescope.analysis.graph.layout.layered import lay_out
+from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.records.plan.timing import Attribution
-from enginescope.render.graph.edge_words import Flow, edge_labels, flow_of
-from enginescope.render.graph.graph_scene import GraphScene, sketch
-from enginescope.render.graph.node_labels import NodeLabel, Times
-from enginescope.render.graph.text_width import text_width
+from enginescope.render.graph.categories import Flow, edge_labels, flow_of
+from enginescope.render.graph.node_labels import NodeLabel, Times, text_width
+from enginescope.render.graph.paint import GraphScene, sketch
 
 #: Estimated pixels per character beside an edge.
 LABEL_CHARACTER = 6.8

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from enginescope.analysis.graph.layout.acyclic import against_flow
-from enginescope.analysis.graph.layout.laid_out import Boxes, LaidOut
-from enginescope.analysis.graph.layout.layered import Spacing, lay_out
+from enginescope.analysis.graph.layout.coordinates import against_flow
+from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 from enginescope.core.optional import is_installed
 from enginescope.records.notice import Notice

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from enginescope.analysis.graph.plan_graph_part import GraphPart
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
-from enginescope.render.graph.edge_words import edge_titles, flow_of
-from enginescope.render.graph.node_labels import NodeLabel, is_reformat, shortened
+from enginescope.render.graph.categories import edge_titles, flow_of, style_sheet
+from enginescope.render.graph.node_labels import NodeLabel, is_reformat, shortened, text_width
 from enginescope.render.graph.paint import Paint, paint
-from enginescope.render.graph.style import style_sheet
-from enginescope.render.graph.text_width import text_width
 from enginescope.render.graph.write.drawing import LABEL_CHARACTER, Drawing
 from enginescope.render.graph.write.xml_text import xml_text
 

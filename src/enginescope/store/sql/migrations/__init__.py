@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.store.sql.index_error import DamagedIndexError
+from enginescope.store.sql.sqlite_file import DamagedIndexError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

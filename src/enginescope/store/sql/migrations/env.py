@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from enginescope.store.sql.schema import METADATA
+from enginescope.store.sql.database import METADATA
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=METADATA, render_as_batch=True)

@@ -1,0 +1,284 @@
+"""Writers of a comparison of plans: terminal, JSON, Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope._version import __version__
+from enginescope.analysis.build_log.build_choices import Choice, ChoicePair
+from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.difference_causes import cause_of
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
+from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
+from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.jsonio import encode
+from enginescope.records.notice import Notice
+from enginescope.render.base.data_table import csv_bytes, escaped, number_column
+from enginescope.render.base.phrases import shorten, shorten_apart
+from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.plan_comparison.compare_phrases import (
+    answer,
+    cause_text,
+    pairing_sentence,
+    requests_sentence,
+)
+from enginescope.render.plan_comparison.compare_tables import (
+    Chosen,
+    CompareTable,
+    explanation_table,
+    facts_table,
+    pair_tables,
+    share_tables,
+)
+from enginescope.render.verdicts.verdict_writers import (
+    markdown_table,
+    measured_data,
+    verdict_markdown,
+)
+
+_GAP = 2
+_LEAST_NAME = 12
+_LEAST_FACT = 18
+_NARROW = 72
+#: From here on there is room for types and reasons beside the names of layers.
+_WIDE = 120
+#: Ends of headers of columns that narrow screens go without.
+_SPARED = (" layers", "share %", "B − A ms")
+#: Header -> most columns of texts that are not the last.
+_SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
+
+
+def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> RenderableType:
+    """Return the answer, what weakens it, and the tables, for a rich console.
+
+    Args:
+        chosen: Layers and rows to show.
+        width: Columns.
+    """
+    lines: list[RenderableType] = [*_titles(found, width), Text()]
+    lines.append(Text(answer(found, chosen.threshold_pct), style="bold"))
+    lines += [label_row(name, text) for name, text in _sentences(found)]
+    lines += [Text(), *notice_lines(_worth_saying(found.notices))]
+    if found.layers is not None:
+        first, *others = pair_tables(found, chosen, wide=width >= _WIDE)
+        lines += _fitted(first, width)
+    else:
+        others = []
+    lines += _facts(facts_table(found.overview), width)
+    for one in (*others, *share_tables(found, chosen.top)):
+        lines += _fitted(one, width)
+    return Group(*lines)
+
+
+def _titles(found: Comparison, width: int) -> list[Text]:
+    plans = found.overview.plans
+    return [
+        Text(f"{plan.label}  ", style="bold").append(shorten(_plain(plan.name), width - 3))
+        for plan in plans
+    ]
+
+
+def _sentences(found: Comparison) -> list[tuple[str, str]]:
+    layers, plans = found.layers, found.overview.plans
+    requests = requests_sentence(plans)
+    rows = [("requests", requests)] if requests else []
+    if layers is None:
+        return rows
+    if layers.difference_ms and layers.explanations:
+        most = layers.explanations[0]
+        (difference,) = number_column([most.difference_ms], signed=True)
+        each = " per iteration" if plans[0].batch != plans[1].batch else ""
+        rows.append(("most of it", f"{cause_text(most)}, {difference} ms{each}"))
+    rows.append(("paired", pairing_sentence(layers, plans)))
+    return rows
+
+
+def _worth_saying(notices: Sequence[Notice]) -> list[Notice]:
+    """Warnings, and what is said of the comparison itself; the rest is in the JSON."""
+    said = [
+        notice for notice in notices if notice.level == "warning" or "plan" not in notice.evidence
+    ]
+    return sorted(said, key=lambda one: one.level != "warning")
+
+
+def _facts(found: CompareTable, width: int) -> list[RenderableType]:
+    """Set plans beside each other, as many as there is room for; the rest below."""
+    label = max(len(row[0]) for row in found.rows) + _GAP
+    plans = len(found.headers) - 1
+    room = max(1, min(plans, (width - label) // (_LEAST_FACT + _GAP)))
+    lines: list[RenderableType] = []
+    for first in range(0, plans, room):
+        columns = range(1 + first, 1 + min(first + room, plans))
+        headers = (found.title, *(found.headers[at] for at in columns))
+        rows = [(row[0], *(_plain(row[at]) for at in columns)) for row in found.rows]
+        lines += [table(headers, rows), Text()]
+    return lines
+
+
+def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
+    """Return a table under its title; the last column takes the columns that are left.
+
+    Where they are too few, those of `_SPARED` are left out, the first first.
+    """
+    columns = {
+        header: shorten_apart([_plain(row[at]) for row in found.rows], _most(header, width))
+        for at, header in enumerate(found.headers)
+    }
+    last = found.headers[-1]
+    for ending in _SPARED:
+        if _taken(columns) + _LEAST_NAME <= width:
+            break
+        columns = {name: cells for name, cells in columns.items() if not name.endswith(ending)}
+    spare = max(_LEAST_NAME, width - _taken(columns) - 1)
+    columns[last] = shorten_apart(columns[last], spare)
+    lines: list[RenderableType] = [Text(found.title, style="bold")]
+    if found.rows:
+        cells = list(zip(*columns.values(), strict=True))
+        right = [name for name in found.numbers if name in columns]
+        lines.append(table(tuple(columns), cells, right=right))
+    if found.note or not found.rows:
+        lines.append(Text(found.note or "none", style="dim"))
+    return [*lines, Text()]
+
+
+def _most(header: str, width: int) -> int:
+    """Columns of the screen for a text of this column."""
+    most = _SHORTENED.get(header, width)
+    return min(most, width // 4) if header == "differs in" and width < _NARROW else most
+
+
+def _taken(columns: dict[str, list[str]]) -> int:
+    """Columns of the screen that all but the last take."""
+    widths = [max(map(len, (name, *cells))) + _GAP for name, cells in columns.items()]
+    return sum(widths[:-1])
+
+
+def _plain(text: str) -> str:
+    """Return a name of the file's without what a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+
+
+#: Version of the JSON document's shape.
+COMPARE_SCHEMA = 1
+
+
+def compare_csv(found: Comparison, chosen: Chosen) -> bytes:
+    """Return a row for each pair of two plans; for each plan where there are more."""
+    if found.layers is None:
+        columns = plan_columns(found.overview)
+    else:
+        columns = layer_columns([one for one in found.layers.by_difference() if chosen.admits(one)])
+    return csv_bytes(tuple(columns), zip(*columns.values(), strict=True))
+
+
+def compare_json(
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
+) -> bytes:
+    """Return everything that is known as strict JSON; times in ms, sizes in bytes.
+
+    Args:
+        found: ``None``: a side has no plan, or only build logs were given.
+        chosen: Layers that are left out are counted in the sums all the same.
+        choices: What two builds chose.
+        measured: Verdicts, where every side has samples.
+    """
+    made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
+    if measured is not None:
+        made["measured"] = measured_data(measured)
+    if found is not None:
+        overview = found.overview
+        made["threshold_pct"], made["only"] = chosen.threshold_pct, chosen.only
+        made["plans"] = [
+            {
+                **_plan(one),
+                "difference_ms": overview.difference_ms(at),
+                "speedup": overview.speedup(at),
+            }
+            for at, one in enumerate(overview.plans)
+        ]
+        for name in ("by_type", "by_precision", "by_output_precision"):
+            made[name] = getattr(overview, name)
+        made["notices"] = found.notices
+        if found.layers is not None:
+            made |= _layers(found.layers, chosen)
+    if choices is not None:
+        made["build_choices"] = [_choice_pair(choice) for choice in choices]
+    return encode(made)
+
+
+def _plan(one: PlanSummary) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    return {**made, "sum_per_item_ms": one.sum_per_item_ms, "items_per_s": one.items_per_s}
+
+
+def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
+    rows = [(at, one) for at, one in enumerate(layers.layers) if chosen.admits(one)]
+    return {
+        "difference": {
+            "a_ms": layers.a_ms,
+            "b_ms": layers.b_ms,
+            "difference_ms": layers.difference_ms,
+            "difference_pct": layers.difference_pct,
+        },
+        "explanations": layers.explanations,
+        "reformats_lost": layers.reformats_lost,
+        "reformats_added": layers.reformats_added,
+        "layers": [_pair(at, one) for at, one in rows],
+    }
+
+
+def _pair(position: int, one: ComparedLayers) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    more = {"position": position, "cause": cause_of(one).value, "speedup": one.speedup}
+    return {**more, **made}
+
+
+def _choice_pair(pair: ChoicePair) -> dict[str, Any]:
+    return {
+        "name": pair.name,
+        "differs": pair.differs,
+        "change_ms": pair.change_ms,
+        "a": _choice(pair.a),
+        "b": _choice(pair.b),
+    }
+
+
+def _choice(one: Choice | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    made: dict[str, Any] = msgspec.to_builtins(one.layer)
+    more = {"evidence": one.evidence, "chosen_ms": one.chosen_ms, "kernel": one.kernel}
+    return {**made, **more, "gap_ms": one.gap_ms}
+
+
+def compare_markdown(
+    measured: MeasuredComparison | None, plans: Comparison | None, chosen: Chosen
+) -> str:
+    """Return verdicts, then the plans: their answer, what explains it, what is known of each."""
+    lines = ["# Comparison", ""]
+    if measured is not None:
+        lines += [verdict_markdown(measured)]
+    if plans is not None:
+        lines += ["## Plans", ""]
+        lines += [f"- **{plan.label}** {escaped(plan.name)}" for plan in plans.overview.plans]
+        lines += ["", f"**{escaped(answer(plans, chosen.threshold_pct))}**", ""]
+        if plans.layers is not None:
+            lines += [f"{escaped(pairing_sentence(plans.layers, plans.overview.plans))}.", ""]
+            lines += _titled(explanation_table(plans.layers, chosen.top))
+        lines += _titled(facts_table(plans.overview))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _titled(table: CompareTable) -> list[str]:
+    return [f"### {escaped(table.title)}", "", *markdown_table(table), ""]

@@ -1,0 +1,269 @@
+"""Writers of a verdict: terminal, JSON, Markdown."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any
+
+import msgspec
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredPair,
+    MeasuredSide,
+)
+from enginescope.records.verdict.verdict import Verdict
+from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
+from enginescope.render.base.facts import place_line
+from enginescope.render.base.phrases import shorten_apart
+from enginescope.render.base.shared_options import ToldApart, told_apart
+from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.plan_comparison.compare_tables import CompareTable
+from enginescope.render.verdicts.verdict_phrases import (
+    across_hint,
+    counts_text,
+    headline_sentence,
+    looks_text,
+    rounds_hint,
+    title_of,
+    unit_of,
+    why_text,
+)
+from enginescope.render.verdicts.verdict_tables import pair_table, verdict_table
+
+#: From here on there is room for the codes of the reasons.
+_WIDE = 100
+#: Below this width, the table has no column of intervals.
+_NARROW = 76
+
+
+def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
+    """Return the answer, its table, what would decide the rest, and what weakens it.
+
+    Args:
+        width: Columns.
+    """
+    lines: list[RenderableType] = [*_titles(found, width), Text()]
+    for pair in found.pairs:
+        lines += [Text(headline_sentence(pair), style="bold"), Text()]
+        lines += [_table(pair, width), Text()]
+        lines += [label_row(name, text) for name, text in _open(pair)]
+    every = pair_table(found)
+    if every is not None:
+        lines += [Text(every.title, style="bold"), Text()]
+        lines += [table(every.headers, every.rows, right=every.numbers), Text()]
+    lines += [label_row("samples", " · ".join(_counts(found)))]
+    looks = looks_text(found)
+    lines += [label_row("looks", looks)] if looks else []
+    return Group(*lines, Text(), *notice_lines(measured_notices(found)))
+
+
+def next_steps(tag: str, *, width: int = 80, store: str | None = None) -> Text:
+    """Return how to see the comparison again.
+
+    Args:
+        tag: Of its runs.
+        store: Where they lie, if that must be said to the next command.
+    """
+    at = f" --store {shlex.quote(store)}" if store else ""
+    again = f"enginescope compare{at} {tag}"
+    line = f"  again: {again}"
+    page = f"page: {again} --html compare.html"
+    gap = " · " if len(line) + 3 + len(page) <= width else "\n  "
+    return Text(f"{line}{gap}{page}", style="dim")
+
+
+def _titles(found: MeasuredComparison, width: int) -> list[Text]:
+    names = [_plain(one.name) for one in found.sides]
+    room = width - 3
+    is_wide = any(len(one) > room for one in names)
+    apart = told_apart(names) if is_wide else ToldApart(labels=tuple(names))
+    lines = [
+        Text(f"{side.label}  ", style="bold").append(name)
+        for side, name in zip(found.sides, shorten_apart(apart.labels, room), strict=True)
+    ]
+    lines += [Text(f"   {one}", style="dim") for one in wrap(apart.shared or "", room)]
+    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    if len(places) == 1 and (place := next(iter(places))):
+        lines.append(Text(f"   {place}", style="dim"))
+    return lines
+
+
+def _table(pair: MeasuredPair, width: int) -> RenderableType:
+    made = verdict_table(pair, reasons=width >= _WIDE)
+    kept = [
+        at for at, name in enumerate(made.headers) if width >= _NARROW or not name.endswith("CI")
+    ]
+    rows = [tuple(row[at] for at in kept) for row in made.rows]
+    return table(tuple(made.headers[at] for at in kept), rows, right=made.numbers)
+
+
+def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
+    """Yield why the headline is undecided, what would decide it, and what other rows lack."""
+    why = why_text(pair.headline)
+    if why is not None:
+        yield "undecided", f"{why} ({pair.headline.reason.value})"
+    hint = across_hint(pair) or rounds_hint(pair)
+    if hint is not None:
+        yield "next", hint
+    for verdict in pair.verdicts[1:]:
+        lack = why_text(verdict)
+        if lack is not None:
+            yield title_of(verdict.metric), lack
+
+
+def _counts(found: MeasuredComparison) -> Iterator[str]:
+    base, *others = found.sides
+    yield counts_text(base, found.pairs[0], is_base=True)
+    for side, pair in zip(others, found.pairs, strict=True):
+        yield counts_text(side, pair, is_base=False)
+
+
+def _plain(text: str) -> str:
+    """Return a name without what a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+
+
+def measured_data(found: MeasuredComparison) -> dict[str, Any]:
+    """Return everything that is known, for JSON; times in ms, sizes in bytes."""
+    return {
+        "comparison": found.comparison,
+        "threshold_pct": found.threshold_pct,
+        "is_decided": found.is_decided,
+        "sides": [_side(side) for side in found.sides],
+        "pairs": [_pair(pair) for pair in found.pairs],
+        "other_pairs": [_pair(pair) for pair in found.other_pairs],
+        "noise_floor": found.floor,
+        "notices": measured_notices(found),
+    }
+
+
+def verdict_csv(found: MeasuredComparison) -> bytes:
+    """Return a row for each verdict."""
+    pairs = (*found.pairs, *found.other_pairs)
+    rows = [_flat(pair, verdict) for pair in pairs for verdict in pair.verdicts]
+    return csv_bytes(tuple(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def _side(side: MeasuredSide) -> dict[str, Any]:
+    return {
+        "label": side.label,
+        "name": side.name,
+        "processes": len(side.measured),
+        "runs": [_process(run) for run in side.runs],
+    }
+
+
+def _process(run: Any) -> dict[str, Any]:
+    headline = run.headline
+    median = float(np.median(headline.values_ms)) if headline else None
+    return {
+        "run": run.id,
+        "outcome": run.outcome.kind.value,
+        "round": run.turn.round if run.turn else None,
+        "place": run.turn.place if run.turn else None,
+        "median_ms": median,
+    }
+
+
+def _pair(pair: MeasuredPair) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "sentence": headline_sentence(pair),
+        "meant": pair.meant,
+        "differing": pair.differing,
+        "verdicts": [_verdict(verdict) for verdict in pair.verdicts],
+    }
+
+
+def _verdict(one: Verdict) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    more = {"title": title_of(one.metric), "unit": unit_of(one.metric)}
+    basis = one.estimate.basis if one.estimate else None
+    return {**made, **more, "is_decided": one.is_decided, "ratio_per": basis}
+
+
+def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
+    estimate = one.estimate
+    interval = estimate.interval if estimate else None
+    disturbed = estimate.disturbed if estimate else None
+    return {
+        "side": pair.b,
+        "against": pair.a,
+        "metric": one.metric,
+        "unit": unit_of(one.metric),
+        "verdict": one.kind.value,
+        "reason": one.reason.value,
+        "a": one.a,
+        "b": one.b,
+        "ratio": estimate.ratio if estimate else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "confidence": interval.confidence if interval else None,
+        "threshold_pct": one.threshold_pct,
+        "method": estimate.method if estimate else None,
+        "processes_a": one.processes_a,
+        "processes_b": one.processes_b,
+        "samples_a": one.samples_a,
+        "samples_b": one.samples_b,
+        "effective_a": one.effective_a,
+        "effective_b": one.effective_b,
+        "more": one.more,
+        "ratio_per": estimate.basis if estimate else None,
+        "corrected_ratio": one.corrected_ratio,
+        "is_tested": one.is_tested,
+        "rounds_left_out": estimate.left_out if estimate else None,
+        "disturbed_a": disturbed.a if disturbed else None,
+        "disturbed_b": disturbed.b if disturbed else None,
+        "disturbed_both": disturbed.both if disturbed else None,
+        "unstable": disturbed.unstable if disturbed else None,
+    }
+
+
+def verdict_markdown(found: MeasuredComparison) -> str:
+    """Return the answer, its table, and what weakens it."""
+    lines = [f"- **{side.label}** {escaped(side.name)}" for side in found.sides]
+    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    lines += [f"- on {escaped(place)}" for place in places if place]
+    for pair in found.pairs:
+        lines += [
+            "",
+            f"**{escaped(headline_sentence(pair))}**",
+            "",
+            *markdown_table(verdict_table(pair)),
+        ]
+        lines += _open_markdown(pair)
+    every = pair_table(found)
+    lines += ["", f"**{every.title}**", "", *markdown_table(every)] if every else []
+    looks = looks_text(found)
+    lines += ["", f"Measured in turn: {looks}."] if looks else []
+    notices = [
+        f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "
+        f"({notice.code})"
+        for notice in measured_notices(found)
+    ]
+    return "\n".join([*lines, *(["", *notices] if notices else [])]) + "\n"
+
+
+def markdown_table(made: CompareTable) -> list[str]:
+    """Return a table as lines."""
+    marks = ["---:" if name in made.numbers else "---" for name in made.headers]
+    headers = [escaped(name) for name in made.headers]
+    return [
+        markdown_row(headers),
+        markdown_row(marks),
+        *(markdown_row(list(map(escaped, row))) for row in made.rows),
+    ]
+
+
+def _open_markdown(pair: MeasuredPair) -> list[str]:
+    found = [(title_of(verdict.metric), why_text(verdict)) for verdict in pair.verdicts]
+    told = [f"- {title}: {escaped(why)}" for title, why in found if why]
+    return ["", *told] if told else []
