@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         UnsupportedError,
         UsageError,
     )
-    from enginescope.notebook.files import archive, process, write_report
     from enginescope.notebook.measure import (
         bench,
         bench_interleaved,
@@ -44,7 +43,14 @@ if TYPE_CHECKING:
         open_run,
         validate,
     )
-    from enginescope.notebook.plan import OpenedPlan, explore, open_plan
+    from enginescope.notebook.plan import (
+        OpenedPlan,
+        archive,
+        explore,
+        open_plan,
+        process,
+        write_report,
+    )
     from enginescope.notebook.verdicts import (
         compare,
         compare_plans,

@@ -11,8 +11,8 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook.display import shown_as
-from enginescope.notebook.files import ShownProcess
 from enginescope.notebook.measure import ShownBuild, ShownDepth, ShownNoise, ShownValidation
+from enginescope.notebook.plan import ShownProcess
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder

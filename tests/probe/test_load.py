@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from enginescope.probe import load
-from enginescope.probe.load import LoadMeter
+from enginescope.probe import host
+from enginescope.probe.host import LoadMeter
 
 
 def readings(monkeypatch, *values: tuple[float, float, float]) -> LoadMeter:
     queue = list(values)
-    monkeypatch.setattr(load, "_reading", lambda: queue.pop(0))
+    monkeypatch.setattr(host, "_reading", lambda: queue.pop(0))
     meter = LoadMeter()
     meter.start()
     return meter
@@ -26,6 +26,6 @@ def test_too_short_to_say(monkeypatch) -> None:
 
 
 def test_real_readings_move() -> None:
-    before = load._reading()
+    before = host._reading()
     sum(range(200_000))
-    assert load._reading()[0] > before[0]
+    assert host._reading()[0] > before[0]

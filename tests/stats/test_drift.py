@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.drift import drift
+from enginescope.stats.stability import drift
 from tests.stats.draws import ar1
 
 

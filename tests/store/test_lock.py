@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import StoreError
-from enginescope.store.lock import locked
+from enginescope.store.run_names import locked
 
 
 def count_up(folder: Path, times: int) -> None:

@@ -19,7 +19,7 @@ from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.probe.cpu_loss import CpuLossMeter
-from enginescope.probe.load import LoadMeter
+from enginescope.probe.host import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import Profile

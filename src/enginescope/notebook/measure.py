@@ -107,7 +107,7 @@ class ShownDepth(DepthBenchmark):
     """Compared depth-estimation models; in notebooks their speeds, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.depth.depth_words import benchmark_title
+        from enginescope.render.depth.depth_writers import benchmark_title
 
         return benchmark_title(self)
 

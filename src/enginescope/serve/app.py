@@ -12,7 +12,7 @@ from enginescope.serve import run_views as looking
 from enginescope.serve import signing_in, suites, uploads
 from enginescope.serve.access import LOGIN, Access, Guard
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.serve.pages import failure, not_found, static_file
+from enginescope.serve.list_views import failure, not_found, static_file
 from enginescope.store.archive import Store
 
 #: Of one run, as a zip file.

@@ -16,7 +16,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.render.base.facts import subject_line
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.serve.pages import framed, page
+from enginescope.serve.list_views import framed, page
 from enginescope.serve.sides import comparison_of
 
 #: The newest runs that a history is made of: each is read whole.

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from enginescope.serve.access import COOKIE, LOGIN, Access
-from enginescope.serve.pages import page
+from enginescope.serve.list_views import page
 
 _MOST_BYTES = 4096
 #: After a wrong token: guessing takes time.

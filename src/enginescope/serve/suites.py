@@ -23,7 +23,7 @@ from enginescope.render.suites.suite_phrases import (
     status_text,
 )
 from enginescope.serve.kept_runs import NotHereError
-from enginescope.serve.pages import framed, page
+from enginescope.serve.list_views import framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
 

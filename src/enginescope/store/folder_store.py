@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import StoreError
 from enginescope.records.notice import Notice
-from enginescope.store.lock import locked
 from enginescope.store.row import Filter, RunRow
-from enginescope.store.run_names import DELETED, PART, run_names
+from enginescope.store.run_names import DELETED, PART, locked, run_names
 from enginescope.store.sql.listing import Listing
 
 if TYPE_CHECKING:

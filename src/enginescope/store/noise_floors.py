@@ -9,7 +9,7 @@ from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.store.lock import locked
+from enginescope.store.run_names import locked
 
 FILE = "noise-floors.json"
 #: Version of the file's shape.

@@ -11,11 +11,12 @@ import pytest
 from enginescope.analysis.accuracy.error_limits import (
     CEILING,
     NOISE_FACTOR,
+    ChannelNoise,
+    ExpectedNoise,
     channel_limits,
     populations,
     whole_limits,
 )
-from enginescope.analysis.accuracy.expected_noise import ChannelNoise, ExpectedNoise
 from enginescope.analysis.accuracy.output_verdict import _digits, _ratio, runs_text
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.error_moments import ErrorMoments, moments_of

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.error_limits import CEILING, NOISE_FACTOR
-from enginescope.analysis.accuracy.expected_noise import (
+from enginescope.analysis.accuracy.error_limits import (
+    CEILING,
+    NOISE_FACTOR,
     ChannelNoise,
     ExpectedNoise,
     NoiseSum,

@@ -9,8 +9,7 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plans.plan_column_table import COLUMNS
 from enginescope.analysis.plans.plan_columns import PlanFacts, plan_columns
 from enginescope.analysis.roofline.gpu_limits import gpu_limits
-from enginescope.analysis.roofline.layer_bytes import layer_bytes
-from enginescope.analysis.roofline.layer_work import layer_work
+from enginescope.analysis.roofline.layer_work import layer_bytes, layer_work
 from enginescope.analysis.roofline.roofline import roofline
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile

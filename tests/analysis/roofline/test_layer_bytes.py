@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from enginescope.analysis.plans.plan_columns import plan_totals
-from enginescope.analysis.roofline.layer_bytes import add_known, layer_bytes
+from enginescope.analysis.roofline.layer_work import add_known, layer_bytes
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Plan, Weights
 from enginescope.records.tensor import DataType

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.verdicts.history import histories
-from enginescope.analysis.verdicts.run_facts import fact_changes, facts_of
+from enginescope.analysis.verdicts.history import fact_changes, facts_of, histories
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport

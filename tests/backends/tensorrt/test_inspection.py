@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from enginescope.backends.tensorrt.build.network import node_at
-from enginescope.backends.tensorrt.inspect_engine import inspect
-from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.backends.tensorrt.libraries import Libraries, inspect
 from enginescope.backends.tensorrt.profile_pass import profile_of
 from enginescope.backends.tensorrt.run.inference_stream import Grown, make_allocator
 from enginescope.core.errors import BackendError, UnsupportedError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.tensorrt.inspect_engine import inspect
-from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.backends.tensorrt.libraries import Libraries, inspect
 from enginescope.backends.tensorrt.run.io_tensors import tensors_of
 
 

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from enginescope.compat.trtexec.arguments import read_arguments
+from enginescope.compat.trtexec.help_text import Version, parse_version
 from enginescope.compat.trtexec.jobs import job_of
 from enginescope.compat.trtexec.settings import Settings, settings_of
-from enginescope.compat.trtexec.version import Version, parse_version
 from enginescope.records.plan.build import BuildReport, DeviceMemory
 from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.timing import LayerTiming, Profile

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.flags import STORE_FLAG
-from enginescope.compat.trtexec.help_text import flag_tables, help_text
+from enginescope.compat.trtexec.help_text import STORE_FLAG, flag_tables, help_text
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from tests.compat.trtexec.runs import version
 

@@ -12,7 +12,7 @@ from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
 from enginescope.formats.importing.import_grouping import ArtifactKind, recognise
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.tensors.exported_outputs import outputs_of
+from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_output_diff
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import tensor

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.formats.trtexec.trtexec_statistics import clock_step_ms, on_the_clock
+from enginescope.formats.trtexec.exported_times import clock_step_ms, on_the_clock
 
 
 def printed(values: np.ndarray) -> np.ndarray:

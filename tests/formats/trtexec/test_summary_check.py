@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints, summary_mismatches
+from enginescope.formats.trtexec.exported_times import as_trtexec_prints, summary_mismatches
 from enginescope.records.samples import ReportedSummary, Samples, frozen
 
 SERIES = Samples(

@@ -10,9 +10,8 @@ import pytest
 
 from enginescope.formats.importing.import_options import warmup_ms
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.exported_times import ExportedTimes, as_trtexec_prints, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.samples import ReportedSummary, Samples, frozen
 

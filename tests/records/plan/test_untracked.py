@@ -10,8 +10,7 @@ from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.plan_comparison.layer_comparison import PairTime, UnpairedTime
 from enginescope.analysis.plans.exploration import ExploredLayer
-from enginescope.analysis.roofline.layer_bytes import LayerBytes
-from enginescope.analysis.roofline.layer_work import LayerWork
+from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.analysis.roofline.matrix_product import MatrixProduct
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_json import parse_plan

@@ -20,8 +20,7 @@ from enginescope.render.depth.depth_figures import (
     gpu_chart,
     speed_figure,
 )
-from enginescope.render.depth.depth_words import shared_text, short_labels
-from enginescope.render.depth.depth_writers import depth_json, depth_text
+from enginescope.render.depth.depth_writers import depth_json, depth_text, shared_text, short_labels
 from tests.depth_benchmarks import depth_benchmark
 
 THREE = ("fp32.engine · trt", "fp16.engine · trt", "int8.engine · trt")

@@ -11,7 +11,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.jobs import subject_of
-from enginescope.services.suites.cell_outputs import ReferenceCache, checked_cell
+from enginescope.services.suites.cell import ReferenceCache, checked_cell
 from tests.suites.made import cell
 
 SAMPLES = (Sample(name="random 0"),)

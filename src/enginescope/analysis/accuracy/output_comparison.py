@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.accuracy.error_limits import channel_limits, whole_limits
-from enginescope.analysis.accuracy.expected_noise import ExpectedNoise, NoiseSum, by_name
+from enginescope.analysis.accuracy.error_limits import (
+    ExpectedNoise,
+    NoiseSum,
+    by_name,
+    channel_limits,
+    whole_limits,
+)
 from enginescope.analysis.accuracy.nearest_reference import (
     NearestArrangement,
     NearestReference,

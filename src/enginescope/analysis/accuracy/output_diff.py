@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.accuracy.error_limits import Limits
-from enginescope.analysis.accuracy.expected_noise import ExpectedNoise
+from enginescope.analysis.accuracy.error_limits import ExpectedNoise, Limits
 from enginescope.analysis.accuracy.output_verdict import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.errors.channel_errors import ChannelErrors

@@ -7,8 +7,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from enginescope.analysis.accuracy.error_limits import NEGLIGIBLE, channel_limits, whole_limits
-from enginescope.analysis.accuracy.expected_noise import ExpectedNoise
+from enginescope.analysis.accuracy.error_limits import (
+    NEGLIGIBLE,
+    ExpectedNoise,
+    channel_limits,
+    whole_limits,
+)
 from enginescope.analysis.accuracy.nearest_reference import (
     NearestArrangement,
     NearestReference,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 import numpy as np
 
-from enginescope.analysis.accuracy.expected_noise import NoiseSum
+from enginescope.analysis.accuracy.error_limits import NoiseSum
 from enginescope.analysis.accuracy.output_verdict import Compared, reasons_of
 from enginescope.analysis.errors.channel_errors import ChannelAxes, flat_numbers, kind_of
 from enginescope.analysis.errors.element_comparison import compare_elements

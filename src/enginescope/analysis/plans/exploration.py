@@ -31,7 +31,7 @@ from enginescope.analysis.layers.reformats import (
 )
 from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.layer_bytes import LayerBytes
+from enginescope.analysis.roofline.layer_work import LayerBytes
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer, Plan

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from enginescope.analysis.roofline.layer_bytes import LayerBytes, is_bias
-from enginescope.analysis.roofline.layer_work import LayerWork
+from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Weights

@@ -13,8 +13,7 @@ import msgspec
 
 from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
 from enginescope.analysis.plans.plan_column_table import COLUMNS, TABLE, LayerFacts, precision_name
-from enginescope.analysis.roofline.layer_bytes import LayerBytes, is_bias
-from enginescope.analysis.roofline.layer_work import LayerWork
+from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from enginescope.analysis import frames
 from enginescope.analysis.layers.layer_table import LayerRow, attribute, layer_rows
 from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
-from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx
-from enginescope.analysis.onnx.onnx_work import with_onnx_work
+from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, with_onnx_work
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_columns import (
     PlanFacts,
@@ -20,8 +19,7 @@ from enginescope.analysis.plans.plan_columns import (
     plan_totals,
 )
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of
-from enginescope.analysis.roofline.layer_bytes import LayerBytes, layer_bytes
-from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
+from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, layer_bytes, layer_work
 from enginescope.analysis.roofline.roofline import Roofline, roofline
 from enginescope.core.record import Record
 from enginescope.core.result import Result

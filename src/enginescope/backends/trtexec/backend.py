@@ -11,11 +11,10 @@ from enginescope.backends.base import Availability, FeedSource, Measured, Progre
 from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
-from enginescope.backends.trtexec.command import command_for
+from enginescope.backends.trtexec.command import check_options, command_for
 from enginescope.backends.trtexec.gpu_beside import GpuBeside
 from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
-from enginescope.backends.trtexec.specification import check_options
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.records.run.job import BackendSpec, Job

@@ -23,9 +23,12 @@ from enginescope.backends.trtexec.process import (
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    parse_times,
+    summary_mismatches,
+)
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
-from enginescope.formats.trtexec.trtexec_statistics import summary_mismatches
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.plan.plan import Plan

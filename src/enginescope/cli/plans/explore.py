@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from enginescope.cli.context_options import context_options
+from enginescope.cli.compare_options import context_options
 from enginescope.cli.options import Finite, json_option, store_option
 from enginescope.cli.termination import ending_in_order
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.build_trace_text import RowTable
-    from enginescope.services.plans.explore_request import Explored, ExploreFiles
-    from enginescope.services.plans.plan_context import PlanContext
+    from enginescope.services.plans.explore_request import Explored, ExploreFiles, PlanContext
     from enginescope.store.location import StorePlace
 
 
@@ -188,8 +187,7 @@ def command(
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.explore import explore_and_write
-    from enginescope.services.plans.explore_request import ExploreRequest
-    from enginescope.services.plans.plan_context import ContextFiles
+    from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles
 
     observer = NotingObserver()

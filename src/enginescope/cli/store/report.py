@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.context_options import context_options
+from enginescope.cli.compare_options import context_options
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
 
@@ -53,7 +53,7 @@ def command(
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.core.jsonio import encode
-    from enginescope.services.plans.plan_context import ContextFiles
+    from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs
 
     request = ReportRequest(

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from enginescope.compat.trtexec.flags import STORE_FLAG, flag_for
-from enginescope.compat.trtexec.version import Version
+from enginescope.compat.trtexec.help_text import STORE_FLAG, Version, flag_for
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags

@@ -1,14 +1,106 @@
-"""The help of the verb, and the flag list of its documentation: both from the table."""
+"""The help of the verb, and the flag list of its documentation: both from the table.
+
+A TensorRT version, as a number line and as trtexec prints it.
+Look up a flag of trtexec as one version has it.
+"""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from enginescope.compat.trtexec.flags import STORE_FLAG
-from enginescope.compat.trtexec.version import Version
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import closest
 from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
+
+
+class Version(Record, frozen=True, kw_only=True):
+    """A TensorRT version."""
+
+    major: int
+    minor: int
+    patch: int = 0
+    build: int | None = None
+
+    def __str__(self) -> str:
+        """Return ``10.16.1``."""
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Major and minor."""
+        return self.major, self.minor
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """Major, minor and patch."""
+        return self.major, self.minor, self.patch
+
+    @property
+    def number(self) -> int:
+        """As trtexec prints it: 8601, 101600."""
+        base = 10_000 if self.major >= 10 else 1_000
+        return self.major * base + self.minor * 100 + self.patch
+
+    def at_least(self, major: int, minor: int = 0, patch: int = 0) -> bool:
+        """Whether it is that version or a later one."""
+        return (self.major, self.minor, self.patch) >= (major, minor, patch)
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the version in ``10.16.1.11``; ``None`` if it does not begin with two numbers."""
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?", text)
+    if match is None:
+        return None
+    return Version(
+        major=int(match[1]),
+        minor=int(match[2]),
+        patch=int(match[3] or 0),
+        build=int(match[4]) if match[4] else None,
+    )
+
+
+#: Ours, beside trtexec's own.
+STORE_FLAG = "--es-store"
+
+
+def flag_for(name: str, version: Version) -> Flag:
+    """Return the flag `name` as trtexec of `version` has it.
+
+    Raises:
+        UsageError: There is none, another version has it, or it cannot be honoured here.
+    """
+    flags = all_flags()
+    flag = flags.get(name)
+    if flag is None:
+        known = [one.name for one in flags.values() if one.is_in(version.release)]
+        near = closest(name, [*known, STORE_FLAG])
+        hint = f"did you mean {near}?" if near else "enginescope trtexec --help lists the flags"
+        raise UsageError(
+            f"trtexec has no flag {name}", why=newer_release_text(version.parts), hint=hint
+        )
+    if flag.first > version.release:
+        raise UsageError(
+            f"{name} came with TensorRT {_text(flag.first)}", why=f"installed is {version}"
+        )
+    if not flag.is_in(version.release):
+        assert flag.last is not None
+        raise UsageError(
+            f"{name} is gone in TensorRT {version}",
+            why=f"TensorRT {_text(flag.last)} was the last to have it",
+            hint=flag.instead,
+        )
+    if flag.is_refused:
+        raise UsageError(f"{name} is not honoured", why=flag.meaning)
+    return flag
+
+
+def _text(release: tuple[int, int]) -> str:
+    return f"{release[0]}.{release[1]}"
+
 
 _TITLES = {
     "model": "Model Options",

@@ -24,11 +24,10 @@ from enginescope.formats.importing.import_options import (
 )
 from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
-from enginescope.formats.tensors.exported_outputs import outputs_of
+from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.trex.trex_metadata import metadata_of
 from enginescope.formats.trtexec.exported_profile import profile_of
-from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
-from enginescope.formats.trtexec.trtexec_statistics import summary_mismatches
+from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan

@@ -17,7 +17,7 @@ from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, decode_text, read_json
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
-from enginescope.formats.tensors.exported_outputs import is_outputs
+from enginescope.formats.tensors.answer_files import is_outputs
 from enginescope.formats.tensors.output_diff_file import is_output_diff
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile

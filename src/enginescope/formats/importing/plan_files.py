@@ -20,8 +20,11 @@ from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
-from enginescope.formats.trtexec.trtexec_statistics import summary_mismatches
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    parse_times,
+    summary_mismatches,
+)
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import Profile

@@ -26,7 +26,7 @@ from enginescope.render.accuracy.validate_phrases import (
     output_row,
     reason_texts,
 )
-from enginescope.render.depth.depth_words import (
+from enginescope.render.depth.depth_writers import (
     SPEED_HEADERS,
     benchmark_notices,
     benchmark_title,

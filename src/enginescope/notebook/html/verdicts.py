@@ -43,8 +43,8 @@ from enginescope.render.verdicts.gate_phrases import (
 )
 from enginescope.render.verdicts.history_phrases import span_text, title_text
 from enginescope.render.verdicts.history_text import HEADERS, history_rows
+from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
-from enginescope.render.verdicts.verdict_tables import pair_table, verdict_table
 
 
 def verdicts_html(found: MeasuredComparison) -> str:

@@ -22,7 +22,7 @@ from enginescope.render.base.phrases import outcome_text, range_text
 from enginescope.render.charts.latency_boxes import latency_boxes
 from enginescope.render.charts.memory import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
-from enginescope.render.depth.depth_words import (
+from enginescope.render.depth.depth_writers import (
     benchmark_title,
     gpu_text,
     percentile_cell,

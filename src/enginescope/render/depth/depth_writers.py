@@ -1,4 +1,7 @@
-"""Writers of a benchmark of depth-estimation models: terminal and JSON."""
+"""Writers of a benchmark of depth-estimation models: terminal and JSON.
+
+Models of depth compared, in words and cells.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,134 @@ from rich.text import Text
 from enginescope._version import __version__
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskReport
+from enginescope.core.units import format_ms, format_significant
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import OutcomeKind
 from enginescope.render.accuracy.task_words import left_out_lines
 from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
+from enginescope.render.base.figures import UNKNOWN, figure
+from enginescope.render.base.phrases import outcome_text, range_text, shorten_apart
+from enginescope.render.base.shared_options import BETWEEN, ToldApart, on_text, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
-from enginescope.render.depth.depth_words import (
-    SPEED_HEADERS,
-    benchmark_notices,
-    benchmark_title,
-    gpu_text,
-    quality_title,
-    shared_text,
-    short_labels,
-    speed_cells,
-)
+
+#: Columns of the table of speeds, after the side's label.
+SPEED_HEADERS = ("median ms", "95 % CI ms", "p95 ms", "p99 ms", "/s", "n")
+
+
+def short_labels(found: DepthBenchmark, limit: int) -> list[str]:
+    """Return the sides' labels, without what all have in common: `shared_text` says it."""
+    return shorten_apart(_apart(found).labels, limit)
+
+
+def shared_text(found: DepthBenchmark) -> str | None:
+    """Return what the sides' labels leave out and no title says; ``None``: nothing."""
+    shared = _apart(found).shared
+    return f"{shared[0].upper()}{shared[1:]}" if shared else None
+
+
+def _apart(found: DepthBenchmark) -> ToldApart:
+    parts = [side.label.rpartition(BETWEEN) for side in found.sides]
+    models, _, backends = zip(*parts, strict=True)
+    if len(set(backends)) == 1 and len(set(models)) == len(models):
+        return ToldApart(labels=models, shared=on_text(backends[0]))
+    apart = told_apart(backends)
+    if len(set(models)) == 1:
+        return apart
+    both = zip(models, apart.labels, strict=True)
+    return ToldApart(labels=tuple(map(BETWEEN.join, both)), shared=apart.shared)
+
+
+def benchmark_title(found: DepthBenchmark) -> str:
+    """Return which models estimated the depth of which image."""
+    names = list(dict.fromkeys(side.label.rpartition(BETWEEN)[0] for side in found.sides))
+    models = names[0] if len(names) == 1 else f"{len(names)} models"
+    return f"Depth of {found.image_name} by {models}"
+
+
+def speed_cells(side: DepthSide) -> tuple[str, ...]:
+    """Return a side's speed below `SPEED_HEADERS`; dashes where it was not measured."""
+    latency, throughput = side.view.latency, side.view.throughput
+    if latency is None:
+        return (outcome_text(side.view.run.outcome), *[UNKNOWN] * 5)
+    interval = latency.median_interval
+    return (
+        figure(latency.median_ms),
+        range_text(interval.low, interval.high) if interval else UNKNOWN,
+        percentile_cell(side, 95),
+        percentile_cell(side, 99),
+        figure(throughput.per_s if throughput else None),
+        f"{latency.n:,}",
+    )
+
+
+def percentile_cell(side: DepthSide, p: float) -> str:
+    """Return a percentile; with a star where the samples are too few to state it."""
+    latency = side.view.latency
+    one = latency.percentile(p) if latency else None
+    if one is None:
+        return UNKNOWN
+    return figure(one.value_ms) + ("" if one.is_supported else " *")
+
+
+def speed_lines(side: DepthSide) -> tuple[str, ...]:
+    """Return median, rate and n of a side, and the median's interval below."""
+    latency, throughput = side.view.latency, side.view.throughput
+    if latency is None:
+        return (outcome_text(side.view.run.outcome),)
+    rate = f" · {format_significant(throughput.per_s, 4)} /s" if throughput else ""
+    first = f"median {format_ms(latency.median_ms)}{rate} · n {latency.n:,}"
+    interval = latency.median_interval
+    if interval is None:
+        return (first, "no interval: too few independent samples")
+    return (first, f"95 % CI {range_text(interval.low, interval.high)} ms")
+
+
+def quality_title(report: TaskReport, image: str) -> str:
+    """Return over what the figures against known depth were taken."""
+    if report.counted == 1:
+        return f"Against known depth of {report.sides[0].samples[0].name or image}"
+    return f"Against known depth, means over {report.counted:,} pictures"
+
+
+def gpu_text(side: DepthSide) -> str:
+    """Return which GPU was sampled, or why none was."""
+    gpu = side.view.run.gpu
+    if gpu is not None and gpu.series is not None:
+        return gpu.gpu.name
+    said = [notice.message for notice in side.view.notices if notice.code == "W-NO-TELEMETRY"]
+    return said[0] if said else "no telemetry of a GPU"
+
+
+def benchmark_notices(found: DepthBenchmark) -> list[Notice]:
+    """Return what weakens the figures, each notice once, with the sides it is of."""
+    held: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
+    for side, label in zip(found.sides, short_labels(found, 40), strict=True):
+        notices = list(side.view.notices)
+        for report in (found.agreement, found.quality):
+            scored = found.scored(report, side.label)
+            notices += scored.scores.notices if scored else ()
+        for one in notices:
+            if one.level == "warning":
+                held.setdefault((one.code, one.message), (one, []))[1].append(label)
+    return [
+        notice if len(labels) == len(found.sides) else _of(notice, labels)
+        for notice, labels in held.values()
+    ]
+
+
+def _of(notice: Notice, labels: list[str]) -> Notice:
+    return Notice(
+        code=notice.code,
+        message=f"{', '.join(dict.fromkeys(labels))}: {notice.message}",
+        evidence=notice.evidence,
+        level=notice.level,
+    )
+
+
+def all_measured(found: DepthBenchmark) -> bool:
+    """Whether every side was timed."""
+    return all(side.view.run.outcome.kind is OutcomeKind.OK for side in found.sides)
+
 
 _NARROW = 76
 _SPEED_COLUMNS = 56

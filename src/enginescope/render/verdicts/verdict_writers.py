@@ -25,6 +25,7 @@ from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.plan_comparison.compare_tables import CompareTable
+from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
     across_hint,
     counts_text,
@@ -35,7 +36,6 @@ from enginescope.render.verdicts.verdict_phrases import (
     unit_of,
     why_text,
 )
-from enginescope.render.verdicts.verdict_tables import pair_table, verdict_table
 
 #: From here on there is room for the codes of the reasons.
 _WIDE = 100

@@ -23,8 +23,7 @@ from enginescope.formats.onnx.onnx_graph import onnx_input_shapes
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShape
-from enginescope.runner.inputs.images import picture_shape
-from enginescope.runner.inputs.picture_samples import picture_samples
+from enginescope.runner.inputs.images import picture_samples, picture_shape
 from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
 from enginescope.services.accuracy.request import SampleRequest
 

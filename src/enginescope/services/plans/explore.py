@@ -14,9 +14,14 @@ from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.suggest import did_you_mean
 from enginescope.services.output_files import check_outputs
-from enginescope.services.plans.explore_request import Explored, ExploreFiles, ExploreRequest
+from enginescope.services.plans.explore_request import (
+    ContextFiles,
+    Explored,
+    ExploreFiles,
+    ExploreRequest,
+    read_context,
+)
 from enginescope.services.plans.observer import PlanObserver
-from enginescope.services.plans.plan_context import ContextFiles, read_context
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of

@@ -117,7 +117,7 @@ def _matched(view: PlanView | None, option: str) -> PlanView:
 
 def _html(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.page.page import report_page
-    from enginescope.services.plans.plan_context import page_subject
+    from enginescope.services.plans.explore_request import page_subject
 
     run = explored.page_source.as_run()
     return report_page([page_subject(run, explored.context, explored.view)])

@@ -22,8 +22,8 @@ from enginescope.services.trtexec_session import (
 from enginescope.store.location import without_password
 
 if TYPE_CHECKING:
+    from enginescope.compat.trtexec.help_text import Version
     from enginescope.compat.trtexec.log.log import Line
-    from enginescope.compat.trtexec.version import Version
     from enginescope.records.plan.tool_report import ToolReport
     from enginescope.records.run.run import Run
 
@@ -153,7 +153,7 @@ def _tensorrt() -> Version:
         MissingDependencyError: There is none.
     """
     from enginescope.backends.tensorrt.libraries import installed_version
-    from enginescope.compat.trtexec.version import parse_version
+    from enginescope.compat.trtexec.help_text import parse_version
 
     version = parse_version(installed_version("full") or "")
     if version is None:

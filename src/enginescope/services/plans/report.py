@@ -15,8 +15,8 @@ from enginescope.core.record import Record
 from enginescope.render.page.report import TOPK, WrittenReport
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.validation.report_answers import ReportedAnswers
+from enginescope.services.plans.explore_request import ContextFiles, page_subject, read_context
 from enginescope.services.plans.observer import PlanObserver
-from enginescope.services.plans.plan_context import ContextFiles, page_subject, read_context
 from enginescope.services.plans.plan_input import PlanInput, PlanName
 from enginescope.services.plans.report_outputs import (
     archived_outputs,

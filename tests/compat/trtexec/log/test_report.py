@@ -18,9 +18,8 @@ from enginescope.compat.trtexec.log.performance import HEADINGS
 from enginescope.compat.trtexec.log.report import run_lines
 from enginescope.compat.trtexec.settings import Settings, settings_of
 from enginescope.formats.importing.importer import import_artifacts
-from enginescope.formats.trtexec.exported_times import parse_times
+from enginescope.formats.trtexec.exported_times import as_trtexec_prints, parse_times
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
-from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import Outcome, OutcomeKind, Run

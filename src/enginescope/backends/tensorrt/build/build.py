@@ -27,8 +27,7 @@ from enginescope.backends.tensorrt.build.options import build_options, read_opti
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.build.progress_monitor import make_monitor
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.inspect_engine import inspect
-from enginescope.backends.tensorrt.libraries import Libraries, installed_version
+from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from enginescope.compat.trtexec.help_text import Version
 from enginescope.compat.trtexec.log.log import Line, info, number, warning
 from enginescope.compat.trtexec.settings import Settings
-from enginescope.compat.trtexec.version import Version
-from enginescope.formats.trtexec.trtexec_statistics import as_trtexec_prints
+from enginescope.formats.trtexec.exported_times import as_trtexec_prints
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Array, ReportedSummary, Samples, frozen
