@@ -3,7 +3,7 @@
 Every side has one process in every round, so that what drifts from minute to minute, and what two
 processes of the same work differ by, meets all sides alike. The store gets each process as a run
 with its `RoundPosition`; when to stop is asked of the caller after certain rounds and at no other
-time, since each look is a chance to be wrong (`stats.comparison.deciding`).
+time, since each look is a chance to be wrong (`stats.comparison.ratio`).
 """
 
 from __future__ import annotations
