@@ -35,7 +35,7 @@ lock: pyproject.toml ## Write the newest versions that fit together into require
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
-	  --custom-compile-command 'make lock' --group build --group dev --group mutation \
+	  --custom-compile-command 'make lock' --group build --group dev --group docs --group mutation --group release \
 	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file requirements.lock
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report

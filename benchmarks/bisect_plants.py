@@ -1,7 +1,7 @@
 """How often `validate --bisect` names the right node: 76 plants over six families.
 
 Each plant is one fault at one node of a model: 40 run on `ort-cpu:fp16` or quantized, 36 in FP32 on
-`ort-cpu`. docs/bisect.md has the counts. Ends with 1 if fewer are named than before.
+`ort-cpu`. docs/reference/bisection.md has the counts. Ends with 1 if fewer are named than before.
 
 python benchmarks/bisect_plants.py [--only FAMILY] [--runs-in FP32]
 """

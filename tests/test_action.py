@@ -112,7 +112,7 @@ def test_inputs_reach_the_shell_as_variables_only() -> None:
 def test_every_input_is_used_and_said() -> None:
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
     assert used == set(ACTION["inputs"])
-    told = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    told = (ROOT / "docs" / "reference" / "gate.md").read_text(encoding="utf-8")
     for name in (*ACTION["inputs"], *ACTION["outputs"]):
         assert f"`{name}`" in told, name
 

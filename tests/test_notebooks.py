@@ -73,7 +73,7 @@ def test_commands_are_there() -> None:
         for cell in read(path)["cells"]
         if cell["cell_type"] == "markdown"
     ]
-    words.append((ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8"))
+    words.append((ROOT / "docs" / "how-to" / "notebooks.md").read_text(encoding="utf-8"))
     found = re.findall(r"`enginescope ([a-z]+)([^`]*)`", "\n".join(words))
     assert {"explore", "compare", "process"} <= {verb for verb, _ in found}
     for verb, rest in found:

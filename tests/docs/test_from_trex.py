@@ -1,4 +1,4 @@
-"""docs/from-trex.md: everything that its column "here" names exists, and the Python in it runs."""
+"""docs/reference/trex-counterparts.md: everything that its column "here" names exists, and the Python in it runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.analysis.card_plans import small_view
 from tests.render.runs import measured_run
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "from-trex.md"
+PAGE = ROOT / "docs" / "reference" / "trex-counterparts.md"
 RECORDED = ROOT / "tests" / "data" / "trt86-h200-process"
 PLAN = RECORDED / "small_convnet.onnx.engine.graph.json"
 CODE = re.compile(r"`([^`]+)`")

@@ -1,4 +1,4 @@
-"""docs/gate.md and docs/history.md name what there is."""
+"""docs/reference/gate.md and docs/history.md name what there is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.render.verdicts.gate_sarif import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
-GATE = (DOCS / "gate.md").read_text(encoding="utf-8")
+GATE = (DOCS / "reference" / "gate.md").read_text(encoding="utf-8")
 HISTORY = (DOCS / "history.md").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""docs/tasks.md has the options and metrics of every task, docs/depth.md those of the verb."""
+"""docs/tasks.md has the options and metrics of every task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from enginescope.analysis.tasks import classification, depth, detection, segmentation
-from enginescope.cli.accuracy.depth import command
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TASKS = (DOCS / "tasks.md").read_text(encoding="utf-8")
@@ -37,9 +36,3 @@ def test_options_and_metrics(name: str) -> None:
         assert f"`{one.name}" in text, one.name
     for metric in METRICS[name]:
         assert f"`{metric.name}`" in text, metric.name
-
-
-def test_the_verb_s_options() -> None:
-    page = (DOCS / "depth.md").read_text(encoding="utf-8")
-    for one in command.params:
-        assert f"`{one.opts[0]}" in page, one.opts[0]

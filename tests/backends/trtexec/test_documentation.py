@@ -1,4 +1,4 @@
-"""docs/trtexec-binary.md names what there is: options that are refused, notices, places."""
+"""docs/reference/trtexec-binary.md names what there is: options that are refused, notices, places."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODE = re.compile(r'code="([WI]-[A-Z-]+)"|_remark\(\s*"([WI]-[A-Z-]+)"')
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return (ROOT / "docs" / "trtexec-binary.md").read_text(encoding="utf-8")
+    return (ROOT / "docs" / "reference" / "trtexec-binary.md").read_text(encoding="utf-8")
 
 
 def test_every_notice_is_explained(text) -> None:

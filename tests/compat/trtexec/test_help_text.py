@@ -9,7 +9,7 @@ from enginescope.compat.trtexec.help_text import STORE_FLAG, flag_tables, help_t
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from tests.compat.trtexec.runs import version
 
-PAGE = Path(__file__).parents[3] / "docs" / "trtexec.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trtexec-flags.md"
 BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 
 

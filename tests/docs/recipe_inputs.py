@@ -1,0 +1,73 @@
+"""The files that the recipes of docs/how-to find in their folder, made or recorded here."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import helper
+
+from enginescope.runner.inputs.sample_models import sample_models
+from tests.conftest import DATA
+from tests.depth_models import depth_model, scene
+from tests.overflowing import overflowing
+
+RECORDED = DATA / "trt86-h200"
+PROCESSED = DATA / "trt86-h200-process"
+
+
+def prepare(folder: Path) -> None:
+    """Fill `folder` with everything that a recipe may name."""
+    samples = folder / "samples"
+    convnet, transformer = sample_models(samples)
+    shutil.copy(convnet, folder / "model.onnx")
+    shutil.copy(convnet, folder / "new.onnx")
+    _slower(convnet, folder / "old.onnx")
+    for name in ("models", "base/models"):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(convnet, folder / name / "detector.onnx")
+        shutil.copy(transformer, folder / name / "encoder.onnx")
+    overflowing(folder / "loud.onnx", by_constant=True)
+    for name in ("resnet18.graph.json", "resnet18.profile.json"):
+        shutil.copy(RECORDED / name, folder)
+    _from_a_server(folder / "from-server")
+    with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
+        packed.extractall(folder / "h200", filter="data")
+    depth_model(folder / "depth.onnx")
+    depth_model(folder / "depth-int8.onnx", noise=0.02)
+    scene(folder, folder, "street", seed=3)
+    shutil.rmtree(samples)
+
+
+def _slower(model: Path, path: Path) -> None:
+    """Write a model that repeats each Relu eight times: the same outputs, later."""
+    slow: Any = onnx.load(model)
+    nodes = []
+    for node in slow.graph.node:
+        nodes.append(node)
+        if node.op_type == "Relu":
+            output = node.output[0]
+            node.output[0] = f"{output}/0"
+            names = [f"{output}/{at}" for at in range(8)] + [output]
+            nodes += [
+                helper.make_node("Abs", [before], [after], name=f"{after}/abs")
+                for before, after in zip(names[:-1], names[1:], strict=True)
+            ]
+    del slow.graph.node[:]
+    slow.graph.node.extend(nodes)
+    onnx.save(slow, path)
+
+
+def _from_a_server(folder: Path) -> None:
+    """Unpack what trtexec left on a server: plan, profile, times, logs."""
+    folder.mkdir()
+    for path in PROCESSED.iterdir():
+        name = path.name.replace("small_convnet.onnx.engine", "detector")
+        if path.suffix == ".gz":
+            (folder / name.removesuffix(".gz")).write_bytes(gzip.decompress(path.read_bytes()))
+        else:
+            shutil.copy(path, folder / name)

@@ -1,0 +1,220 @@
+"""Read the commands of documentation pages and run them as a reader would.
+
+A fenced block of the language ``console`` holds commands behind ``$``, each followed by its output.
+``python -m tests.docs.recipes PAGE…`` runs them and writes what is the same every time into the pages.
+
+A comment directly above a block says what is special about it:
+
+``<!-- needs an NVIDIA GPU -->``
+    It is not run.
+``<!-- stand-in TensorRT -->``
+    It runs with the stand-in for TensorRT and CUDA; the output in the page is from a real GPU.
+``<!-- output: 12 lines -->``
+    The page shows so many lines of it, and ``…``.
+
+Other fenced blocks with a ``title`` are files, written before the commands below them run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.docs.recipe_inputs import prepare
+from tests.fakes.loading import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Verbs whose output is the same every time, so that a page must show it as it is.
+EXACT = ("explore", "lint", "archive list", "models list")
+_BLOCK = re.compile(
+    r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_EXIT = re.compile(r"\s+# exit code (\d+)$")
+_COMMAND = re.compile(r"^\$ (?:enginescope|python)\b")
+#: Short measurements: appended unless the command says otherwise. They change no output's shape.
+_SHORT = {
+    "bench": {"--max-time": "200ms", "--warmup": "10ms"},
+    "suite": {"--max-time": "200ms", "--warmup": "10ms"},
+    "noise": {"--rounds": "8", "--duration": "50ms"},
+    "depth": {"--warmup": "2", "--iterations": "20"},
+    "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page.
+
+    Attributes:
+        line: What is typed.
+        exit_code: What the shell must return.
+        output: The output that the page shows, line by line.
+        mark: What the comment above its block says.
+    """
+
+    line: str
+    exit_code: int
+    output: tuple[str, ...]
+    mark: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the page must show the output as it is."""
+        verb = self.line.partition("enginescope ")[2]
+        is_same = verb.startswith(EXACT) or "--store h200" in self.line
+        return is_same and "stand-in" not in self.mark and "-o " not in self.line
+
+
+@dataclass
+class Page:
+    """A page: its files and commands in their order."""
+
+    path: Path
+    steps: list[tuple[str, str] | Command] = field(default_factory=list)
+
+
+def read_page(path: Path) -> Page:
+    """Return the files and commands of a page."""
+    page = Page(path)
+    for block in _BLOCK.finditer(path.read_text(encoding="utf-8")):
+        title = re.search(r'title="([^"]+)"', block["info"])
+        if block["language"] == "console":
+            page.steps += commands_of(block["body"], block["mark"] or "")
+        elif title:
+            page.steps.append((title[1], block["body"]))
+    return page
+
+
+def commands_of(body: str, mark: str) -> Iterator[Command]:
+    """Yield the commands of a block; a line that ends in a backslash goes on."""
+    for part in re.split(r"^(?=\$ )", body, flags=re.MULTILINE):
+        if not part.startswith("$ "):
+            continue
+        lines = part.splitlines()
+        last = next(at for at, line in enumerate(lines) if not line.endswith("\\"))
+        typed = "\n".join(lines[: last + 1])
+        code = _EXIT.search(typed)
+        line = _EXIT.sub("", typed).removeprefix("$ ")
+        yield Command(line, int(code[1]) if code else 0, tuple(lines[last + 1 :]), mark)
+
+
+def is_run(command: Command) -> bool:
+    """Whether the command is enginescope's, or Python's, and needs no GPU."""
+    return bool(_COMMAND.match(f"$ {command.line}")) and "GPU" not in command.mark
+
+
+class Folder:
+    """A folder in which the commands of a page run, with a store of its own."""
+
+    def __init__(self, path: Path, replaced: dict[str, str]) -> None:
+        self.path = path
+        self._replaced = replaced
+        self._running: list[subprocess.Popen[str]] = []
+        #: Standard output of the last command.
+        self.shown = ""
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the page, the addresses in it replaced."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._with_replaced(text), encoding="utf-8")
+
+    def run(self, command: Command) -> int:
+        """Run a command; one that ends in ``&`` stays until `close`."""
+        variables = {
+            **os.environ,
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "ENGINESCOPE_HOME": str(self.path / ".enginescope"),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            **(environment("10.16.1") if "stand-in" in command.mark else {}),
+        }
+        line = self._with_replaced(short(command.line))
+        options = {"cwd": self.path, "env": variables, "text": True}
+        if line.endswith("&"):
+            shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]
+            process = subprocess.Popen(shell, stdout=subprocess.PIPE, **options)
+            assert process.stdout is not None
+            self._running.append(process)
+            self.shown = process.stdout.readline()  # it listens when it has said so
+            return 0
+        ended = subprocess.run(["bash", "-c", line], capture_output=True, timeout=280, **options)
+        self.shown, self.errors = ended.stdout, ended.stderr
+        return ended.returncode
+
+    def close(self) -> None:
+        """End what still runs."""
+        for process in self._running:
+            process.terminate()
+            process.communicate(timeout=20)
+
+    def _with_replaced(self, text: str) -> str:
+        for word, other in self._replaced.items():
+            text = text.replace(word, other)
+        return text
+
+
+def short(line: str) -> str:
+    """Return a command that measures for a fraction of a second."""
+    verb = line.split()[1] if line.startswith("enginescope ") else ""
+    limits = dict(_SHORT.get(verb, {}))
+    if "--compare" in line:
+        limits = {"--rounds": "8", "--max-time": "100ms", "--warmup": "10ms"}
+    added = [
+        f"{name}{value}" if value.startswith("=") else f"{name} {value}"
+        for name, value in limits.items()
+        if name not in line and not (name == "--max-time" and "--duration" in line)
+    ]
+    head, ending, tail = re.sub(r"\s+# .*$", "", line).partition(" > ")
+    return " ".join([head, *added]) + ending + tail
+
+
+def shown_lines(command: Command, printed: str) -> list[str]:
+    """Return what the page shows of an output."""
+    lines = printed.rstrip("\n").splitlines()
+    most = re.search(r"output: (\d+) lines", command.mark)
+    if most and len(lines) > int(most[1]):
+        lines = [*lines[: int(most[1])], "…"]
+    return lines
+
+
+def rewrite(path: Path) -> None:
+    """Run the commands of a page and write what they print into it."""
+    text = path.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder(Path(name), {})
+        prepare(folder.path)
+        for block in list(_BLOCK.finditer(text)):
+            title = re.search(r'title="([^"]+)"', block["info"])
+            if block["language"] != "console":
+                if title:
+                    folder.write(title[1], block["body"])
+                continue
+            body = ""
+            for command in commands_of(block["body"], block["mark"] or ""):
+                lines: list[str] = list(command.output)
+                if is_run(command):
+                    code = folder.run(command)
+                    print(f"{path.name}: {command.line} → {code}")
+                    if command.is_exact:
+                        lines = shown_lines(command, folder.shown)
+                remark = f"   # exit code {command.exit_code}" if command.exit_code else ""
+                body += "\n".join([f"$ {command.line}{remark}", *lines]) + "\n"
+            text = text.replace(block["body"], body, 1)
+        folder.close()
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if shutil.which("bash") is None:
+        sys.exit("needs bash")
+    for argument in sys.argv[1:]:
+        rewrite(Path(argument))

@@ -1,0 +1,104 @@
+"""Every command of the site's recipes runs, in a folder with the files that it names."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import missing
+from tests.docs.recipe_inputs import prepare
+from tests.docs.recipes import ROOT, Command, Folder, is_run, read_page, short, shown_lines
+from tests.store.postgresql import running_server
+
+DOCS = ROOT / "docs"
+PAGES = [
+    page
+    for page in (*sorted(DOCS.glob("get-started/*.md")), *sorted(DOCS.glob("how-to/*.md")))
+    if any(isinstance(step, Command) for step in read_page(page).steps)
+]
+#: Packages without which a page cannot run here.
+NEEDS = {"suite-on-ray": ("ray",)}
+URL = "postgresql+psycopg://engineer@db.example/engines"
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The prepared files, made once."""
+    folder = tmp_path_factory.mktemp("recipes")
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture
+def replaced(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """Addresses of the page -> what stands for them here."""
+    if request.node.callspec.params["page"].stem != "postgresql":
+        yield {}
+        return
+    with running_server() as server:
+        yield {URL: server.fresh_url()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(
+    page: Path, template: Path, replaced: dict[str, str], tmp_path: Path
+) -> None:
+    for package in NEEDS.get(page.stem, ()):
+        if find_spec(package) is None:
+            missing(f"needs {package}")
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    folder = Folder(tmp_path, replaced)
+    try:
+        for step in read_page(page).steps:
+            if not isinstance(step, Command):
+                folder.write(*step)
+            elif is_run(step):
+                code = folder.run(step)
+                assert code == step.exit_code, (step.line, folder.shown, folder.errors)
+                if step.is_exact:
+                    assert shown_lines(step, folder.shown) == [*step.output], step.line
+    finally:
+        folder.close()
+
+
+def test_what_is_not_run_says_why() -> None:
+    """A command of ours is skipped only by the words `needs an NVIDIA GPU`."""
+    skipped = [
+        (page.name, step)
+        for page in PAGES
+        for step in read_page(page).steps
+        if isinstance(step, Command) and step.line.startswith("enginescope") and not is_run(step)
+    ]
+    assert all("needs an NVIDIA GPU" in step.mark for _, step in skipped)
+    run = [step for page in PAGES for step in read_page(page).steps if isinstance(step, Command)]
+    assert len(run) > 3 * len(skipped)
+
+
+def test_there_are_the_recipes_that_people_ask_for() -> None:
+    assert len(list(DOCS.glob("how-to/*.md"))) >= 15  # fourteen and their list
+
+
+def test_the_site_stays_short() -> None:
+    """Prose, without code blocks and tables: what a person reads."""
+    words = 0
+    for page in (DOCS / "index.md", *DOCS.glob("get-started/*.md"), *DOCS.glob("how-to/*.md")):
+        text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        words += sum(len(line.split()) for line in text.splitlines() if not line.startswith("|"))
+    assert words <= 12_000
+
+
+def test_a_command_is_made_short() -> None:
+    assert short("enginescope bench a.onnx") == (
+        "enginescope bench a.onnx --max-time 200ms --warmup 10ms"
+    )
+    assert short("enginescope bench a.onnx --json > b.json").endswith("--warmup 10ms > b.json")
+    assert short("enginescope noise a.onnx --rounds 9   # often") == (
+        "enginescope noise a.onnx --rounds 9 --duration 50ms"
+    )
+    assert short("enginescope lint a.json") == "enginescope lint a.json"
