@@ -1,0 +1,59 @@
+"""The README is short, its links are absolute, and its output is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.docs.recipe_inputs import prepare
+from tests.docs.recipes import ROOT, Command, Folder, commands_of
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+REPOSITORY = "https://github.com/enginescope/enginescope/blob/main/"
+RAW = "https://raw.githubusercontent.com/enginescope/enginescope/main/"
+
+
+def test_it_is_short() -> None:
+    assert len(README.split()) < 600
+
+
+def test_links_are_absolute_and_files_exist() -> None:
+    links = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", README)
+    assert len(links) >= 6
+    for link, source in links:
+        address = link or source
+        assert address.startswith("https://")
+        for prefix in (REPOSITORY, RAW):
+            if address.startswith(prefix):
+                path = address.removeprefix(prefix)
+                assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("theme", ["finding", "finding-dark"])
+def test_the_picture_is_a_png_of_the_size_of_a_page(theme: str) -> None:
+    data = (ROOT / "docs" / "images" / f"{theme}.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", data[16:24])
+    assert 1000 < width < 2400
+    assert 300 < height < 1200
+
+
+def test_recorded_output_is_real(tmp_path: Path) -> None:
+    """Lint prints this, and the comparison is the recorded one of that command."""
+    shown = [one for body in re.findall(r"```\n(\$ .*?)```", README, re.DOTALL)
+             for one in commands_of(body, "")]  # fmt: skip
+    lint, compare, bench = (command.output for command in shown)
+    assert shown[0].line.startswith("enginescope lint")
+    assert bench[2].strip().startswith("latency") or bench[3].strip().startswith("latency")
+    prepare(tmp_path)
+    folder = Folder(tmp_path, {})
+    for line, lines in (
+        (shown[0].line, lint),
+        ("enginescope compare cmp-c0dd8fe7 --store h200", compare),
+    ):
+        folder.run(Command(line, 0, (), ""))
+        assert lines[-1] == "…"
+        assert folder.shown.splitlines()[: len(lines) - 1] == [*lines[:-1]]
