@@ -15,7 +15,7 @@ DEV_EXTRAS := plots,frames,xlsx,gpu,postgres,storage,serve,convert
 LOCKED_EXTRAS := plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
+.PHONY: help demo docs dist test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,19 @@ test: lint $(VENV)/.dev ## Lint, type-check and run every test
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
+
+docs: $(VENV)/.dev ## Build the documentation site into build/site; a warning is an error
+	$(PIP) --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site: $(CURDIR)/build/site/index.html"
+
+dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, and check them
+	$(PIP) --group release
+	rm -rf dist
+	$(BIN)/python .ci/sbom.py
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python .ci/check_dist.py dist
 
 mutate: $(VENV)/.dev ## Show how many mutants of the code that judges outputs the tests kill (an hour)
 	$(PIP) --group mutation

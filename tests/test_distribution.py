@@ -1,0 +1,79 @@
+"""What `make dist` builds and checks: the wheel's contents, its bill of materials, its metadata."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def script(name: str) -> ModuleType:
+    """Import a script of .ci/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_bill_of_materials_is_up_to_date() -> None:
+    sbom = script("sbom")
+    assert sbom.SBOM.read_text() == sbom.text(), "run python .ci/sbom.py"
+
+
+def test_every_vendored_script_is_in_it() -> None:
+    parts = json.loads((ROOT / "enginescope.cdx.json").read_text())["components"]
+    listed = {part["properties"][0]["value"] for part in parts}
+    found = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.min.js")}
+    assert listed == found
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this working tree, built as `make dist` builds it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_the_wheel_has_no_fault(wheel: Path) -> None:
+    assert list(script("check_dist").faults_of_wheel(wheel)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ("sboms/", "bills of materials"),
+        ("py.typed", "lacks enginescope/py.typed"),
+        ("licenses/", "no license"),
+        ("htmx.min.js", "bill of materials differs"),
+    ],
+)
+def test_a_fault_is_found(wheel: Path, tmp_path: Path, without: str, said: str) -> None:
+    poorer = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poorer, "w") as out:
+        for name in whole.namelist():
+            if without not in name:
+                out.writestr(name, whole.read(name))
+    assert said in "\n".join(script("check_dist").faults_of_wheel(poorer))
+
+
+@pytest.mark.slow
+def test_what_installs_beside_the_package_is_found(wheel: Path, tmp_path: Path) -> None:
+    richer = Path(shutil.copy(wheel, tmp_path))
+    with zipfile.ZipFile(richer, "a") as out:
+        out.writestr("tests/conftest.py", "")
+    assert "installs tests" in "\n".join(script("check_dist").faults_of_wheel(richer))
