@@ -1,7 +1,7 @@
 """Read the commands of documentation pages and run them as a reader would.
 
-A fenced block of the language ``console`` holds commands behind ``$``, each followed by its output.
-``python -m tests.docs.recipes PAGE…`` runs them and writes what is the same every time into the pages.
+A fenced block of the language ``console`` holds commands behind ``$`` and their output.
+``python -m tests.docs.recipes PAGE…`` runs them and writes output that never changes into the page.
 
 A comment directly above a block says what is special about it:
 

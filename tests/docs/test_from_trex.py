@@ -1,4 +1,4 @@
-"""docs/reference/trex-counterparts.md: everything that its column "here" names exists, and the Python in it runs."""
+"""docs/reference/trex-counterparts.md: what its column "here" names exists; its Python runs."""
 
 from __future__ import annotations
 

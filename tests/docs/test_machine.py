@@ -1,4 +1,4 @@
-"""docs/reference/machine-conditions.md has every code of the machine's notices and hints, and no other."""
+"""docs/reference/machine-conditions.md has every code of notices and hints, and no other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from enginescope.runner import assemble as notices
 from enginescope.runner.machine import cooldown, machine_hints
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-conditions.md").read_text(encoding="utf-8")
+PAGE = (
+    Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-conditions.md"
+).read_text(encoding="utf-8")
 #: Notices on conditions that docs/measurement.md has.
 ELSEWHERE = {"W-GOVERNOR", "W-WARMUP", "W-STOPPED-SHORT", "I-SHORT-OF-GOAL"}
 

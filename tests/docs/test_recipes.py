@@ -102,3 +102,11 @@ def test_a_command_is_made_short() -> None:
         "enginescope noise a.onnx --rounds 9 --duration 50ms"
     )
     assert short("enginescope lint a.json") == "enginescope lint a.json"
+
+
+def test_every_page_is_in_the_list_for_language_models() -> None:
+    base = "https://enginescope.github.io/enginescope/"
+    listed = set(re.findall(rf"\({base}([\w/-]+)\.html\)", (DOCS / "llms.txt").read_text("utf-8")))
+    pages = [*DOCS.glob("get-started/*.md"), *DOCS.glob("how-to/*.md")]
+    ours = {str(page.relative_to(DOCS).with_suffix("")) for page in pages} - {"how-to/index"}
+    assert ours == {name for name in listed if not name.endswith("/index")}

@@ -1,0 +1,91 @@
+"""Workflows and issue forms: well-formed, with few rights, and nothing published in a dry run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def read(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def test_they_are_all_there() -> None:
+    names = {path.stem for path in WORKFLOWS}
+    assert {"tests", "docs", "wheels", "release", "versions", "containers"} <= names
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_reads_only_and_knows_no_secret(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert read(path)["permissions"] == {"contents": "read"}
+    assert "secrets." not in text
+    for script in re.findall(r"run: .*?(?=\n\s+- |\n\n|\Z)", text, re.DOTALL):
+        outside = re.findall(r"\$\{\{\s*github\.(?:event|head_ref|ref_name)", script)
+        assert not outside, "what others name reaches a shell as a variable only"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_make_targets_exist(path: Path) -> None:
+    for target in re.findall(r"\bmake ([a-z][a-z-]+)", path.read_text(encoding="utf-8")):
+        assert target in TARGETS, target
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    promised = re.findall(r"Python :: (3\.\d+)", project)
+    matrix = read(ROOT / ".github/workflows/tests.yml")["jobs"]["linux"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+
+
+def test_a_dry_run_of_the_release_publishes_nothing() -> None:
+    flow = read(ROOT / ".github/workflows/release.yml")
+    rights = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
+    assert [name for name, right in rights.items() if right] == ["publish"]
+    condition = flow["jobs"]["publish"]["if"]
+    assert "github.event_name == 'push'" in condition
+    assert "github.ref_type == 'tag'" in condition
+    assert "workflow_dispatch" in flow[True]  # YAML 1.1 reads `on` as true
+
+
+def test_the_recipe_is_a_workflow_of_the_action_s_inputs() -> None:
+    page = (ROOT / "docs/how-to/github-gate.md").read_text(encoding="utf-8")
+    flow = yaml.safe_load(re.findall(r"```yaml[^\n]*\n(.*?)```", page, re.DOTALL)[0])
+    inputs = set(read(ROOT / "action.yml")["inputs"])
+    (step,) = [s for s in flow["jobs"]["gate"]["steps"] if "enginescope/" in s.get("uses", "")]
+    assert {"models", "baseline-models", "max-regression"} <= set(step["with"]) <= inputs
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_issue_forms_have_what_the_host_asks_for(path: Path) -> None:
+    form = read(path)
+    if path.stem == "config":
+        assert form["blank_issues_enabled"] is False
+        return
+    assert {"name", "description", "body"} <= set(form)
+    ids = [field["id"] for field in form["body"]]
+    assert len(ids) == len(set(ids))
+    for field in form["body"]:
+        assert field["type"] in ("textarea", "input", "dropdown", "checkboxes")
+        assert field["attributes"]["label"]
+
+
+def test_the_citation_names_the_project() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["cff-version"] == "1.2.0"
+    assert {"title", "authors", "message", "license"} <= set(citation)
+
+
+def test_pre_commit_hooks_run_what_the_environment_has() -> None:
+    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    for hook in repository["hooks"]:
+        assert hook["entry"].startswith(".venv/bin/")
