@@ -51,7 +51,7 @@ def faults_of_wheel(path: Path) -> Iterator[str]:
 
 
 def faults_of_bom(bom: dict, wheel: zipfile.ZipFile, name: str) -> Iterator[str]:
-    """Yield vendored scripts that the bill does not have, and files that the wheel does not have."""
+    """Yield vendored scripts that only the bill, or only the wheel, has."""
     listed = {part["properties"][0]["value"] for part in bom["components"]}
     vendored = {one for one in wheel.namelist() if one.endswith(".min.js")}
     if listed != vendored:

@@ -59,7 +59,7 @@ def spec_of(rows: list[dict[str, Any]], theme: str) -> dict[str, Any]:
         "height": 150,
         "title": {
             "text": f"{100 * layout:.0f} % of this engine's time goes into {count} reformat layers",
-            "subtitle": "ResNet-18, FP16, TensorRT 8.6, NVIDIA H200. Reformats move data, they compute nothing.",
+            "subtitle": "ResNet-18, FP16, TensorRT 8.6, NVIDIA H200. Reformats only move data.",
             "anchor": "start",
             "color": text,
             "subtitleColor": text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import tarfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _slower(model: Path, path: Path) -> None:
             names = [f"{output}/{at}" for at in range(8)] + [output]
             nodes += [
                 helper.make_node("Abs", [before], [after], name=f"{after}/abs")
-                for before, after in zip(names[:-1], names[1:], strict=True)
+                for before, after in pairwise(names)
             ]
     del slow.graph.node[:]
     slow.graph.node.extend(nodes)

@@ -1,4 +1,4 @@
-"""docs/reference/trtexec-binary.md names what there is: options that are refused, notices, places."""
+"""docs/reference/trtexec-binary.md names options that are refused, notices, places."""
 
 from __future__ import annotations
 
