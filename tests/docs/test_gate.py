@@ -1,4 +1,4 @@
-"""docs/reference/gate.md and docs/history.md name what there is."""
+"""docs/reference/gate.md names what there is."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import re
 from pathlib import Path
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
-from enginescope.cli.verdicts.gate import command as gate_command
-from enginescope.cli.verdicts.history import command as history_command
 from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.render.verdicts.gate_sarif import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
 GATE = (DOCS / "reference" / "gate.md").read_text(encoding="utf-8")
-HISTORY = (DOCS / "history.md").read_text(encoding="utf-8")
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
@@ -21,17 +18,6 @@ def rows(text: str, heading: str) -> list[list[str]]:
     return [
         re.split(r"(?<!\\)\|", line)[1:-1] for line in part.splitlines() if line.startswith("|")
     ]
-
-
-def options(command) -> set[str]:
-    return {name for one in command.params for name in one.opts if name.startswith("--")}
-
-
-def test_options() -> None:
-    shared = {"--store"}
-    for text, command in ((GATE, gate_command), (HISTORY, history_command)):
-        cells = "".join(row[0] for row in rows(text, "| option | does |"))
-        assert set(re.findall(r"--[a-z][a-z-]+", cells)) == options(command) - shared
 
 
 def test_outcomes_and_which_of_them_fail() -> None:
