@@ -141,10 +141,10 @@ class Folder:
         options = {"cwd": self.path, "env": variables, "text": True}
         if line.endswith("&"):
             shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]
-            process = subprocess.Popen(shell, stdout=subprocess.PIPE, **options)
-            assert process.stdout is not None
+            process = subprocess.Popen(shell, stderr=subprocess.PIPE, **options)
+            assert process.stderr is not None
             self._running.append(process)
-            self.shown = process.stdout.readline()  # it listens when it has said so
+            self.shown = process.stderr.readline()  # it listens when it has said so
             return 0
         ended = subprocess.run(["bash", "-c", line], capture_output=True, timeout=280, **options)
         self.shown, self.errors = ended.stdout, ended.stderr
