@@ -1,4 +1,4 @@
-"""docs/gate.md and docs/history.md name what there is."""
+"""docs/gate.md names what there is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from pathlib import Path
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.cli.verdicts.gate import command as gate_command
-from enginescope.cli.verdicts.history import command as history_command
 from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.render.verdicts.gate_sarif import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
 GATE = (DOCS / "gate.md").read_text(encoding="utf-8")
-HISTORY = (DOCS / "history.md").read_text(encoding="utf-8")
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
@@ -28,10 +26,8 @@ def options(command) -> set[str]:
 
 
 def test_options() -> None:
-    shared = {"--store"}
-    for text, command in ((GATE, gate_command), (HISTORY, history_command)):
-        cells = "".join(row[0] for row in rows(text, "| option | does |"))
-        assert set(re.findall(r"--[a-z][a-z-]+", cells)) == options(command) - shared
+    cells = "".join(row[0] for row in rows(GATE, "| option | does |"))
+    assert set(re.findall(r"--[a-z][a-z-]+", cells)) == options(gate_command) - {"--store"}
 
 
 def test_outcomes_and_which_of_them_fail() -> None:

@@ -11,7 +11,8 @@ from enginescope.backends.onnxruntime.providers import providers
 from enginescope.backends.registry import BUILT_IN, FAMILIES
 from enginescope.records.run.metric import METRICS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = (REFERENCE / "providers.md").read_text(encoding="utf-8")
 SOURCES = Path(providers.__file__).parents[1]
 NOTICES = ("I-PRECISION", "I-SHAPES", "W-LEFTOVER-ON-CPU", "W-NO-DEVICE-TENSORS")
 

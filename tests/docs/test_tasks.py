@@ -1,4 +1,4 @@
-"""docs/tasks.md has the options and metrics of every task, docs/depth.md those of the verb."""
+"""docs/reference/tasks.md has the options and metrics of tasks, docs/depth.md those of the verb."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from enginescope.analysis.tasks import classification, depth, detection, segment
 from enginescope.cli.accuracy.depth import command
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TASKS = (DOCS / "tasks.md").read_text(encoding="utf-8")
+TASKS = (DOCS / "reference" / "tasks.md").read_text(encoding="utf-8")
 OPTIONS = {
     "depth": depth.DepthOptions,
     "classification": classification.ClassificationOptions,
