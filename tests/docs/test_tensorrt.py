@@ -1,4 +1,4 @@
-"""docs/reference/tensorrt.md names what there is: options, flags, precisions, notices, files."""
+"""docs/reference/tensorrt.md names what there is: options, flags, precisions, files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from enginescope.records.run.metric import METRICS
 from tests.fakes.site import recorded_symbols as recorded
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "src/enginescope/backends/tensorrt").rglob("*.py"))
 BEGIN, END = "<!-- begin of the options -->", "<!-- end of the options -->"
-CODE = re.compile(r'code=f?"([^"]+)"')
 MARKED = re.compile(r"`([^`]+)`")
 
 
@@ -102,16 +100,6 @@ def test_every_way_to_issue_requests_is_explained(text) -> None:
 def test_every_metric_of_a_run_is_explained(text) -> None:
     elsewhere = {"end_to_end", "device_latency"}  # imported; of ONNX Runtime's providers
     assert set(METRICS) - elsewhere <= set(MARKED.findall(section(text, "Modes")))
-
-
-def test_every_notice_is_explained_and_no_other(text) -> None:
-    codes: set[str] = set()
-    for path in SOURCES:
-        codes |= set(CODE.findall(path.read_text(encoding="utf-8")))
-    spelled = {one.format(level=level) for one in codes for level in "IW"}
-    explained = set(re.findall(r"`([WI]-[A-Z-]+)`", section(text, "Notices")))
-    assert len(spelled) > 5
-    assert explained == spelled
 
 
 def test_every_figure_of_device_memory_is_explained(text) -> None:
