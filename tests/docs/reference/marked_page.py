@@ -17,11 +17,13 @@ class Page:
         name: Path below ``docs/reference``.
         parts: Name of a mark to the function that makes the Markdown there.
         whole: Makes the whole file, which then has no marks.
+        library: Package whose version changes the text; the page has that of requirements.lock.
     """
 
     name: str
     parts: Mapping[str, Callable[[], str]]
     whole: Callable[[], str] | None = None
+    library: str | None = None
 
     @property
     def path(self) -> Path:

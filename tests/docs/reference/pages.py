@@ -18,7 +18,7 @@ from tests.docs.reference.command_line import verbs_part
 from tests.docs.reference.marked_page import Page
 
 PAGES = (
-    Page("cli.md", {"verbs": verbs_part}),
+    Page("cli.md", {"verbs": verbs_part}, library="click"),
     Page(
         "python.md",
         {
@@ -48,7 +48,12 @@ PAGES = (
         {"schemas": json_documents.typed_part, "documents": json_documents.observed_part},
     ),
     *(
-        Page(f"schemas/{name}.schema.json", {}, whole=partial(json_documents.schema_json, kind))
+        Page(
+            f"schemas/{name}.schema.json",
+            {},
+            whole=partial(json_documents.schema_json, kind),
+            library="msgspec",
+        )
         for name, (kind, _) in json_documents.TYPED.items()
     ),
     Page("csv.md", {"files": csv_columns.files_part, "scripts": csv_columns.perf_part}),
