@@ -17,6 +17,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.records.suite.suite import CellStatus
 from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.records.verdict.verdict import Reason, VerdictKind
+from enginescope.render.verdicts.gate_sarif import RULES as GATE_RULES
 from enginescope.rules.registry import RULES
 from tests.docs.reference.docstrings import first_paragraph
 from tests.docs.reference.marked_page import table
@@ -130,6 +131,12 @@ def rules_part() -> str:
         for one in RULES
     ]
     return table(("code", "name", "severity", "meaning"), rows)
+
+
+def gate_rules_part() -> str:
+    """Return the rules of a gate's SARIF file."""
+    rows = [(f"`{code}`", f"`{name}`", text, advice) for code, name, _, text, advice in GATE_RULES]
+    return table(("code", "name", "meaning", "what to do"), rows)
 
 
 def verdicts_part() -> str:

@@ -34,6 +34,7 @@ PAGES = (
             "verdicts": codes.verdicts_part,
             "reasons": codes.reasons_part,
             "outcomes of a gate": codes.gate_part,
+            "rules of a gate": codes.gate_rules_part,
             "outcomes": codes.outcomes_part,
             "notices": codes.notices_part,
             "rules": codes.rules_part,
