@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
-from enginescope.analysis.layers.opaque_layers import WHOLE_PARTS
+from enginescope.analysis.layers.reformats import WHOLE_PARTS
 from enginescope.analysis.report_card.pointwise_operations import POINTWISE_TYPES
 from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
-from enginescope.rules.layer_kinds import CONVOLUTIONS, MATMULS, REFORMATS
-from enginescope.stats import batch_means
-from enginescope.stats.percentile import needed_samples
+from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS
+from enginescope.stats import autocorrelation
+from enginescope.stats.describe import needed_samples
 from enginescope.stats.student import student_quantile
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation"
@@ -51,10 +51,10 @@ def test_terms_are_in_order() -> None:
 
 def test_constants_of_intervals() -> None:
     text = text_of("intervals.md")
-    critical = student_quantile(0.975, batch_means.BATCHES - 1)
-    assert f"± `{critical:.3f} · error · (1 + {batch_means._SHORT_BATCHES} τ/n)`" in text
-    assert f"fewer than {batch_means.BATCHES} samples" in text
-    assert f"effective sample size below {batch_means.MIN_EFFECTIVE:g}" in text
+    critical = student_quantile(0.975, autocorrelation.BATCHES - 1)
+    assert f"± `{critical:.3f} · error · (1 + {autocorrelation._SHORT_BATCHES} τ/n)`" in text
+    assert f"fewer than {autocorrelation.BATCHES} samples" in text
+    assert f"effective sample size below {autocorrelation.MIN_EFFECTIVE:g}" in text
     needed = [needed_samples(p) for p in (90, 95, 99)]
     assert "{} for p90, {} for p95 and {} for p99".format(*needed) in text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import enginescope
 from enginescope.analysis.verdicts.comparability import CONDITIONS
-from enginescope.analysis.verdicts.gate_metrics import GATE_METRICS
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.cli import main as command_line
 from enginescope.core import errors
 from enginescope.records.run.metric import METRICS
@@ -18,7 +18,7 @@ from enginescope.records.suite.suite import CellStatus
 from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.gate_sarif import RULES as GATE_RULES
-from enginescope.rules.registry import RULES
+from enginescope.rules.catalogue import RULES
 from tests.docs.reference.docstrings import first_paragraph
 from tests.docs.reference.marked_page import table
 

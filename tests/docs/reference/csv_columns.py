@@ -13,17 +13,17 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.render.compare.compare_data import compare_csv
+from enginescope.render.compare.compare_writers import compare_csv
 from enginescope.render.page.export_csv import (
+    gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
     summary_csv,
 )
-from enginescope.render.page.export_telemetry import gpu_telemetry_csv
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_writers import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
 from tests.docs.reference.marked_page import table

@@ -18,13 +18,13 @@ from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.render.compare.compare_data import compare_json
+from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import explore_json
 from enginescope.render.plans.findings import findings_json
-from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
-from enginescope.render.verdicts.gate_data import gate_json
+from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
+from enginescope.render.verdicts.gate_writers import gate_json
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
 from tests.docs.reference.docstrings import entries, markdown, parsed
