@@ -15,7 +15,7 @@ DEV_EXTRAS := plots,frames,xlsx,gpu,postgres,storage,serve,convert
 LOCKED_EXTRAS := plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
+.PHONY: help demo docs dist test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ lint: $(VENV)/.dev ## Check style, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+reference: $(VENV)/.dev ## Write the pages of docs/reference that are made from the code
+	$(BIN)/python -m tests.docs.reference
 
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""The house rules of docs/architecture.md, checked against the syntax trees of all files."""
+"""The house rules of docs/contributing/architecture.md, checked against all syntax trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the tables that stand in docs/statistics.md, one script after the other.
+"""Print the tables behind docs/contributing/statistics-evidence.md, one script after the other.
 
 ``python benchmarks/statistics/tables.py [--full]``. Without ``--full`` each is of few series or
 comparisons, for a look; live processes are measured for two minutes, or for an hour with it.

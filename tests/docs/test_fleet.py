@@ -39,7 +39,7 @@ def test_files_that_are_named_are_there() -> None:
 
 
 def test_what_the_docs_call_from_python_is_there() -> None:
-    text = (DOCS / "compare.md").read_text()
+    text = (DOCS / "reference" / "python.md").read_text()
     names = set(re.findall(r"\bes\.(\w+)\(", text))
     assert {"compare", "bench_interleaved", "noise_floor", "gate", "history"} <= names
     assert names <= set(es.__all__)

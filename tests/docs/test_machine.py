@@ -12,7 +12,7 @@ from enginescope.runner.machine import cooldown, machine_hints
 PAGE = (
     Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-conditions.md"
 ).read_text(encoding="utf-8")
-#: Notices on conditions that docs/measurement.md has.
+#: Notices on conditions that docs/reference/codes.md has.
 ELSEWHERE = {"W-GOVERNOR", "W-WARMUP", "W-STOPPED-SHORT", "I-SHORT-OF-GOAL"}
 
 

@@ -1,4 +1,4 @@
-"""docs/tasks.md has the options and metrics of every task."""
+"""docs/reference/tasks.md has the options and metrics of every task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from enginescope.analysis.tasks import classification, depth, detection, segmentation
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TASKS = (DOCS / "tasks.md").read_text(encoding="utf-8")
+TASKS = (DOCS / "reference" / "tasks.md").read_text(encoding="utf-8")
 OPTIONS = {
     "depth": depth.DepthOptions,
     "classification": classification.ClassificationOptions,

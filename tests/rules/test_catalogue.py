@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -8,15 +7,7 @@ import pytest
 
 from enginescope.rules import checks
 from enginescope.rules.base import Rule
-from enginescope.rules.catalogue import HEADINGS, RULES, catalogue, paragraphs
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "rules.md"
-
-
-def test_the_document_is_up_to_date() -> None:
-    if os.environ.get("ENGINESCOPE_WRITE_DOCS"):
-        DOCUMENT.write_text(catalogue(), encoding="utf-8")
-    assert DOCUMENT.read_text(encoding="utf-8") == catalogue()
+from enginescope.rules.catalogue import HEADINGS, RULES, paragraphs
 
 
 def test_every_file_is_in_the_list() -> None:

@@ -1,4 +1,4 @@
-"""Where we differ from trex's figures on purpose; docs/goldens-differences.md tells the same.
+"""Where figures differ from trex's on purpose; as in docs/contributing/goldens-differences.md.
 
 Each reason begins with the code of its row in that table.
 """

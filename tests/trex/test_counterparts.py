@@ -13,7 +13,7 @@ from tests.trex import corrections
 from tests.trex.counterparts import FAULTS, FURTHER_FAULTS, ITS_TESTS
 
 TESTS = Path(__file__).parents[1]
-DIFFERENCES = TESTS.parent / "docs" / "goldens-differences.md"
+DIFFERENCES = TESTS.parent / "docs" / "contributing" / "goldens-differences.md"
 EVERY = {**ITS_TESTS, **FAULTS, **FURTHER_FAULTS}
 #: What no fault stands behind.
 OTHERS = {"trex/test_defects_reading.py::test_a_layer_type_that_is_new"}

@@ -1,4 +1,4 @@
-"""Every figure that trex has of its examples, or the correction in docs/goldens-differences.md."""
+"""Figures that trex has of its examples, or docs/contributing/goldens-differences.md has it."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ _RuleName = Literal["iterations", "duration", "precision", "max_time", "hard_lim
 #: Duration of a chunk: short enough for a live display and a time limit.
 CHUNK_MS = 100.0
 #: Duration of the untimed calls before a chunk. The first call after a pause takes up to 0.3 ms
-#: longer, and calls of some microseconds are slow for 20 calls (docs/measurement.md).
+#: longer, and calls of some microseconds are slow for 20 calls (docs/explanation/measurement.md).
 UNTIMED_MS = 2.0
 #: Longer requests get no untimed calls: one would cost a tenth of a chunk, or more.
 LONGEST_UNTIMED_MS = 10.0

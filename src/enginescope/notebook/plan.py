@@ -47,7 +47,7 @@ class OpenedPlan(PlanView):
 
     @property
     def chart_names(self) -> Mapping[str, str]:
-        """Every chart there is, and what it shows; see ``docs/report-card.md``."""
+        """Every chart there is, and what it shows; see ``docs/reference/report-card.md``."""
         from enginescope.render.charts.card.registry import PLAN_CHARTS
 
         return {name: one.shows for name, one in PLAN_CHARTS.items()}

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
 HEADINGS = ("What it looks for", "Why it costs time", "What to do", "When it is wrong")
 _INTRODUCTION = """# Rules of `enginescope lint`
 
-<!-- Made from the rules' docstrings: tests/rules/test_catalogue.py, ENGINESCOPE_WRITE_DOCS=1 -->
+<!-- Made from the rules' docstrings by `make reference`. -->
 
 Findings are sorted by the time at stake, at most: the mean time of the layers concerned, of which
 no more can be won than all. Where the GPU is known (of the run, of trex's metadata, or by `--gpu`),

@@ -6,7 +6,7 @@ The series is cut into twelve batches of consecutive samples. In each batch a sh
 lies at or below the quantile; the scatter of the twelve shares, with Student's t of 11 degrees of
 freedom, bounds the quantile's rank. The interval is read off the sorted samples at these ranks
 (Woodruff 1952, *Confidence intervals for medians and other position measures*). A batch longer than
-the autocorrelation time keeps the dependence of its samples. ``docs/statistics.md`` shows that the
+the autocorrelation time keeps its samples' dependence. ``docs/explanation/intervals.md``: the
 interval covers as often as moving blocks with Kiefer and Vogelsang's critical values, and is as
 wide. Values that come in steps take part as `SteppedDistribution`.
 """
@@ -37,7 +37,7 @@ def integrated_time(values: Any) -> float:
     ``1 + 2 Σ ρ(k)``, summed by Geyer's initial monotone sequence: neighbouring autocovariances are
     added in pairs, no pair counts for more than the one before, and the sum ends where a pair is
     not positive (Geyer 1992, *Practical Markov Chain Monte Carlo*, §3.3). Of the estimators tried
-    it errs least: ``docs/statistics.md`` has the figures.
+    it errs least: ``docs/contributing/statistics-evidence.md`` has the figures.
 
     Args:
         values: In the order they were taken; at least 4. Truth values count as 0 and 1.

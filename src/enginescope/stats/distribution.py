@@ -75,8 +75,8 @@ class SteppedDistribution:
         anywhere on it; the more steps share the samples, the less a line is wrong. Each end moves
         outwards by half a step, times the largest share of the samples on one step between the
         ends, but not beyond the step of the sample at its share. Simulation shows that the interval
-        then covers (``docs/statistics.md``). It holds the sample in its middle, which is printed
-        with it.
+        then covers (``docs/explanation/intervals.md``). It holds the sample in its middle, which is
+        printed with it.
         """
         if low < 0 or high > 1:
             return None

@@ -1,7 +1,8 @@
 """How large an error may be: the one definition, for outputs and for tensors inside a model.
 
 An error is judged for all elements together and for each channel, always against the reference's
-own scale there, so that large values never hide small ones. `docs/validate.md` derives the limits.
+own scale there, so that large values never hide small ones. `docs/explanation/outputs.md` has the
+limits.
 
 Whether a backend was told to leave TF32 alone.
 

@@ -67,7 +67,7 @@ def _row(name: str, error: float, peak: float, channel: float, resolution: float
     )
 
 
-#: Widest last; docs/validate.md derives the figures.
+#: Widest last; docs/contributing/validation-evidence.md derives the figures.
 TOLERANCES: dict[str, Tolerance] = {
     row.name: row
     for row in (

@@ -195,7 +195,7 @@ class Comparison(Result, Record, frozen=True, kw_only=True):
         return self.layers
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the layers of two plans as columns, one row a pair; see ``docs/compare.md``.
+        """Return the layers of two plans as columns, one row a pair; see ``docs/reference/csv.md``.
 
         Raises:
             UsageError: There are more than two plans.

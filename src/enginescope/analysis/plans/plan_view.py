@@ -212,7 +212,9 @@ class PlanView(Result):
         return made
 
     def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:
-        """Return the layers that do work as columns, one row each; see ``docs/plan-columns.md``.
+        """Return the layers that do work as columns, one row each.
+
+        ``docs/reference/plan-columns.md`` lists them.
 
         Args:
             kind: Only layers of this type, inert ones too, and only columns that have a value for

@@ -66,7 +66,7 @@ def command(
     A TARGET is a plan (trtexec --exportLayerInfo), an engine where TensorRT is installed, a folder
     or an archive of such files, or a run: the beginning of an id, a tag, `latest`, or its folder.
     Rules are told by code (PLAN104), by the beginning of
-    one, or by name; docs/rules.md has them all.
+    one, or by name; docs/reference/rules.md has them all.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

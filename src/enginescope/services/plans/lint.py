@@ -102,7 +102,7 @@ def lint(
     config: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
 ) -> LintReport:
-    """Check a plan for what may cost time; see ``docs/rules.md``.
+    """Check a plan for what may cost time; see ``docs/reference/rules.md``.
 
     Args:
         what: What ``enginescope explore`` takes: a plan's JSON, with the files beside it that are

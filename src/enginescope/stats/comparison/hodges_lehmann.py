@@ -5,7 +5,7 @@ of pairs, or from the rank sum of two groups (Hodges and Lehmann 1963, *Estimate
 on rank tests*), with the exact distribution of either statistic. Two processes of one round that
 do the same work, in random order, differ by a quantity whose distribution is symmetric about 0 by
 construction, which is all that the signed ranks ask for: no normality, no equal variance, and one
-disturbed process moves the interval little. ``docs/statistics.md`` compares it with Student's t.
+disturbed process moves the interval little; ``docs/contributing/statistics-evidence.md`` shows it.
 
 What few processes say of their level, and of the shift between two sides, by Student's t.
 

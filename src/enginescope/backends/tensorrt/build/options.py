@@ -145,7 +145,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "ratio": _ratio,
 }
 
-#: Options in the order of docs/tensorrt.md: those that are one flag of trtexec, then the others.
+#: Options in the order of docs/reference/tensorrt.md: first those that are one flag of trtexec.
 OPTIONS: dict[str, Option] = {
     **{
         key: Option(read=_reader(flag.value), sets=flag.sets or "engine")

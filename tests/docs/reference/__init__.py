@@ -1,0 +1,1 @@
+"""The reference part of the documentation, made from the code; `make reference` writes it."""

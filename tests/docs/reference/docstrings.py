@@ -1,0 +1,46 @@
+"""Google-style docstrings as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields")
+_ENTRY = re.compile(r"^(\*{0,2}\w[\w., *]*?): (.*)$")
+
+
+def parsed(value: object) -> tuple[str, dict[str, str]]:
+    """Return a docstring's text before its sections, and its sections by name."""
+    lines = (inspect.getdoc(value) or "").splitlines()
+    name, found = "", {"": ""}
+    for line in lines:
+        if line.removesuffix(":") in SECTIONS:
+            name = line.removesuffix(":")
+            found[name] = ""
+        else:
+            found[name] += f"{line}\n"
+    return found.pop("").strip(), found
+
+
+def entries(section: str) -> dict[str, str]:
+    """Return a section's entries; one for several names has each of them."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(section).splitlines():
+        match = None if line.startswith(" ") else _ENTRY.match(line)
+        if match:
+            names = [name.strip() for name in match[1].split(",")]
+            found |= dict.fromkeys(names, match[2])
+        else:
+            found |= {name: f"{found[name]} {line.strip()}".strip() for name in names}
+    return found
+
+
+def markdown(text: str) -> str:
+    """Return reStructuredText's double backticks as Markdown's single ones."""
+    return text.replace("``", "`")
+
+
+def first_paragraph(value: object) -> str:
+    """Return the first paragraph on one line."""
+    return markdown(" ".join(parsed(value)[0].partition("\n\n")[0].split()))
