@@ -43,8 +43,8 @@ _COMMAND = re.compile(r"^\$ (?:enginescope|python)\b")
 _SHORT = {
     "bench": {"--max-time": "200ms", "--warmup": "10ms"},
     "suite": {"--max-time": "200ms", "--warmup": "10ms"},
-    "noise": {"--rounds": "8", "--duration": "50ms"},
-    "depth": {"--warmup": "2", "--iterations": "20"},
+    "noise": {"--rounds": "8", "--duration": "20ms"},
+    "depth": {"--warmup": "2", "--iterations": "20", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
 }
 

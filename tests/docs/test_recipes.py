@@ -99,7 +99,7 @@ def test_a_command_is_made_short() -> None:
     )
     assert short("enginescope bench a.onnx --json > b.json").endswith("--warmup 10ms > b.json")
     assert short("enginescope noise a.onnx --rounds 9   # often") == (
-        "enginescope noise a.onnx --rounds 9 --duration 50ms"
+        "enginescope noise a.onnx --rounds 9 --duration 20ms"
     )
     assert short("enginescope lint a.json") == "enginescope lint a.json"
 
