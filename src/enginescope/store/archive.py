@@ -20,7 +20,7 @@ from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, step
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.row_query import ReindexReport
+    from enginescope.store.sql.scan import ReindexReport
     from enginescope.store.store_backend import StoreBackend
     from enginescope.store.suite_folder import SuiteFolder
 

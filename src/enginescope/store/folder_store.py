@@ -18,7 +18,7 @@ from enginescope.store.sql.listing import Listing
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.row_query import ReindexReport
+    from enginescope.store.sql.scan import ReindexReport
     from enginescope.store.suite_folder import SuiteFolder
 
 
@@ -61,7 +61,7 @@ class FolderStore:
 
     def read(self, run_id: str) -> Run:
         """Return a run."""
-        from enginescope.store.sql.row_query import read_named
+        from enginescope.store.sql.scan import read_named
 
         return read_named(self.runs / run_id)
 
@@ -116,7 +116,7 @@ class FolderStore:
     def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
         """Change a run's tags, and return it."""
         from enginescope.store.run_folder import changed_tags, rewrite
-        from enginescope.store.sql.row_query import read_named
+        from enginescope.store.sql.scan import read_named
 
         folder = self.runs / run_id
         with locked(self._store, "runs"):  # two that read before either writes would lose a tag

@@ -12,7 +12,7 @@ from enginescope.store.row import Filter, RunRow
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.row_query import ReindexReport
+    from enginescope.store.sql.scan import ReindexReport
     from enginescope.store.suite_folder import SuiteFolder
 
 

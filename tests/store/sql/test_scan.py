@@ -6,8 +6,8 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.store.run_names import PART, run_names
-from enginescope.store.sql import row_query as module
-from enginescope.store.sql.row_query import read_named, scan
+from enginescope.store.sql import scan as module
+from enginescope.store.sql.scan import read_named, scan
 from tests.store.stored_runs import DAMAGE, a_run
 
 

@@ -63,11 +63,9 @@ FEWEST_ELEMENTS = 4
 #: Share of the spread that one element has where it decides the slope; and of the relative errors'
 #: squares that may be scatter where all are off by one factor.
 _LEVERAGE, _SCATTER = 0.05, 0.2
-#: How far slope and mean relative error may be apart, as a part of the larger: BF16 rounds one
-#: element by up to half of what 1 % is.
+#: How far slope and mean relative error may differ, relative to the larger (BF16 rounds coarsely).
 _UNLIKE = 0.75
-#: A factor may be as far from 1 as so many times the rounded reference's own: runs of one rounding
-#: share most of it.
+#: A factor may be as far from 1 as so many times the rounded reference's own factor.
 _ROUNDED_SLOPES = 2.0
 #: Share of samples nearer to another's reference from which on they are taken for mixed up.
 _ASTRAY_PCT = 10.0

@@ -34,7 +34,7 @@ from enginescope.store.suite_folder import SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.row_query import ReindexReport
+    from enginescope.store.sql.scan import ReindexReport
 
 # What reads and writes runs is imported where it is used: a listing needs none of it.
 

@@ -18,7 +18,7 @@ from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerInde
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
     from enginescope.store.sql.index import Index
-    from enginescope.store.sql.row_query import Broken, ReindexReport, Scan
+    from enginescope.store.sql.scan import Broken, ReindexReport, Scan
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Listing:
         Raises:
             StoreError: The index cannot be written.
         """
-        from enginescope.store.sql.row_query import Broken, ReindexReport
+        from enginescope.store.sql.scan import Broken, ReindexReport
 
         found = self._scan(run_names(self._runs))
         unfinished = tuple(
@@ -112,9 +112,9 @@ class Listing:
         return Index(self._url) if self._url else Index.in_folder(self._store)
 
     def _scan(self, names: Iterable[str]) -> Scan:
-        from enginescope.store.sql import row_query
+        from enginescope.store.sql import scan
 
-        return row_query.scan(self._runs, names)
+        return scan.scan(self._runs, names)
 
     def _row(self, run: Run) -> RunRow:
         from enginescope.store.run_folder import size_of
