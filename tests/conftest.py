@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -18,6 +19,10 @@ from enginescope.runner.inputs.sample_models import sample_models
 for one, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(one) is signal.SIG_IGN:
         signal.signal(one, usual)
+
+# The tests start hundreds of processes, and without bytecode each of them compiles the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
