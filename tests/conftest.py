@@ -20,7 +20,7 @@ for one, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, 
     if signal.getsignal(one) is signal.SIG_IGN:
         signal.signal(one, usual)
 
-# The tests start hundreds of processes, and without bytecode each of them compiles the package anew.
+# The tests start hundreds of processes: without bytecode each of them compiles the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
