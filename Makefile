@@ -15,7 +15,7 @@ DEV_EXTRAS := plots,frames,xlsx,gpu,postgres,storage,serve,convert
 LOCKED_EXTRAS := plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
+.PHONY: help demo test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,12 +45,16 @@ demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
 
 test: lint $(VENV)/.dev ## Lint, type-check and run every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
-	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser'
 
-mutate: $(VENV)/.dev ## Show how many mutants of the code that judges outputs the tests kill (an hour)
+coverage: $(VENV)/.dev ## Run the quick tests; fail if they cover fewer lines than pyproject.toml demands
+	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser' \
+	  --cov --cov-report=
+
+mutate: $(VENV)/.dev ## Show how many mutants of the code that judges the tests kill (hours)
 	$(PIP) --group mutation
 	$(BIN)/mutmut run --max-children 2
 	$(BIN)/mutmut results

@@ -8,7 +8,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
 
+import numpy as np
 import pytest
 
 import enginescope
@@ -33,12 +35,30 @@ SHARED = Path(
     os.environ.get("ENGINESCOPE_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")
 )
 
+#: State of each module's generator before its first test, by the generator's id.
+_STATES: dict[int, Any] = {}
+
 
 def missing(reason: str) -> None:
     """Skip, or fail where everything is meant to be there."""
     if STRICT:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run slow tests first, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Set the generators of a test's module back: what a test draws depends on no other test."""
+    module = getattr(item, "module", None)
+    for value in vars(module).values() if module else ():
+        if isinstance(value, np.random.Generator):
+            bits = value.bit_generator
+            bits.state = _STATES.setdefault(id(value), bits.state)
 
 
 @pytest.fixture(scope="session")
