@@ -10,12 +10,12 @@ DEMO := .cache/demo
 CONSTRAINTS ?= requirements.lock
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 
-DEV_EXTRAS := plots,frames,xlsx,gpu,postgres,storage,serve,convert
+DEV_EXTRAS := ort,plots,frames,xlsx,gpu,postgres,storage,serve,convert
 # All of pyproject.toml but cu12, which contradicts cu13.
-LOCKED_EXTRAS := plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
+LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-quick test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store reference clean
+.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(VENV)/.run: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) --group build # pinned too, so the package is built without an environment of its own
-	$(PIP) --no-build-isolation --editable '.[plots]'
+	$(PIP) --no-build-isolation --editable '.[ort,plots]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
@@ -45,10 +45,10 @@ demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
 
 test: lint $(VENV)/.dev ## Lint, type-check and run every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
-	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser'
 
 docs: $(VENV)/.dev ## Build the documentation site into build/site; a warning is an error
 	$(PIP) --group docs
@@ -63,7 +63,11 @@ dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, and chec
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python .ci/check_dist.py dist
 
-mutate: $(VENV)/.dev ## Show how many mutants of the code that judges outputs the tests kill (an hour)
+coverage: $(VENV)/.dev ## Run the quick tests; fail if they cover fewer lines than pyproject.toml demands
+	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser' \
+	  --cov --cov-report=
+
+mutate: $(VENV)/.dev ## Show how many mutants of the code that judges the tests kill (hours)
 	$(PIP) --group mutation
 	$(BIN)/mutmut run --max-children 2
 	$(BIN)/mutmut results

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
 
+import numpy as np
 import pytest
 
 import enginescope
@@ -19,6 +22,10 @@ for one, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, 
     if signal.getsignal(one) is signal.SIG_IGN:
         signal.signal(one, usual)
 
+# The tests start hundreds of processes: without bytecode each of them compiles the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
 
@@ -28,12 +35,30 @@ SHARED = Path(
     os.environ.get("ENGINESCOPE_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")
 )
 
+#: State of each module's generator before its first test, by the generator's id.
+_STATES: dict[int, Any] = {}
+
 
 def missing(reason: str) -> None:
     """Skip, or fail where everything is meant to be there."""
     if STRICT:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run slow tests first, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Set the generators of a test's module back: what a test draws depends on no other test."""
+    module = getattr(item, "module", None)
+    for value in vars(module).values() if module else ():
+        if isinstance(value, np.random.Generator):
+            bits = value.bit_generator
+            bits.state = _STATES.setdefault(id(value), bits.state)
 
 
 @pytest.fixture(scope="session")

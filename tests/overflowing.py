@@ -9,11 +9,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from enginescope.records.run.job import StopRule
+
 CHANNELS = 64
 #: Exact in FP16.
 GAIN = 32_768.0
 #: The node whose values FP16 cannot hold, and what it gives.
 LOUD, TENSOR = "loud", "loud_out"
+#: For the trials of what to keep in FP32, where a latency is needed and not a precise one.
+SHORT_STOP = StopRule(precision_pct=5.0, max_time_ms=200.0, min_time_ms=20.0)
 
 
 def overflowing(path: Path, *, size: int = 32, by_constant: bool = False) -> Path:

@@ -20,6 +20,15 @@ def test_a_ramp_is_found_with_its_size() -> None:
     assert 0 < found.noise_pct < 1
 
 
+@pytest.mark.parametrize(("late_slope", "noise_pct"), [(1, 0.015), (4, 0.045)])
+def test_a_straight_or_broken_line_is_no_noise(late_slope: float, noise_pct: float) -> None:
+    """What scatters about lines through the thirds is the noise, at the ends of the series too."""
+    place = np.arange(900)
+    line = 1 + 0.1 * (place + (late_slope - 1) * np.maximum(place - 450, 0)) / 900
+    jitter = 0.0002 * np.random.default_rng(8).standard_normal(900)
+    assert drift(line + jitter).noise_pct < noise_pct
+
+
 def test_a_fall_at_the_start_is_found_and_negative() -> None:
     found = drift(1 + 0.2 * np.exp(-np.arange(900) / 300) + noise(2, 900))
     assert found.change_pct < -8

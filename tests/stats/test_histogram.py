@@ -77,11 +77,21 @@ def test_two_levels_of_a_clock_stay_two() -> None:
     assert lowest < max(counts) / 10
 
 
-def test_equal_values_fill_one_bin_of_some_width() -> None:
-    for value in (0.0, 3.0):
-        found = histogram([value] * 5)
-        assert found.counts == (5,)
-        assert found.edges_ms[0] < value < found.edges_ms[1]
+@pytest.mark.parametrize(("value", "margin"), [(0.0, 0.5), (3.0, 0.015)])
+def test_equal_values_fill_one_bin_of_one_percent(value: float, margin: float) -> None:
+    found = histogram([value] * 5)
+    assert found.counts == (5,)
+    assert found.edges_ms == pytest.approx((value - margin, value + margin))
+
+
+@pytest.mark.parametrize(("bins", "steps"), [(None, 2), (10, 2), (7, 3)])
+def test_bins_hold_whole_steps_of_a_clock_in_their_middle(bins: int | None, steps: int) -> None:
+    values = np.repeat(np.arange(40.0, 60.0), [10, *([30] * 18), 10])
+    found = histogram(values, bins=bins)
+    count = -(-20 // steps)
+    assert found.edges_ms == pytest.approx(39.5 + steps * np.arange(count + 1))
+    assert found.counts[0] == 10 + 30 * (steps - 1)
+    assert set(found.counts[1:-1]) == {30 * steps}
 
 
 def test_columns_for_a_terminal() -> None:

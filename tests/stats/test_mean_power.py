@@ -81,4 +81,40 @@ def test_repeated_readings_are_worth_what_changed() -> None:
     fresh = np.random.default_rng(1).normal(100, 5, 20)
     repeated = np.repeat(fresh, 10)
     assert scatter_w(repeated) == pytest.approx(scatter_w(fresh), rel=0.05)
+    assert scatter_w(np.array([1.0, 1.0, 3.0, 3.0])) == pytest.approx(np.sqrt(4 / 3) / np.sqrt(2))
     assert scatter_w(np.array([3.0])) == 0
+
+
+def test_a_counter_by_hand() -> None:
+    """Steps of one and two units of 20 J, seen over readings of uneven distance."""
+    time_ms = np.array([0.0, 50, 200, 300, 500])
+    energy_mj = np.array([0.0, 20_000, 20_000, 60_000, 100_000])
+    found = of_counter(time_ms, energy_mj, 0, 500)
+    assert found is not None
+    span_ms, spent_mj = 400 - 25, 80_000  # from the middle of the first step to that of the last
+    late_ms, coarse_mj = np.sqrt((50**2 + 200**2) / 12), 20_000 * np.sqrt(2 / 12)
+    assert found.method == "counter"
+    assert (found.duration_ms, found.changes) == (span_ms, 3)
+    assert found.watts == pytest.approx(spent_mj / span_ms)
+    relative = np.hypot(late_ms / span_ms, coarse_mj / spent_mj)
+    assert found.uncertainty_w == pytest.approx(found.watts * relative)
+    assert (found.step_mj, found.step_ms) == (40_000, pytest.approx((225 + 150) / 2))
+
+
+def test_readings_at_both_ends_of_the_stretch_count() -> None:
+    time_ms = np.array([0.0, 100, 200])
+    found = of_counter(time_ms, np.array([0.0, 10_000, 20_000]), 0, 200)
+    assert found is not None
+    assert found.changes == 2
+    assert of_counter(time_ms, np.array([0.0, 10_000, 20_000]), 1, 200) is None
+    assert of_counter(time_ms, np.array([0.0, 10_000, 20_000]), 0, 199) is None
+
+
+def test_power_by_hand() -> None:
+    found = of_power(np.array([0.0, 100, 200]), np.array([100.0, 300, 200]), 0, 200)
+    assert found is not None
+    assert (found.watts, found.duration_ms, found.changes) == (225, 200, 2)
+    assert found.uncertainty_w == pytest.approx(100 / np.sqrt(3))
+    two = of_power(np.array([0.0, 100]), np.array([100.0, 200]), 0, 100)
+    assert two is not None
+    assert (two.watts, two.uncertainty_w) == (150, pytest.approx(50))

@@ -59,8 +59,14 @@ def test_not_converged() -> None:
 
 def test_drift() -> None:
     found = notices(quiet(4) * (1 + 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
-    assert found.evidence["change_pct"] == pytest.approx(4, abs=0.4)
-    assert "% above that of the first third, 5." in found.message
+    first, last, change = (found.evidence[key] for key in ("first_ms", "last_ms", "change_pct"))
+    assert change == pytest.approx(4, abs=0.4)
+    assert change == pytest.approx(100 * (last / first - 1))
+    assert 0 < found.evidence["noise_pct"] < 1
+    assert found.message == (
+        f"the median of the last third, {last:.3f} ms, lies {change:.1f} % above that of the first "
+        f"third, {first:.3f} ms"
+    )
     falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     assert "% below that of the first third" in falling.message
     assert falling.evidence["change_pct"] < -3
@@ -69,8 +75,13 @@ def test_drift() -> None:
 def test_two_levels() -> None:
     found = notices(4 * two_levels(np.random.default_rng(5), 2000))["W-BIMODAL"]
     assert found.evidence["gap_pct"] == pytest.approx(5, abs=0.2)
-    assert found.evidence["share_high_pct"] == pytest.approx(30, abs=3)
-    assert found.message.startswith("two levels, 4.0")
+    low, high, share = (found.evidence[key] for key in ("low_ms", "high_ms", "share_high_pct"))
+    assert share == pytest.approx(30, abs=3)
+    assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
+    assert found.message == (
+        f"two levels, {low:.3f} ms and {high:.3f} ms ({100 * (high / low - 1):.1f} % apart); "
+        f"{share:.0f} % of the samples are at the higher; one figure cannot stand for both"
+    )
 
 
 def test_outliers_by_share() -> None:
@@ -93,8 +104,17 @@ def test_slow_first_runs() -> None:
     assert one.message.startswith("the first sample is far above the median")
     values[:3] = 10.0
     three = notices(values)["W-FIRST-RUNS"]
-    assert three.evidence["count"] == 3
-    assert "the first 3 samples are" in three.message
+    median = float(np.median(values))
+    assert three.evidence == {
+        "count": 3,
+        "first_ms": 10.0,
+        "median_ms": median,
+        "share_pct": pytest.approx(100 * 3 * (10 / median - 1) / values.size),
+    }
+    assert three.message == (
+        "the first 3 samples are far above the median, the first at "
+        f"{10 / median:.2f} × the median; a longer warm-up may help"
+    )
     values[:3] = 1.0
     assert "W-FIRST-RUNS" not in notices(values)
     values[3] = 10.0
@@ -123,6 +143,21 @@ def test_slow_first_runs_name_their_cause(warmup: np.ndarray | None, advice: str
     samples = Samples(metric="latency", values_ms=values, warmup_ms=warmup)
     (notice,) = (one for one in notices_of(samples) if one.code == "W-FIRST-RUNS")
     assert notice.message.endswith(f"× the median; {advice}")
+    assert ("warmup_end_ms" in notice.evidence) is (warmup is not None and warmup.size > 0)
+
+
+def test_the_end_of_a_warm_up_is_its_last_tenth_and_at_least_ten() -> None:
+    values = quiet(7)
+    values[:3] = 10.0
+
+    def warmup_end_ms(*parts: tuple[int, float]) -> float:
+        warmup = np.concatenate([np.full(count, level) for count, level in parts])
+        samples = Samples(metric="latency", values_ms=values, warmup_ms=warmup)
+        (notice,) = (one for one in notices_of(samples) if one.code == "W-FIRST-RUNS")
+        return notice.evidence["warmup_end_ms"]
+
+    assert warmup_end_ms((180, 9.0), (11, 5.0), (9, 7.0)) == 5.0
+    assert warmup_end_ms((15, 9.0), (6, 5.0), (4, 7.0)) == 5.0
 
 
 def test_a_first_run_that_no_figure_shows() -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.comparability import differences
+from enginescope.core.errors import UsageError
 from enginescope.records.environment import ClockLock, Device, Environment
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec, Job, Mode, Subject
 from enginescope.records.run.run import Run
 
 HELD = ClockLock(sm_mhz=1305, memory_mhz=3201)
 BASE = ClockLock()
+UNKNOWN = Mode(in_flight=None)
 
 
 def run(lock: ClockLock | None, provider: str = "TensorrtExecutionProvider", **changes) -> Run:
@@ -50,3 +53,38 @@ def test_clocks_of_a_gpu_that_took_no_part() -> None:
 
 def test_imported_runs_do_not_say() -> None:
     assert differences([run(HELD)], [run(None, origin="imported")]) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "a", "b", "text"),
+    [
+        ("mode", Mode(kind="latency"), Mode(kind="throughput"), "mode: latency against throughput"),
+        ("in-flight", Mode(), Mode(in_flight=4), "queries in flight: 1 against 4"),
+        ("streams", Mode(streams=1), Mode(streams=2), "streams: 1 against 2"),
+        (
+            "transfers",
+            Mode(transfers=True),
+            Mode(transfers=False),
+            "transfers: timed against not timed",
+        ),
+        ("graph", Mode(cuda_graph=True), Mode(cuda_graph=False), "CUDA graph: on against off"),
+        ("spin", Mode(spin_wait=False), Mode(spin_wait=True), "waiting: blocking against spinning"),
+        ("cache", Mode(cold=True), Mode(cold=False), "L2 cache: flushed against warm"),
+    ],
+)
+def test_how_requests_were_issued(key: str, a: Mode, b: Mode, text: str) -> None:
+    job = run(BASE).job
+    sides = [
+        [run(BASE, job=replace(job, workload=replace(job.workload, mode=mode)))] for mode in (a, b)
+    ]
+    (found,) = differences(*sides)
+    assert (found.key, str(found)) == (key, text)
+    unknown = [run(BASE, job=replace(job, workload=replace(job.workload, mode=UNKNOWN)))]
+    assert differences(sides[0], unknown) == ()
+    assert differences(*sides, across=[key]) == ()
+
+
+def test_a_condition_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match="--across clock: no condition of that name") as caught:
+        differences([run(BASE)], [run(BASE)], across=["clock"])
+    assert "clocks" in caught.value.hint

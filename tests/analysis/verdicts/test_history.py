@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.verdicts.history import fact_changes, facts_of, histories
+from enginescope.analysis.verdicts.history import (
+    fact_changes,
+    facts_of,
+    histories,
+    known_histories,
+)
+from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport
-from tests.analysis.gated_runs import crashed, job, process
+from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 from tests.analysis.historic_runs import host, over_days
 
 STEP = [4.0] * 12 + [4.4] * 12
@@ -88,6 +94,47 @@ def test_a_series_for_every_job_and_machine() -> None:
 def test_failed_runs_are_counted() -> None:
     found = only([*over_days([4.0] * 3), crashed(9)])
     assert (len(found.points), found.failed) == (3, 1)
+    other = [crashed(8, of=job(spec="trt")), crashed(9, of=job("other.onnx"))]
+    assert only([*over_days([4.0] * 3), *other]).failed == 0
+
+
+def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
+    runs = over_days([4.0, 4.0], tags=("nightly", "main"))
+    found = only(runs, threshold_pct=3)
+    assert (found.metric, found.threshold_pct, found.unit) == ("latency", 3, "ms")
+    for run, point in zip(runs, found.points, strict=True):
+        assert (point.runs, point.created) == ((run.id,), run.created)
+        assert (point.commit, point.tags) == (run.environment.commit.short, ("nightly", "main"))
+        values = run.headline.values_ms
+        assert values.min() < point.lowest < point.value < point.highest < values.max()
+
+
+def test_points_of_a_figure_without_an_interval_are_its_value() -> None:
+    runs = over_days([4.0, 4.0], peak_memory_bytes=0.5)
+    (point, _) = only(runs, "peak_memory").points
+    assert (point.value, point.lowest, point.highest) == (0.5, 0.5, 0.5)
+    assert point.tags == ()
+    assert histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
+
+
+def test_a_series_of_samples_beside_the_latency() -> None:
+    runs = [with_device_latency(run, 0.5) for run in over_days([4.0, 4.0])]
+    found = only(runs, "device_latency")
+    assert [one.value for one in found.points] == pytest.approx([2.0, 2.0], rel=0.01)
+    assert histories(over_days([4.0]), "device_latency") == ()
+
+
+def test_histories_that_have_to_be_there() -> None:
+    runs = over_days([4.0, 4.0])
+    assert known_histories(runs, what="s") == histories(runs)
+    close = [process(4.0, 0), process(4.0, 10)]
+    apart = known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
+    assert apart == histories(close, "throughput", threshold_pct=7, sitting_s=60)
+    with pytest.raises(UsageError, match=r"^no energy in the runs of main: 2 runs, none") as caught:
+        known_histories(runs, "energy", what="main")
+    assert caught.value.hint == "choose another metric"
+    with pytest.raises(UsageError, match="threshold"):
+        known_histories(runs, threshold_pct=1_001, what="main")
 
 
 def test_facts_and_their_order() -> None:
@@ -131,3 +178,27 @@ def test_facts_and_their_order() -> None:
 def test_the_version_of_an_imported_run_is_its_tools() -> None:
     run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
     assert facts_of(run)["TensorRT"] == "8.6.1"
+
+
+def test_facts_of_the_machine_by_name() -> None:
+    machine = Host(
+        name="one", os="Linux 6.1", container="docker", cores_usable=4, boost=False, smt=True
+    )
+    gpus = (Device(name="H200", driver="570"), Device(name="H200", driver="580"))
+    run = process(4.0, environment=Environment(host=machine, devices=gpus))
+    assert facts_of(run) == {
+        "boost": "off",
+        "SMT": "on",
+        "system": "Linux 6.1",
+        "container": "docker",
+        "cores": "4",
+        "host": "one",
+        "driver": "570 + 580",
+    }
+    assert facts_of(process(4.0, environment=Environment())) == {}
+
+
+def test_a_container_counts_where_one_run_alone_has_it() -> None:
+    bare = process(4.0, environment=Environment(host=Host(name="one")))
+    boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
+    assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]

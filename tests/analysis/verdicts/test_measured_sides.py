@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -172,6 +173,20 @@ def test_the_gravest_is_by_what_makes_it_grave() -> None:
         Notice(code="W-STOPPED-SHORT", message=str(n), evidence={"samples": n}) for n in (6, 3, 9)
     ]
     assert most_severe(few).message == "3"
+    early = [Notice(code="W-GPU-SILENT", message=str(t), evidence={"last_ms": t}) for t in (6, 3)]
+    assert most_severe(early).message == "3"
+    unknown = Notice(code="W-LOAD", message="unknown")
+    assert most_severe([unknown, load(0.0)]) == load(0.0)
+    shared = [
+        Notice(code="W-GPU-SHARED", message=str(n), evidence={"processes": [{}] * n})
+        for n in (1, 2)
+    ]
+    assert most_severe(shared).message == "2"
+    passed = [
+        Notice(code="W-THROTTLED", message=where, evidence={where: {"heat": share}})
+        for where, share in (("timed", 20.0), ("pass", 30.0), ("neither", 90.0))
+    ]
+    assert most_severe(passed).message == "pass"
     held = {"a": {"timed": {"heat": 20.0}, "pass": {}}, "b": {"timed": {"power": 80.0}}}
     those = [Notice(code="W-THROTTLED", message=k, evidence=v) for k, v in held.items()]
     assert most_severe(those).message == "b"
@@ -274,8 +289,6 @@ def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
 
 
 def test_trtexec_times_that_come_in_steps() -> None:
-    import numpy as np
-
     from enginescope.records.samples import Samples, frozen
 
     def stepped(median: float):
@@ -284,25 +297,6 @@ def test_trtexec_times_that_come_in_steps() -> None:
 
     found = compare_sides(named((stepped(0.1),), (stepped(0.108),)))
     assert found.pairs[0].headline.reason is Reason.CLOCK_STEP
-
-
-def test_the_noise_of_sides_of_one_job() -> None:
-    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
-    assert floor.comparison == COMPARISON
-    assert floor.rounds == 20
-    assert floor.round_s == 60.0
-    # a round's own level is ten times the scatter within it: all of it counts between processes
-    assert floor.scatter_pct == pytest.approx(1.96 * 100 * 0.04, rel=0.4)
-    assert floor.within_pct == pytest.approx(0.03, rel=0.6)
-    by_rounds = {one.rounds: one.difference_pct for one in floor.decidable}
-    assert by_rounds[1] is None
-    assert 0.1 < by_rounds[LOOKS[-1]] < 1.0
-    assert list(by_rounds) == sorted(by_rounds)
-
-
-def test_noise_needs_rounds_in_turn() -> None:
-    with pytest.raises(UsageError, match="3 of 3 rounds count"):
-        noise_floor(named(*in_turn(1.0, rounds=3)))
 
 
 def test_rounds_that_are_left_out_are_said() -> None:
@@ -317,21 +311,3 @@ def test_rounds_that_are_left_out_are_said() -> None:
     )
     message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
     assert message.startswith("3 of 12 rounds of A and B are left out")
-
-
-def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
-    import numpy as np
-
-    from enginescope.records.samples import Samples, frozen
-
-    a, b = in_turn(1.0, rounds=24, noise=0.004)
-
-    def disturbed(run):
-        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
-        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
-
-    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
-    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
-    assert some.rounds == 16
-    assert some.scatter_pct == pytest.approx(calm.scatter_pct)
-    assert some.round_s == pytest.approx(1.5 * calm.round_s)

@@ -219,6 +219,24 @@ def test_figures_that_each_process_has_one_of() -> None:
     assert {one.metric: one.kind for one in many}["load"] is VerdictKind.SLOWER
 
 
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [
+        (900, VerdictKind.FASTER),
+        (991, VerdictKind.SAME),
+        (1000, VerdictKind.SAME),
+        (1009, VerdictKind.SAME),
+        (1011, VerdictKind.SLOWER),
+    ],
+)
+def test_a_smaller_engine_is_better_by_more_than_the_threshold(size, kind) -> None:
+    a, b = (
+        [process(1.0, build=BuildReport(engine="x", engine_bytes=size))] for size in (1000, size)
+    )
+    (found,) = (one for one in verdicts(a, b) if one.metric == "engine_size")
+    assert (found.kind, found.threshold_pct) == (kind, 1)
+
+
 def test_a_side_without_a_good_run_is_an_error() -> None:
     failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
     with pytest.raises(UsageError, match="no memory"):

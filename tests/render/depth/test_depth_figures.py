@@ -14,6 +14,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.depth import depth_figures as depth_module
 from enginescope.render.depth.depth_figures import (
     depth_figures,
     depth_panels,
@@ -133,11 +134,19 @@ def test_json_has_every_figure() -> None:
     assert held["sides"][0]["gpu"] == "NVIDIA H200"
 
 
+@pytest.fixture
+def small_pictures(monkeypatch) -> None:
+    """A sixty-fourth of the pixels: at their usual size pictures take seconds."""
+    monkeypatch.setattr(depth_module, "_SCALE", depth_module._SCALE / 8)
+
+
+@pytest.mark.usefixtures("small_pictures")
 def test_pictures_are_png() -> None:
     for name, data in depth_figures(depth_benchmark(THREE[:2])).items():
         assert data.startswith(b"\x89PNG"), name
 
 
+@pytest.mark.usefixtures("small_pictures")
 def test_a_side_that_failed_keeps_its_place() -> None:
     found = depth_benchmark(THREE)
     first, second, third = found.sides

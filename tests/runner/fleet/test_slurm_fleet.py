@@ -46,7 +46,9 @@ def fleet(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # submitit's own, about files that it leaves open
-def test_jobs_come_back_and_lost_ones_are_done_again(fleet) -> None:
+def test_jobs_come_back_and_lost_ones_are_done_again(fleet, monkeypatch) -> None:
+    # how long submitit waits for the result of a job that has ended, for slow file systems
+    monkeypatch.setattr(submitit.Job, "_results_timeout_s", 1)
     heard = Heard()
     fleet().run([cell("fine"), cell("once"), cell("dies")], "cmd", heard.watch)
     assert sorted(one.row.cell.key for one in heard.returned) == ["fine", "once"]

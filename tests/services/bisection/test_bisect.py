@@ -14,8 +14,9 @@ from onnx import helper, numpy_helper
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import BackendError
+from enginescope.services.bisection import fp32_fallback
 from tests.fakes.models import WEIGHTS, save, value
-from tests.overflowing import LOUD, TENSOR, overflowing
+from tests.overflowing import LOUD, SHORT_STOP, TENSOR, overflowing
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +131,10 @@ def halved(tmp_path_factory) -> tuple[Path, Path]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_overflow_is_found_and_what_is_suggested_mends_it(halved, tmp_path, capsys) -> None:
+def test_an_overflow_is_found_and_what_is_suggested_mends_it(
+    halved, tmp_path, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(fp32_fallback, "_STOP", SHORT_STOP)
     model, half = halved
     out = tmp_path / "out"
     status, found = run(

@@ -12,8 +12,9 @@ import pytest
 from onnx import numpy_helper
 
 from enginescope.cli.main import main
+from enginescope.services.bisection import fp32_fallback
 from tests.fakes import loading
-from tests.overflowing import LOUD, overflowing
+from tests.overflowing import LOUD, SHORT_STOP, overflowing
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +58,7 @@ def test_a_damaged_layer_is_found_in_few_builds(tmp_path, capsys, monkeypatch, v
 
 
 def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(fp32_fallback, "_STOP", SHORT_STOP)
     for name, value in loading.environment("8.6.0").items():
         monkeypatch.setenv(name, value)
     with loading.loaded("8.6.0"):
@@ -83,6 +85,7 @@ def test_where_precision_comes_from_the_model_it_is_converted_anew(
     pytest.importorskip("onnx_ir")
     from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
 
+    monkeypatch.setattr(fp32_fallback, "_STOP", SHORT_STOP)
     model = overflowing(tmp_path / "net.onnx", size=8, by_constant=True)
     half = fp16_model(model, tmp_path / "cache").path
     for name, value in loading.environment("11.4.0").items():

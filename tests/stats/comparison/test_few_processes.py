@@ -11,6 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.stats.comparison.hodges_lehmann import (
     level_of_processes,
     paired_shift,
+    student_paired_shift,
     student_shift,
 )
 from enginescope.stats.student import student_quantile
@@ -44,6 +45,24 @@ def test_one_of_a_side_takes_the_others_scatter() -> None:
     found = student_shift([0.0], [0.10, 0.11, 0.12], confidence=0.95)
     assert found.high - found.value == pytest.approx(4.3027 * 0.01 * math.sqrt(4 / 3), abs=1e-5)
     assert student_shift([0.0], [0.1], confidence=0.95) == (pytest.approx(0.1), None, None)
+
+
+@pytest.mark.parametrize("rounds", [[0.02, 0.03], [0.1, 0.12, 0.14, 0.11]])
+def test_intervals_of_rounds_and_of_a_level_are_scipys(rounds) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    wanted = stats.ttest_1samp(rounds, 0).confidence_interval(0.9)
+    found = student_paired_shift(rounds, confidence=0.9)
+    assert found == pytest.approx((np.median(rounds), wanted.low, wanted.high))
+    level = level_of_processes(list(np.exp(rounds)), confidence=0.9)
+    assert (level.low, level.high) == pytest.approx((np.exp(wanted.low), np.exp(wanted.high)))
+    assert level.confidence == 0.9
+
+
+def test_a_shift_or_level_of_too_few_names_them() -> None:
+    with pytest.raises(UsageError, match=r"^differences: 1 values, and 2"):
+        student_paired_shift([0.1], confidence=0.95)
+    with pytest.raises(UsageError, match=r"^medians: 0 values"):
+        level_of_processes([])
 
 
 def test_what_is_shown_lies_within() -> None:

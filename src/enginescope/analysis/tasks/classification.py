@@ -276,10 +276,14 @@ def best_class(row: Any) -> int:
 
 
 def _agreed_class(theirs: Any, ours: Any) -> int:
-    """Return the reference's best class; of several that tie there, the one chosen here."""
-    own = best_class(ours)
-    ties = theirs.size > 1 and own < theirs.size and theirs[own] == np.nanmax(theirs)
-    return own if ties else best_class(theirs)
+    """Return the reference's best class; of several that tie there, the one that is best here."""
+    best = best_class(theirs)
+    if theirs.size == 1:
+        return best
+    ties = np.flatnonzero(theirs == theirs[best])
+    if ours.size == theirs.size and ties.size:
+        return int(ties[np.argmax(ours[ties])])
+    return best_class(ours) if best_class(ours) in ties else best
 
 
 def wilson_pct(right: int, total: int) -> tuple[float | None, float | None]:

@@ -1,0 +1,87 @@
+"""The noise of a machine, from sides of one job that were measured in turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.noise_floor import check_floor, noise_floor
+from enginescope.core.errors import UsageError
+from enginescope.records.samples import Samples, frozen
+from enginescope.records.verdict.noise_floor import Decidable
+from enginescope.stats.comparison.ratio import LOOKS
+from tests.analysis.in_turn import COMPARISON, crashed, in_turn, named
+
+
+def test_the_noise_of_sides_of_one_job() -> None:
+    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
+    assert floor.comparison == COMPARISON
+    assert floor.rounds == 20
+    assert floor.round_s == 60.0
+    # a round's own level is ten times the scatter within it: all of it counts between processes
+    assert floor.scatter_pct == pytest.approx(1.96 * 100 * 0.04, rel=0.4)
+    assert floor.within_pct == pytest.approx(0.03, rel=0.6)
+    by_rounds = {one.rounds: one.difference_pct for one in floor.decidable}
+    assert by_rounds[1] is None
+    assert 0.1 < by_rounds[LOOKS[-1]] < 1.0
+    assert list(by_rounds) == sorted(by_rounds)
+
+
+def test_noise_needs_rounds_in_turn() -> None:
+    with pytest.raises(UsageError, match="3 of 3 rounds count: 8 are the fewest") as caught:
+        noise_floor(named(*in_turn(1.0, rounds=3)))
+    assert caught.value.hint == "measure again when the machine is idle, or with more --rounds"
+    assert noise_floor(named(*in_turn(1.0, rounds=LOOKS[0]))).rounds == LOOKS[0]
+
+
+def test_a_round_that_one_side_lacks_is_not_counted() -> None:
+    a, b = in_turn(1.0, rounds=12)
+    failed = crashed(a[3])
+    floor = noise_floor(named((*a[:3], failed, *a[4:-1]), b[1:]))
+    assert floor.rounds == 9
+
+
+@pytest.mark.parametrize(
+    ("difference_pct", "said"),
+    [(None, "detect no difference"), (50.4, "detect only a difference of 50 % or more")],
+)
+def test_a_floor_that_tells_nothing_is_not_recorded(difference_pct, said) -> None:
+    floor = noise_floor(named(*in_turn(1.0, rounds=20)))
+    check_floor(floor)
+    decidable = [Decidable(duration_s=60.0, rounds=1, difference_pct=1.0)]
+    usual = Decidable(duration_s=60.0, rounds=LOOKS[-1], difference_pct=difference_pct)
+    with pytest.raises(UsageError, match=r"^its 20 rounds scatter so far that 60 rounds") as caught:
+        check_floor(replace(floor, decidable=(*decidable, usual)))
+    assert said in str(caught.value)
+    assert "above 50 % the machine was disturbed" in str(caught.value)
+    assert caught.value.hint == "measure again when the machine is idle, with more --rounds"
+    check_floor(replace(floor, decidable=(replace(usual, difference_pct=50.0),)))
+    with pytest.raises(UsageError, match="no difference"):
+        check_floor(replace(floor, decidable=tuple(decidable)))
+
+
+def test_times_and_what_they_decide() -> None:
+    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
+    assert [one.duration_s for one in floor.decidable] == [
+        floor.round_s * one.rounds for one in floor.decidable
+    ]
+    assert {1, 2, 5, 15, LOOKS[-1]} == {one.rounds for one in floor.decidable}
+    medians = [float(np.median(run.headline.values_ms)) for run in in_turn(1.0, rounds=20)[0]]
+    assert noise_floor(named(*in_turn(1.0, rounds=20))).scatter_pct == pytest.approx(
+        100 * np.expm1(1.96 * np.std(np.log(medians), ddof=1)), rel=0.4
+    )
+
+
+def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
+    a, b = in_turn(1.0, rounds=24, noise=0.004)
+
+    def disturbed(run):
+        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
+        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
+    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
+    assert some.rounds == 16
+    assert some.scatter_pct == pytest.approx(calm.scatter_pct)
+    assert some.round_s == pytest.approx(1.5 * calm.round_s)
