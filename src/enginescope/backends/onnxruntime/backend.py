@@ -252,7 +252,7 @@ class OrtBackend:
             )
 
     def _runtime(self) -> Any:
-        install = self.provider.install if not self.provider.plugin else "onnxruntime"
+        install = self.provider.install if not self.provider.plugin else "enginescope[ort]"
         return require("onnxruntime", purpose=f"the backend {self.name}", install=install)
 
 

@@ -52,7 +52,7 @@ class Provider(Record, frozen=True, kw_only=True):
 
     backend: str
     name: str
-    install: str = "onnxruntime"
+    install: str = "enginescope[ort]"
     plugin: bool = False
     switches: Mapping[str, Mapping[str, str]] = {}
     graph_option: str | None = None
