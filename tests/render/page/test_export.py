@@ -1,6 +1,10 @@
 import json
 
+import msgspec
+import numpy as np
+
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.render.page.export import report_json, summary_json
 from tests.render.runs import failed_run, imported_run, measured_run
 
@@ -41,6 +45,13 @@ def test_report_holds_the_record_and_the_slowest_layers() -> None:
     assert times[0] == max(row.mean_ms for row in view.layers)
     assert run["layers_total"] == 40
     assert run["samples"] == [{"metric": "latency", "steady_state": 600, "warm_up": 5}]
+
+
+def test_stamps_of_queries_are_no_part_of_the_report() -> None:
+    trace = QueryTrace(**dict.fromkeys(QueryTrace.__struct_fields__, np.arange(3.0)))
+    run = msgspec.structs.replace(measured_run(), trace=trace)
+    (reported,) = strict(report_json([RunView(run)]))["runs"]
+    assert "trace" not in reported["record"]
 
 
 def test_a_failed_run_has_no_figures_and_says_why() -> None:

@@ -19,7 +19,7 @@ from enginescope.render.validation.report_answers import ReportedAnswers, answer
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
-_HEAVY = ("samples", "profile", "plan", "telemetry", "gpu", "notices", "answers")
+_HEAVY = ("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers")
 _ELSEWHERE = ("preparation", "arenas")
 
 
