@@ -136,7 +136,7 @@ class DockerFleet:
         _ask(
             [found, "image", "inspect", "--format", "{{.Id}}", image],
             f"docker has no image {image}",
-            hint=f"docker pull {image}, or build one: docs/containers.md",
+            hint=f"docker pull {image}, or build one: docs/how-to/containers.md",
         )
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
