@@ -46,8 +46,10 @@ def across_option(function: F) -> F:
         "--across",
         type=Keys(),
         default=(),
-        help="Conditions whose difference is meant, such as gpu,driver; others that differ make "
-        "sides incomparable.",
+        help=(
+            "Allow these conditions to differ, such as gpu,driver. Other "
+            "differences make sides incomparable."
+        ),
     )(function)
 
 
@@ -64,7 +66,7 @@ _BENCH = (
     click.option(
         "--compare",
         is_flag=True,
-        help="Compare the jobs: fresh processes in turn, until it is decided which is faster.",
+        help=("Compare the jobs: interleave fresh processes until the result is clear."),
     ),
     rounds_option(LOOKS[-1]),
     click.option(
@@ -110,9 +112,15 @@ def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareCon
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OPTIONS = (
-    click.option("--gpu", metavar="NAME", help="Each layer against this GPU's limits."),
-    click.option("--onnx", type=_FILE, help="The model it was built from: what its nodes cost."),
-    click.option("--build-log", type=_FILE, help="Verbose log of the build: the build's story."),
+    click.option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
+    click.option(
+        "--onnx",
+        type=_FILE,
+        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
+    ),
+    click.option(
+        "--build-log", type=_FILE, help="Read the verbose build log, and show its summary."
+    ),
 )
 
 

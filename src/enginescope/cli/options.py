@@ -204,7 +204,7 @@ def dims_option(function: F) -> F:
         multiple=True,
         type=DIM,
         callback=_each_once,
-        help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
+        help=("Set the size of a named dynamic dimension in all inputs; repeat for several."),
     )(function)
 
 
@@ -226,14 +226,17 @@ def tags_option(function: F) -> F:
         "tags",
         multiple=True,
         type=Parsed("TEXT", parse_tag),
-        help="Name for the runs in the store.",
+        help="Tag the stored runs with this name; repeat for several.",
     )(function)
 
 
 def json_option(function: F) -> F:
     """Add ``--json``."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="Results as JSON on stdout, nothing else there."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print the results as JSON on standard output, and nothing else there.",
     )(function)
 
 

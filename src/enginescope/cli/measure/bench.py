@@ -61,62 +61,103 @@ class BenchCommand(click.Command):
     "--on",
     "backends",
     multiple=True,
-    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  "
-    "[default: ort-cpu; trt for an engine]",
+    help=(
+        "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "
+        "several.  [default: ort-cpu; trt for an engine]"
+    ),
 )
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Set the shape of an input; repeat for several.",
+)
 @dims_option
 @click.option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
-@click.option("--input", "files", multiple=True, type=INPUT, help="npy, npz, raw or ONNX .pb.")
-@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
+@click.option(
+    "--input",
+    "files",
+    multiple=True,
+    type=INPUT,
+    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
+)
+@click.option(
+    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
 @click.option(
     "--data",
     default="auto",
     show_default=True,
-    help="Data set folder with input_*.pb; auto: test_data_set_* beside the model; none.",
+    help=(
+        "Data set folder with input_*.pb; auto: test_data_set_* in the model's "
+        "folder; none: random inputs."
+    ),
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for random inputs."
 )
 @click.option(
     "--warmup",
     multiple=True,
     type=COUNT_OR_DURATION,
-    help="At least this time or count, until steady; 0: none.  [default: 200ms]",
+    help=("Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]"),
 )
-@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
-@click.option("--duration", type=DURATION_MS, help="Stop after this time.")
+@click.option(
+    "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
+)
+@click.option("--duration", type=DURATION_MS, help="Stop after this measuring time.")
 @click.option(
     "--precision",
     type=Finite(0.01, 50),
     default=0.5,
     show_default=True,
-    help="Stop when the median's 95 % interval is within ± so many percent.",
+    help="Stop when the median's 95 % interval is within ± this percentage.",
 )
-@click.option("--max-time", type=DURATION_MS, help="Stop short of that after  [default: 10s]")
-@click.option("--min-samples", type=click.IntRange(2), default=100, show_default=True)
-@click.option("--layers/--no-layers", default=True, help="Per-layer times, in a pass of their own.")
 @click.option(
-    "--timeout", type=DURATION_MS, help="Of one job.  [default: 10min, or what the timing needs]"
+    "--max-time",
+    type=DURATION_MS,
+    help=("Maximum measuring time; stops before the precision is reached.  [default: 10s]"),
 )
-@click.option("--memory-limit", type=SIZE, help="Of one job.  [default: 90 % of free memory]")
+@click.option(
+    "--min-samples",
+    type=click.IntRange(2),
+    default=100,
+    show_default=True,
+    help="Collect at least this many samples before stopping.",
+)
+@click.option(
+    "--layers/--no-layers", default=True, help="Measure per-layer times in a separate pass."
+)
+@click.option(
+    "--timeout",
+    type=DURATION_MS,
+    help="Time limit per job.  [default: 10min, or what the timing needs]",
+)
+@click.option(
+    "--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]"
+)
 @click.option(
     "--trtexec-args",
     default="",
     metavar="TEXT",
-    help="Further arguments for --on trtexec, as in a shell; also those after --.",
+    help=(
+        "Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too."
+    ),
 )
 @mode_options
 @machine_options
 @telemetry_options
-@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
+@click.option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
 @tags_option
 @click.option(
     "--commit",
     type=NAME,
-    help="What the runs are of, for history.  [default: commit of the working directory]",
+    help=(
+        "Commit that the runs belong to, for history.  [default: commit of the working directory]"
+    ),
 )
 @bench_compare_options
 @store_option

@@ -118,16 +118,33 @@ def _flag(key: str) -> str:
 @click.command("build")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The engine's file."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the engine to this file.  [default: MODEL.engine]",
 )
-@click.option("--on", "backend", default="trt", show_default=True, help="trt, trt:fp16, …")
+@click.option(
+    "--on",
+    "backend",
+    default="trt",
+    show_default=True,
+    help="Backend and precision to build with: trt, trt:fp16, …",
+)
 @dims_option
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="The only shape of an input.")
-@click.option("--batch", type=click.IntRange(1), help="Size of dynamic first dimensions.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Fix the shape of an input; repeat for several.",
+)
+@click.option("--batch", type=click.IntRange(1), help="Set the size of dynamic first dimensions.")
 @build_options
-@click.option("--rebuild", is_flag=True, help="Build anew, whatever the cache has.")
-@click.option("--timeout", type=DURATION_MS, help="Of the build.  [default: 2h]")
-@click.option("--memory-limit", type=SIZE, help="Of the build.  [default: 90 % of free memory]")
+@click.option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
+@click.option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
+@click.option(
+    "--memory-limit", type=SIZE, help="Memory limit for the build.  [default: 90 % of free memory]"
+)
 @store_option
 @json_option
 def command(model: Path, output: Path | None, backend: str, **options: Any) -> int:

@@ -31,14 +31,22 @@ if TYPE_CHECKING:
 
 @click.command("noise")
 @click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option("--on", "backend", help="Backend.  [default: ort-cpu; trt for an engine]")
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@click.option(
+    "--on", "backend", help="Backend to measure on.  [default: ort-cpu; trt for an engine]"
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Set the shape of an input; repeat for several.",
+)
 @dims_option
 @click.option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
 @rounds_option(FLOOR_ROUNDS)
-@click.option("--duration", type=DURATION_MS, help="Timing of a process.  [default: 1s]")
+@click.option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @tags_option
 @store_option
 @json_option

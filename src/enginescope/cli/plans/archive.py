@@ -33,10 +33,17 @@ def command() -> None:
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
 @click.option(
-    "--without", multiple=True, metavar="KIND", help="Leave out: engine, timing_cache, model, …"
+    "--without",
+    multiple=True,
+    metavar="KIND",
+    help="Exclude files of this kind: engine, timing_cache, model, …",
 )
-@click.option("--only", is_flag=True, help="Of a plan's file no times or metadata beside it.")
-@click.option("--force", is_flag=True, help="Overwrite a file of that name.")
+@click.option(
+    "--only",
+    is_flag=True,
+    help=("Add the named plan files alone, without the times and metadata next to them."),
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @store_option
 @json_option
 def create(
@@ -77,7 +84,7 @@ def create(
 
 @command.command("list", short_help="Say what is in one.")
 @click.argument("archive", type=_ARCHIVE)
-@click.option("--check", is_flag=True, help="Hold every file against its SHA-256.")
+@click.option("--check", is_flag=True, help="Check every file against its SHA-256.")
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """Say what is in ARCHIVE; exit with 1 if --check finds a file changed."""
@@ -113,7 +120,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder.  [default: the archive's name, without its ending]",
+    help=("Folder to write to.  [default: the archive's name without its extension]"),
 )
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:

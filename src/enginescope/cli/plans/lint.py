@@ -28,17 +28,28 @@ _FIGURE_COLUMNS = 34
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Layer times of --exportProfile; else the file of the plan's name beside it.",
+    help=("Read layer times of --exportProfile.  [default: the plan's X.profile.json]"),
 )
-@click.option("--gpu", help="GPU the times are of, as 'A100 80GB SXM'; else the run's.")
-@click.option("--select", multiple=True, metavar="RULES", help="Only these: PLAN1,tiny-kernels.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option(
+    "--gpu",
+    help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
+)
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Apply only these rules: PLAN1,tiny-kernels."
+)
+@click.option("--ignore", multiple=True, metavar="RULES", help="Skip these rules.")
 @click.option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),
-    help="Exit with 1 if a finding is as severe.  [default: warning]",
+    help=("Exit with 1 on a finding of this severity or higher.  [default: warning]"),
 )
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows shown.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of findings to show.",
+)
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -47,7 +58,7 @@ _FIGURE_COLUMNS = 34
 @click.option(
     "--sarif",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings as SARIF 2.1.0 too.",
+    help="Write the findings as SARIF 2.1.0 to FILE.",
 )
 @store_option
 @json_option

@@ -15,8 +15,13 @@ from enginescope.cli.termination import ending_in_order
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
-@click.option("--archive", is_flag=True, help="All of it as MODEL.engine.tea too.")
-@click.option("--store", "store_folder", type=click.Path(file_okay=False), help="Folder of runs.")
+@click.option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
+@click.option(
+    "--store",
+    "store_folder",
+    type=click.Path(file_okay=False),
+    help="Store the run in this folder.",
+)
 def command(
     model: Path, folder: Path, flags: tuple[str, ...], archive: bool, store_folder: str | None
 ) -> None:

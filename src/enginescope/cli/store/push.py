@@ -21,9 +21,9 @@ EXIT_LEFT_OUT = 3
 @click.command("push")
 @click.argument("url", metavar="URL")
 @click.argument("names", metavar="[RUN]...", nargs=-1)
-@click.option("--tag", help="Those with this tag.")
-@click.option("--model", help="Those with this in the model's name.")
-@click.option("--on", "backend", help="Those on backends that begin so.")
+@click.option("--tag", help="Select runs with this tag.")
+@click.option("--model", help="Select runs whose model name contains this text.")
+@click.option("--on", "backend", help="Select runs on backends that start with this name.")
 @token_option("The server's token")
 @store_option
 @json_option

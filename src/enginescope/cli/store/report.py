@@ -28,9 +28,18 @@ if TYPE_CHECKING:
     "--answers",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="output_diff.json, or a folder of validate --output; beside runs it is found.",
+    help=(
+        "Add output_diff.json, or a folder of validate --output.  [default: "
+        "files stored with the runs]"
+    ),
 )
-@click.option("--topk", type=click.IntRange(1), default=30, show_default=True, help="Layers drawn.")
+@click.option(
+    "--topk",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    help="Maximum number of layers to draw.",
+)
 @context_options
 @store_option
 @json_option

@@ -44,11 +44,17 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
 
 
 @command.command("list")
-@click.option("--tag", help="With this tag.")
-@click.option("--model", help="With this in the model's name.")
-@click.option("--on", "backend", help="On backends that begin so.")
-@click.option("--outcome", help="With this outcome: ok, failed, crashed …")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--tag", help="Select runs with this tag.")
+@click.option("--model", help="Select runs whose model name contains this text.")
+@click.option("--on", "backend", help="Select runs on backends that start with this name.")
+@click.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of runs to list.",
+)
 @store_option
 @json_option
 def list_runs(
@@ -155,7 +161,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
 
 @command.command("delete")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 @store_option
 @json_option
 def delete_runs(

@@ -38,19 +38,19 @@ _MOST_AT_ONCE = 64
     type=click.IntRange(0, 65_535),
     default=_PORT,
     show_default=True,
-    help="0: any that is free.",
+    help="Port to listen on; 0 picks a free port.",
 )
 @token_option("Token that is asked for, made where there is no file")
-@click.option("--accept-push", is_flag=True, help="Take runs that enginescope push sends.")
+@click.option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
 @click.option(
     "--max-upload",
     type=SIZE,
     default="256MiB",
     show_default=True,
-    help="Of one run, as sent.",
+    help="Maximum size of one uploaded run.",
 )
-@click.option("--certificate", type=_FILE, help="For https: the certificate, with --key.")
-@click.option("--key", "key_file", type=_FILE, help="Of the certificate.")
+@click.option("--certificate", type=_FILE, help="Certificate for https; needs --key.")
+@click.option("--key", "key_file", type=_FILE, help="Private key of the certificate.")
 @store_option
 def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
     """Show the store to browsers: runs, models, histories, comparisons, suites.

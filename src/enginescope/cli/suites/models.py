@@ -93,7 +93,7 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
     default="models",
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that gets one of its own for each model.",
+    help="Folder to download to; each model gets a subfolder.",
 )
 @json_option
 def fetch_command(links: Path, folder: Path, as_json: bool) -> int:

@@ -26,34 +26,45 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     "threshold_pct",
     type=Finite(0, 100),
     metavar="PERCENT",
-    help="Smaller differences do not matter.  [default: 1 of what was measured, 3 of layers]",
+    help=("Ignore smaller differences.  [default: 1 for measurements, 3 for layers]"),
 )
 @across_option
 @click.option(
-    "--only", metavar="precision|tactic|TYPE", help="Layers that differ in it, or of that type."
+    "--only",
+    metavar="precision|tactic|TYPE",
+    help=("Show only layers that differ in precision or tactic, or layers of TYPE."),
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=10, show_default=True, help="Most rows of a table."
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Maximum number of rows per table.",
 )
 @click.option(
     "--plan-profile",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Optimisation profile, where plans have several.",
+    help="Select the optimization profile if plans have several.",
 )
 @click.option(
     "--build-log",
     "build_logs",
     type=_FILE,
     multiple=True,
-    help="Verbose log of a build; twice, A's and B's: what the builds chose.",
+    help=("Read a verbose build log; give two, A's and B's, to compare the builder's choices."),
 )
 @click.option(
-    "--csv", "csv_file", type=_OUT, help="Pairs of layers, else plans, else verdicts, to FILE."
+    "--csv",
+    "csv_file",
+    type=_OUT,
+    help="Write layer pairs, else plans, else verdicts as CSV to FILE.",
 )
-@click.option("--markdown", "markdown_file", type=_OUT, help="Verdicts and reasons to FILE.")
-@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
+@click.option(
+    "--markdown", "markdown_file", type=_OUT, help="Write verdicts and reasons as Markdown to FILE."
+)
+@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
 @store_option
 @json_option
 def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:

@@ -28,7 +28,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     required=True,
     metavar="RUN|TAG|SUITE|FOLDER",
-    help="What to hold against; repeat for several that together are it.",
+    help="Compare with this baseline; repeat to combine several.",
 )
 @click.option(
     "--max-regression",
@@ -42,28 +42,30 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     "--metric",
     "metrics",
     multiple=True,
-    help="What to look at: latency, p99, throughput, peak_memory, engine_size …  "
-    "[default: latency, and what --max-regression names]",
+    help=(
+        "Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
+        "  [default: latency, and metrics of --max-regression]"
+    ),
 )
 @click.option(
     "--undecided",
     type=click.Choice(("pass", "warn", "fail")),
     default="warn",
     show_default=True,
-    help="What it counts as where nothing can be said.",
+    help="Choose how to treat inconclusive results.",
 )
 @click.option(
     "--confidence",
     type=Finite(0.5, 0.9999),
     default=0.95,
     show_default=True,
-    help="Confidence of the whole gate: false alarms are at most the rest.",
+    help=("Confidence level of the whole gate; the rest bounds its false-alarm rate."),
 )
 @across_option
-@click.option("--all", "everything", is_flag=True, help="List jobs without regression too.")
-@click.option("--markdown", type=_OUT, help="A table for a pull request to FILE.")
-@click.option("--junit", type=_OUT, help="JUnit XML to FILE.")
-@click.option("--sarif", type=_OUT, help="SARIF 2.1.0 to FILE.")
+@click.option("--all", "everything", is_flag=True, help="List jobs without a regression too.")
+@click.option("--markdown", type=_OUT, help="Write a table for a pull request to FILE.")
+@click.option("--junit", type=_OUT, help="Write JUnit XML to FILE.")
+@click.option("--sarif", type=_OUT, help="Write SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(

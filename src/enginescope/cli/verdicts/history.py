@@ -30,9 +30,14 @@ def _sitting(text: str) -> float:
 
 @click.command("history")
 @click.argument("model")
-@click.option("--on", "backend", help="On backends that begin so.")
-@click.option("--tag", help="Runs with this tag.")
-@click.option("--metric", default="latency", show_default=True, help="As for gate: p99, load …")
+@click.option("--on", "backend", help="Select runs on backends that start with this name.")
+@click.option("--tag", help="Select runs with this tag.")
+@click.option(
+    "--metric",
+    default="latency",
+    show_default=True,
+    help="Metric to show: latency, p99, load, … as for gate.",
+)
 @click.option(
     "--threshold",
     "threshold_pct",
@@ -40,19 +45,21 @@ def _sitting(text: str) -> float:
     default=2.0,
     show_default=True,
     metavar="PERCENT",
-    help="Changes of level up to this do not count.",
+    help="Ignore level changes up to this percentage.",
 )
 @click.option(
     "--sitting",
     "sitting_ms",
     type=Parsed("DURATION", _sitting),
     default=_HOUR_MS,
-    help="Runs that follow each other by no more, with nothing changed between them, are one "
-    "point; 0: each is one.  [default: 1h]",
+    help=(
+        "Group runs into one point if nothing changed and gaps stay below this "
+        "duration; 0: never.  [default: 1h]"
+    ),
 )
-@click.option("--last", type=click.IntRange(1), help="Only so many runs, the newest.")
-@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
-@click.option("--png", "png_file", type=_OUT, help="The plot of one job to FILE.")
+@click.option("--last", type=click.IntRange(1), help="Use only this many of the newest runs.")
+@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
+@click.option("--png", "png_file", type=_OUT, help="Plot one job as PNG to FILE.")
 @store_option
 @json_option
 def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
