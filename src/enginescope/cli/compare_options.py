@@ -58,7 +58,7 @@ def rounds_option(usual: int) -> Callable[[F], F]:
     return click.option(
         "--rounds",
         type=click.IntRange(LOOKS[0], MOST_ROUNDS),
-        help=f"At most so many rounds.  [default: {usual}]",
+        help=f"Maximum number of rounds.  [default: {usual}]",
     )
 
 
@@ -74,7 +74,7 @@ _BENCH = (
         "threshold_pct",
         type=Finite(0, 100, min_open=True),
         metavar="PERCENT",
-        help=f"Smaller differences do not matter (--compare).  [default: {THRESHOLD_PCT:g}]",
+        help=f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
     ),
     across_option,
 )

@@ -192,7 +192,7 @@ def store_option(function: F) -> F:
         "--store",
         "store_folder",
         type=PlaceOfStore(),
-        help="Folder or database of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
+        help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
     )(function)
 
 

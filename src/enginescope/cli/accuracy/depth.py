@@ -19,6 +19,7 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
+from enginescope.cli.verb import Verb
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 
@@ -30,7 +31,7 @@ EXIT_RUN_FAILED = 3
 _ABOVE_0 = Finite(0, min_open=True)
 
 
-class DepthCommand(click.Command):
+class DepthCommand(Verb):
     """The verb; ``--engines`` takes all that follows it up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -53,7 +54,20 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@click.command("depth", cls=DepthCommand)
+@click.command(
+    "depth",
+    cls=DepthCommand,
+    examples=(
+        (
+            "Compare two models on one image",
+            "enginescope depth --engines base.onnx small.onnx --image street.png",
+        ),
+        (
+            "Measure the error against ground truth",
+            "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
+        ),
+    ),
+)
 @click.option(
     "--engines",
     multiple=True,
@@ -157,7 +171,9 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     "--disparity", is_flag=True, help="Treat model outputs as disparity: larger values are nearer."
 )
 @click.option(
+    "--normalize",
     "--normalise",
+    "normalise",
     type=click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",
     show_default=True,
@@ -186,10 +202,10 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 @json_option
 @naming_flags()
 def command(**options: Any) -> int:
-    """Compare models of depth: latency, GPU, agreement with the first, and known depth.
+    """Compare depth-estimation models: latency, GPU use, agreement and ground-truth error.
 
-    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json. Every
-    model is timed in a fresh process; the runs are stored as those of bench are.
+    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json.
+    enginescope measures every model in a fresh process, and stores the runs like those of bench.
     """
     from enginescope.cli.accuracy.validation_progress import DepthProgress
     from enginescope.cli.termination import ending_in_order, saying_what_stands

@@ -35,6 +35,7 @@ from enginescope.cli.options import (
     json_option,
     store_option,
 )
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 
@@ -128,7 +129,17 @@ EXIT_RUN_FAILED = 3
 _MOST_SAMPLES = 1_000_000
 
 
-@click.command("validate")
+@click.command(
+    "validate",
+    cls=Verb,
+    examples=(
+        (
+            "Compare an FP16 engine with its ONNX model",
+            "enginescope validate model.onnx --on trt:fp16 --tolerance fp16",
+        ),
+        ("Find where an error starts", "enginescope validate model.onnx --on trt:fp16 --bisect"),
+    ),
+)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--on",
@@ -249,10 +260,10 @@ _MOST_SAMPLES = 1_000_000
 @json_option
 @naming_flags()
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
-    """Compare the answers of MODELS with a reference, given the same inputs.
+    """Compare the outputs of MODELS with a reference, on the same inputs.
 
-    Every side answers in a fresh process. Exit code 1: an output is not within its limits, or a
-    figure of the task is not.
+    Every model and backend runs in a fresh process. Exit code 1 means that an output exceeds its
+    tolerances, or a task metric exceeds its limit.
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
     from enginescope.cli.termination import ending_in_order

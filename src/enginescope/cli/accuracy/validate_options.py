@@ -101,7 +101,9 @@ def image_options(function: F) -> F:
             help="Resize images with this filter of Pillow or OpenCV.",
         ),
         click.option(
+            "--image-colors",
             "--image-colours",
+            "image_colours",
             type=click.Choice(["rgb", "bgr"]),
             help="Channel order of image inputs.",
         ),
@@ -109,7 +111,9 @@ def image_options(function: F) -> F:
             "--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."
         ),
         click.option(
+            "--normalize",
             "--normalise",
+            "normalise",
             type=click.Choice(list(NORMALIZATIONS)),
             default="plain",
             show_default=True,

@@ -34,6 +34,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 HANDED_OVER = "enginescope.bench.handed_over"
 
 
-class BenchCommand(click.Command):
+class BenchCommand(Verb):
     """The verb; what follows ``--`` goes to trtexec as it is."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,7 +56,17 @@ class BenchCommand(click.Command):
         return super().parse_args(ctx, with_clock_named(args[:at]))
 
 
-@click.command("bench", cls=BenchCommand)
+@click.command(
+    "bench",
+    cls=BenchCommand,
+    examples=(
+        ("Measure a model on the CPU", "enginescope bench model.onnx"),
+        (
+            "Compare two models with interleaved processes",
+            "enginescope bench a.onnx b.onnx --compare",
+        ),
+    ),
+)
 @click.argument("models", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--on",
@@ -163,11 +174,11 @@ class BenchCommand(click.Command):
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
-    """Measure MODELS on ONNX Runtime's CPU provider, engines on TensorRT, or as --on says.
+    """Measure MODELS with ONNX Runtime on the CPU, with TensorRT, or with the backends of --on.
 
-    Every model and backend is a job in its own fresh process; its run is stored as soon as it has
-    ended. With no model, two small samples are measured. With --compare the jobs are measured in
-    turn, round by round, until it is decided which is faster.
+    enginescope measures every model and backend in a fresh process, and stores the run at once.
+    Without MODELS, it measures two small samples. With --compare, it interleaves the jobs until the
+    result is clear.
     """
     check_bench_options(models, options)
     request = _options_of_jobs(models, backends, options)

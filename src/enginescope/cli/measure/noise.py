@@ -20,6 +20,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command("noise")
+@click.command(
+    "noise",
+    cls=Verb,
+    examples=(
+        ("Measure the noise floor with a small sample", "enginescope noise"),
+        ("Measure the noise floor of your own model", "enginescope noise model.onnx --duration 2s"),
+    ),
+)
 @click.argument("model", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--on", "backend", help="Backend to measure on.  [default: ort-cpu; trt for an engine]"
@@ -62,10 +70,10 @@ def command(
     store_folder: StorePlace | None,
     as_json: bool,
 ) -> int:
-    """Measure MODEL against itself: the smallest difference that this machine can decide.
+    """Compare MODEL with itself, and report the smallest difference this machine can detect.
 
-    Both sides are the same job, interleaved, in fresh processes. The floor is recorded beside the
-    runs, where `compare` and `bench --compare` find it. With no model, a small sample is measured.
+    Both sides are the same job, interleaved, in fresh processes. `compare` and `bench --compare`
+    use the recorded noise floor. Without MODEL, enginescope measures a small sample.
     """
     from enginescope.cli.measure.bench import command_line
     from enginescope.cli.measure.bench_comparison import RoundsProgress

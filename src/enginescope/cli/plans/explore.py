@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from enginescope.cli.compare_options import context_options
 from enginescope.cli.options import Finite, json_option, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
@@ -156,7 +157,17 @@ _SORTS = (
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("explore")
+@click.command(
+    "explore",
+    cls=Verb,
+    examples=(
+        (
+            "Show where the time of a plan goes",
+            "enginescope explore plan.json --profile times.json",
+        ),
+        ("Write one HTML page with the graph", "enginescope explore plan.json --html plan.html"),
+    ),
+)
 @click.argument("what", metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @click.option(
     "--profile", type=_FILE, help="Read layer times from this file.  [default: X.profile.json]"
@@ -208,12 +219,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say what a TensorRT plan consists of and where its time goes.
+    """Show the layers of a TensorRT plan, and where its time goes.
 
-    A PLAN is the JSON of trtexec --exportLayerInfo, of the engine inspector, or trex's
-    X.graph.json; what is named like it is read too. An ENGINE is asked where TensorRT is
-    installed. A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the beginning of an
-    id, a tag, `latest`, or a run's folder.
+    A PLAN is the JSON of trtexec --exportLayerInfo or of the engine inspector, or trex's
+    X.graph.json. enginescope also reads files of the same name. Reading an ENGINE needs TensorRT.
+    A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
+    `latest`, or a run's folder.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

@@ -12,6 +12,7 @@ import click
 
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.records.notice import Notice
@@ -23,7 +24,17 @@ CONFIG_FILE = Path("enginescope.toml")
 _FIGURE_COLUMNS = 34
 
 
-@click.command("lint")
+@click.command(
+    "lint",
+    cls=Verb,
+    examples=(
+        ("Find performance problems in a plan", "enginescope lint plan.json --profile times.json"),
+        (
+            "Fail a build on errors only, and write SARIF",
+            "enginescope lint plan.json --level error --sarif lint.sarif",
+        ),
+    ),
+)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @click.option(
     "--profile",
@@ -53,7 +64,7 @@ _FIGURE_COLUMNS = 34
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=f"TOML with a [lint] table; else {CONFIG_FILE} in the working directory.",
+    help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
 )
 @click.option(
     "--sarif",
@@ -72,12 +83,11 @@ def command(
     store_folder: StorePlace | None,
     **options: Any,
 ) -> int:
-    """Look for what may cost time in the plan of each TARGET, most time at stake first.
+    """Find likely performance problems in the plan of each TARGET, most time at stake first.
 
-    A TARGET is a plan (trtexec --exportLayerInfo), an engine where TensorRT is installed, a folder
-    or an archive of such files, or a run: the beginning of an id, a tag, `latest`, or its folder.
-    Rules are told by code (PLAN104), by the beginning of
-    one, or by name; docs/rules.md has them all.
+    A TARGET is a plan (trtexec --exportLayerInfo), a folder or archive of such files, or a run.
+    An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,
+    or by name. `enginescope explain CODE` describes a rule.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

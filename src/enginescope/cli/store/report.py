@@ -11,21 +11,31 @@ import click
 from enginescope.cli.compare_options import context_options
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command("report")
+@click.command(
+    "report",
+    cls=Verb,
+    examples=(
+        ("Report the latest run", "enginescope report"),
+        ("Report two runs to one folder", "enginescope report base new -o report/"),
+    ),
+)
 @click.argument("names", metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1)
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to.  [default: report/<run>]",
+    help="Folder to write to.  [default: report/RUN]",
 )
 @click.option(
+    "--outputs",
     "--answers",
+    "answers",
     multiple=True,
     type=click.Path(path_type=Path),
     help=(
@@ -52,12 +62,11 @@ def command(
     as_json: bool,
     **context: Any,
 ) -> None:
-    """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
+    """Write a report of RUNs: report.html, .md, .json, CSV tables and PNG plots.
 
-    A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
-    Several runs that kept their outputs, as trtexec --exportOutput has them, are compared.
-    Of a PLAN's JSON, an ENGINE, a FOLDER or an ARCHIVE of files, what they tell of each engine;
-    nothing is stored. What --gpu, --onnx and --build-log add is in the page.
+    A RUN is the start of an id, a tag, `latest`, or a run's folder. Without RUNs, reports the
+    latest run. If runs stored their outputs, the report compares them. For a PLAN's JSON, an
+    ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

@@ -18,6 +18,7 @@ import click
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite import SuiteResult
@@ -85,7 +86,17 @@ def _environment(text: str) -> tuple[str, str]:
     return name, str(Path(path).absolute()) if "/" in path else python
 
 
-@click.command("suite")
+@click.command(
+    "suite",
+    cls=Verb,
+    examples=(
+        ("Write a commented example", "enginescope suite --init"),
+        (
+            "Run a folder of models on two precisions",
+            "enginescope suite models/ --on ort-cpu --on trt:fp16",
+        ),
+    ),
+)
 @click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[SUITE|DIR]")
 @click.option(
     "--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml."
@@ -183,11 +194,11 @@ def _environment(text: str) -> tuple[str, str]:
 @store_option
 @json_option
 def command(source: Path | None, **options: Any) -> int:
-    """Run every model of SUITE (TOML, YAML, model_list.json) or in DIR on every backend.
+    """Run every model of SUITE (TOML, YAML, model_list.json) or DIR on every backend.
 
-    A cell is one model on one backend in one batch and shape. Each is stored as it ends, so that a
-    suite that was killed goes on where it was; a cell is done again where the model, the options
-    or the versions have changed. Without SUITE, suite.toml.
+    A cell is one model on one backend with one batch and shape. enginescope stores each cell when
+    it ends, so an interrupted suite resumes. A changed model, option or version runs a cell again.
+    Without SUITE, uses suite.toml.
     """
     if options["init"]:
         from enginescope.services.suites.example import write_example

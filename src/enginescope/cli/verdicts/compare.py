@@ -9,6 +9,7 @@ import click
 
 from enginescope.cli.compare_options import across_option, terms_of
 from enginescope.cli.options import Finite, check_outputs, json_option, note, store_option
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    cls=Verb,
+    examples=(
+        ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
+        (
+            "Compare tagged runs, and write a page",
+            "enginescope compare base new --html compare.html",
+        ),
+    ),
+)
 @click.argument("what", metavar="A B [C…] | COMPARISON", nargs=-1)
 @click.option(
     "--threshold",
@@ -70,10 +81,10 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
 def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
-    Each is a run, a tag whose runs are the processes of a side, what trtexec exported, a plan's
-    JSON, a folder with the files of one engine, or an engine; alone, a comparison of
-    bench --compare. The first is the base. What was measured gets verdicts; two plans are compared
-    layer by layer, more are set side by side.
+    Each side is a run, a tag, a trtexec export, a plan's JSON, an engine, or a folder with one
+    engine's files. All runs of a tag are processes of one side. One name alone is a comparison of
+    bench --compare. The first side is the baseline. Runs get verdicts. Two plans are compared layer
+    by layer; more plans share one table.
     """
     files = [options[name] for name in ("csv_file", "markdown_file", "html_file")]
     build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]

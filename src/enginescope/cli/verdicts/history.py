@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option, write_output
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -28,7 +29,14 @@ def _sitting(text: str) -> float:
     return 0.0 if text.strip() == "0" else parse_duration_ms(text)
 
 
-@click.command("history")
+@click.command(
+    "history",
+    cls=Verb,
+    examples=(
+        ("Show the latency of a model over time", "enginescope history model.onnx"),
+        ("Plot p99 on one page", "enginescope history model.onnx --metric p99 --html history.html"),
+    ),
+)
 @click.argument("model")
 @click.option("--on", "backend", help="Select runs on backends that start with this name.")
 @click.option("--tag", help="Select runs with this tag.")
@@ -48,6 +56,7 @@ def _sitting(text: str) -> float:
     help="Ignore level changes up to this percentage.",
 )
 @click.option(
+    "--session",
     "--sitting",
     "sitting_ms",
     type=Parsed("DURATION", _sitting),
@@ -63,9 +72,9 @@ def _sitting(text: str) -> float:
 @store_option
 @json_option
 def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
-    """Show a figure over the stored runs of MODEL, where its level changed, and what changed there.
+    """Show a metric over the stored runs of MODEL, and what changed where its level changed.
 
-    MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.
+    MODEL is the model's name, a part of it, or its path. Each job of the model has its own series.
     """
     from enginescope.cli.options import check_outputs
     from enginescope.cli.terminal_observer import TerminalObserver
