@@ -1,13 +1,11 @@
-"""``enginescope completion``: the completion script of a shell, and what its words complete to.
+"""``enginescope completion``: the completion script of a shell, and callbacks that complete words.
 
-A completion never fails and never waits: without an answer it offers nothing.
+A callback never fails and never waits: without words it offers nothing.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
-from typing import Any
+from importlib import import_module
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -15,73 +13,40 @@ from click.shell_completion import CompletionItem, get_completion_class
 from enginescope.cli.verb import Verb
 
 _VARIABLE = "_ENGINESCOPE_COMPLETE"
-#: The newest runs that are offered.
-_MOST_RUNS = 50
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+_SERVICE = "enginescope.services.completion"
 
 
-def _safe(words: Callable[[click.Context], Iterable[str]]) -> Completer:
-    """Return a completer that offers the words that start with the typed text."""
+class Words:
+    """Completes a parameter with the words of a function in `services.completion`.
 
-    @functools.wraps(words)
-    def complete(ctx: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    Args:
+        kind: The name of the function, which is imported when it is called.
+        or_file: Offer files where no word fits.
+    """
+
+    def __init__(self, kind: str, *, or_file: bool = False) -> None:
+        self._kind = kind
+        self._or_file = or_file
+
+    def __call__(
+        self, ctx: click.Context, _param: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        """Return the words that start with the typed text, in any case."""
         try:
-            offered = list(dict.fromkeys(words(ctx)))
-        except Exception:  # noqa: BLE001 - an error would appear in the middle of a command line
+            words = getattr(import_module(_SERVICE), self._kind)(ctx.params.get("store_folder"))
+        except Exception:  # noqa: BLE001 - an error would appear inside the user's command line
             return []
-        lower = typed.lower()
-        return [CompletionItem(one) for one in offered if one.lower().startswith(lower)]
-
-    return complete
-
-
-def _rows(ctx: click.Context) -> tuple[Any, ...]:
-    """Return the newest rows of a store that is a folder; a database would have to answer first."""
-    from enginescope.store.archive import Store
-    from enginescope.store.location import DatabaseUrl
-    from enginescope.store.row import Filter
-
-    store = Store(ctx.params.get("store_folder"))
-    if isinstance(store.place, DatabaseUrl):
-        return ()
-    return tuple(store.rows(Filter(limit=_MOST_RUNS)))
+        fitting = [word for word in words if word.lower().startswith(typed.lower())]
+        if not fitting and self._or_file:
+            return [CompletionItem(typed, type="file")]
+        return [CompletionItem(word) for word in dict.fromkeys(fitting)]
 
 
-@_safe
-def complete_tags(ctx: click.Context) -> Iterable[str]:
-    """Offer tags of the newest runs."""
-    return (tag for row in _rows(ctx) for tag in row.tags)
-
-
-@_safe
-def complete_runs(ctx: click.Context) -> Iterable[str]:
-    """Offer `latest`, ids and tags of the newest runs."""
-    rows = _rows(ctx)
-    return ("latest", *(row.id for row in rows), *(tag for row in rows for tag in row.tags))
-
-
-@_safe
-def complete_backends(_ctx: click.Context) -> Iterable[str]:
-    """Offer names of backends."""
-    from enginescope.backends.registry import backend_names
-
-    return backend_names()
-
-
-@_safe
-def complete_rules(_ctx: click.Context) -> Iterable[str]:
-    """Offer codes and names of lint rules."""
-    from enginescope.rules.catalogue import RULES
-
-    return (word for rule in RULES for word in (rule.code, rule.name))
-
-
-@_safe
-def complete_codes(_ctx: click.Context) -> Iterable[str]:
-    """Offer the codes of `explain`."""
-    from enginescope.services.explain import explanations
-
-    return (one.code for one in explanations())
+complete_backends = Words("backends")
+complete_codes = Words("codes")
+complete_rules = Words("rules")
+complete_runs = Words("runs", or_file=True)
+complete_tags = Words("tags")
 
 
 @click.command(
@@ -93,13 +58,12 @@ def complete_codes(_ctx: click.Context) -> Iterable[str]:
     ),
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, shell: str) -> None:
     """Print the completion script of SHELL.
 
     The script completes verbs, options, run ids, tags, backends and rules.
     """
-    from enginescope.cli.main import cli
-
     found = get_completion_class(shell)
-    assert found is not None  # click has these three
-    print(found(cli, {}, "enginescope", _VARIABLE).source())
+    assert found is not None  # click knows all choices
+    print(found(ctx.find_root().command, {}, "enginescope", _VARIABLE).source())

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from enginescope._version import __version__
 from enginescope.cli.ascii_fallback import with_ascii_fallback
@@ -93,6 +94,15 @@ class VerbGroup(click.Group):
 
             raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return verbs from the table, importing none, and options."""
+        verbs = [
+            CompletionItem(verb, help=text)
+            for verb, (_, text) in VERBS.items()
+            if verb.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; output that cannot be written is an error of its own."""

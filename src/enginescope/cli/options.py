@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
+from enginescope.cli.completion import complete_tags
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
@@ -224,6 +225,7 @@ def tags_option(function: F) -> F:
     return click.option(
         "--tag",
         "tags",
+        shell_complete=complete_tags,
         multiple=True,
         type=Parsed("TEXT", parse_tag),
         help="Tag the stored runs with this name; repeat for several.",

@@ -11,7 +11,7 @@ HEADINGS = {
     "Model and inputs": (
         *("on", "engines", "image", "gt", "metric-images-dir", "metric-gt-dir", "input-size"),
         *("shape", "input-shape", "dim", "batch", "input", "range", "data", "images", "targets"),
-        *("task", "random", "samples", "seed", "reference", "map", "profile-index", "precision-of"),
+        *("task", "random", "samples", "seed", "reference", "map", "profile-index"),
         *("image-input", "image-size", "image-fit", "image-filter", "image-colors", "layout"),
         *("normalize", "image-divisor", "image-mean", "image-std", "output-name", "disparity"),
         *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
@@ -40,7 +40,7 @@ HEADINGS = {
     ),
     "Comparing": (
         *("compare", "threshold", "across", "baseline", "max-regression", "metric", "undecided"),
-        *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent", "limit-of"),
+        *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
         *("ignore", "level", "session", "last"),
     ),

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.core.suggest import did_you_mean
+from enginescope.core.suggest import closest
 
 _FIELDS = 4
 
@@ -41,8 +41,8 @@ def explain(code: str) -> Explanation:
     for key in (wanted, f"exit-{wanted}", _rule_codes().get(wanted, "")):
         if key in known:
             return known[key]
-    names = [one.code for one in known.values()]
-    hint = did_you_mean(code.upper(), names) or "enginescope explain lists the codes"
+    near = closest(wanted, known)
+    hint = f"did you mean {known[near].code}?" if near else "enginescope explain lists the codes"
     raise UsageError(f"no code {code!r}", hint=hint)
 
 

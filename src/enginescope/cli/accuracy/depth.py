@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
@@ -142,6 +143,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
     metavar="BACKEND...",
     help=("Backend to run on; repeat for several.  [default: ort-cpu; trt for an engine]"),

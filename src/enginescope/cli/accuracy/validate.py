@@ -22,6 +22,7 @@ from enginescope.cli.accuracy.validate_options import (
     parse_pair,
     preprocessing_of,
 )
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
@@ -144,6 +145,7 @@ _MOST_SAMPLES = 1_000_000
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
     help=("Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]"),
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import bench_compare_options, check_bench_options
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.machine_options import (
     conditions_of,
     machine_options,
@@ -71,6 +72,7 @@ class BenchCommand(Verb):
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
     help=(
         "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "

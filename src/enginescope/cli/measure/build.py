@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     DURATION_MS,
     SHAPE,
@@ -158,6 +159,7 @@ def _flag(key: str) -> str:
 @click.option(
     "--on",
     "backend",
+    shell_complete=complete_backends,
     default="trt",
     show_default=True,
     help="Backend and precision to build with: trt, trt:fp16, …",

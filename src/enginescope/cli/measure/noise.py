@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     DURATION_MS,
     MOST_ITEMS,
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 )
 @click.argument("model", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--on", "backend", help="Backend to measure on.  [default: ort-cpu; trt for an engine]"
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Backend to measure on.  [default: ort-cpu; trt for an engine]",
 )
 @click.option(
     "--shape",

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from enginescope.cli.compare_options import context_options
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
@@ -168,7 +169,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
         ("Write one HTML page with the graph", "enginescope explore plan.json --html plan.html"),
     ),
 )
-@click.argument("what", metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
+@click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @click.option(
     "--profile", type=_FILE, help="Read layer times from this file.  [default: X.profile.json]"
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
@@ -35,7 +36,9 @@ _FIGURE_COLUMNS = 34
         ),
     ),
 )
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument(
+    "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True
+)
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -46,9 +49,19 @@ _FIGURE_COLUMNS = 34
     help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
 )
 @click.option(
-    "--select", multiple=True, metavar="RULES", help="Apply only these rules: PLAN1,tiny-kernels."
+    "--select",
+    shell_complete=complete_rules,
+    multiple=True,
+    metavar="RULES",
+    help="Apply only these rules: PLAN1,tiny-kernels.",
 )
-@click.option("--ignore", multiple=True, metavar="RULES", help="Skip these rules.")
+@click.option(
+    "--ignore",
+    shell_complete=complete_rules,
+    multiple=True,
+    metavar="RULES",
+    help="Skip these rules.",
+)
 @click.option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),

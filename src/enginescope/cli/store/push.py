@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
 from enginescope.cli.verb import Verb
@@ -31,10 +32,15 @@ EXIT_LEFT_OUT = 3
     ),
 )
 @click.argument("url", metavar="URL")
-@click.argument("names", metavar="[RUN]...", nargs=-1)
-@click.option("--tag", help="Select runs with this tag.")
+@click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @click.option("--model", help="Select runs whose model name contains this text.")
-@click.option("--on", "backend", help="Select runs on backends that start with this name.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
 @token_option("Read the server's access token from this file.")
 @store_option
 @json_option

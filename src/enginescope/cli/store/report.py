@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import context_options
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
         ("Report two runs to one folder", "enginescope report base new -o report/"),
     ),
 )
-@click.argument("names", metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1)
+@click.argument(
+    "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
+)
 @click.option(
     "-o",
     "--output",

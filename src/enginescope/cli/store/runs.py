@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.verb import VerbOfVerbs
 
@@ -59,9 +60,14 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
         ("List failed runs as JSON", "enginescope runs list --outcome failed --json"),
     ),
 )
-@click.option("--tag", help="Select runs with this tag.")
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @click.option("--model", help="Select runs whose model name contains this text.")
-@click.option("--on", "backend", help="Select runs on backends that start with this name.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
 @click.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
 @click.option(
     "--limit",
@@ -108,7 +114,10 @@ def list_runs(
         ("Show the run before it as JSON", "enginescope runs show latest~1 --json"),
     ),
 )
-@click.argument("run")
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @store_option
 @json_option
 def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
@@ -136,7 +145,10 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
         ("Add two tags", "enginescope runs tag latest release fp16"),
     ),
 )
-@click.argument("run")
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
@@ -154,7 +166,10 @@ def tag_run(
         ("Remove two tags", "enginescope runs untag latest release fp16"),
     ),
 )
-@click.argument("run")
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
@@ -172,7 +187,10 @@ def untag_run(
         ("Export a tagged run", "enginescope runs export baseline baseline.zip"),
     ),
 )
-@click.argument("run")
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @store_option
 @json_option
@@ -211,7 +229,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
         ("Delete without asking", "enginescope runs delete latest --yes"),
     ),
 )
-@click.argument("runs", nargs=-1, required=True)
+@click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @store_option
 @json_option

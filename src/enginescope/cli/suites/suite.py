@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
@@ -105,6 +106,7 @@ def _environment(text: str) -> tuple[str, str]:
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
     help=(
         "Backend to run on, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; "
@@ -141,7 +143,11 @@ def _environment(text: str) -> tuple[str, str]:
 @click.option(
     "--exclude", multiple=True, help="Skip models whose name contains or matches this pattern."
 )
-@click.option("--baseline", help="Backend to compute the speed-up against.  [default: the first]")
+@click.option(
+    "--baseline",
+    shell_complete=complete_backends,
+    help="Backend to compute the speed-up against.  [default: the first]",
+)
 @click.option("--warmup", help="Warm up for at least this time or count, until steady.")
 @click.option(
     "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option, terms_of
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, check_outputs, json_option, note, store_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -31,7 +32,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
         ),
     ),
 )
-@click.argument("what", metavar="A B [C…] | COMPARISON", nargs=-1)
+@click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
 @click.option(
     "--threshold",
     "threshold_pct",

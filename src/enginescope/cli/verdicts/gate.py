@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, check_outputs, json_option, store_option, write_output
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -35,10 +36,11 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
         ),
     ),
 )
-@click.argument("current", nargs=-1)
+@click.argument("current", shell_complete=complete_runs, nargs=-1)
 @click.option(
     "--baseline",
     "baselines",
+    shell_complete=complete_runs,
     multiple=True,
     required=True,
     metavar="RUN|TAG|SUITE|FOLDER",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_tags
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option, write_output
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -38,8 +39,13 @@ def _sitting(text: str) -> float:
     ),
 )
 @click.argument("model")
-@click.option("--on", "backend", help="Select runs on backends that start with this name.")
-@click.option("--tag", help="Select runs with this tag.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @click.option(
     "--metric",
     default="latency",
