@@ -19,7 +19,7 @@ def completed(monkeypatch, capsys, *words: str) -> list[str]:
     monkeypatch.setenv("_ENGINESCOPE_COMPLETE", "bash_complete")
     with pytest.raises(SystemExit):
         main([])
-    return [line.partition(",")[2] for line in capsys.readouterr().out.splitlines()]
+    return [line.partition(",")[2] for line in capsys.readouterr().out.split()]
 
 
 @pytest.fixture

@@ -28,19 +28,19 @@ def command(code: str | None, as_json: bool) -> None:
     """
     from enginescope.services.explain import explain, explanations
 
-    found = (explain(code),) if code else explanations()
+    explanation = explain(code) if code else None
     if as_json:
         from enginescope.core.jsonio import encode
 
-        sys.stdout.buffer.write(encode(found[0] if code else found))
+        sys.stdout.buffer.write(encode(explanation or explanations()))
         sys.stdout.flush()
         return
     from enginescope.render.base.text import sentence, show, table
 
-    if code is None:
-        show(table(("code", "meaning"), [(one.code, one.meaning) for one in found]))
+    if explanation is None:
+        rows = [(each.code, each.meaning) for each in explanations()]
+        show(table(("code", "meaning"), rows, whole=("code",)))
         return
-    one = found[0]
-    show(sentence(f"{one.code}: {one.meaning}"))
-    show(sentence(f"Example: {one.example}"))
-    show(sentence(f"What to do: {one.action}"))
+    show(sentence(f"{explanation.code}: {explanation.meaning}"))
+    show(sentence(f"Example: {explanation.example}"))
+    show(sentence(f"What to do: {explanation.action}"))
