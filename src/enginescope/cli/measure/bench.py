@@ -121,7 +121,11 @@ class BenchCommand(Verb):
 @click.option(
     "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
 )
-@click.option("--duration", type=DURATION_MS, help="Stop after this measuring time.")
+@click.option(
+    "--duration",
+    type=DURATION_MS,
+    help="Stop after this measuring time; a number without a unit is seconds.",
+)
 @click.option(
     "--precision",
     type=Finite(0.01, 50),

@@ -10,7 +10,7 @@ import click
 
 from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Maximum number of layers to draw.",
 )
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @context_options
 @store_option
 @json_option
@@ -61,6 +62,7 @@ def command(
     output: Path | None,
     answers: tuple[Path, ...],
     topk: int,
+    opens: bool,
     store_folder: StorePlace | None,
     as_json: bool,
     **context: Any,
@@ -89,6 +91,12 @@ def command(
         written = report_runs(request, NotingObserver())
     if as_json:
         sys.stdout.buffer.write(encode([str(path) for path in written.files]))
-        return
-    for path in written.files:
-        print(path)
+        sys.stdout.flush()
+    else:
+        for path in written.files:
+            print(path)
+    page = next((path for path in written.files if path.suffix == ".html"), None)
+    if opens and page is not None:
+        click.launch(str(page))
+    elif page is not None and not as_json:
+        note(f"open {page} in a browser, or add --open")
