@@ -10,15 +10,17 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from enginescope._version import __version__
 from enginescope.cli.ascii_fallback import with_ascii_fallback
 from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 #: Group -> verb -> (module, one line of help). The help is here so that listing imports no verb.
 GROUPS = {
@@ -97,6 +99,8 @@ class VerbGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return verbs from the table, importing none, and options."""
+        from click.shell_completion import CompletionItem
+
         verbs = [
             CompletionItem(verb, help=text)
             for verb, (_, text) in VERBS.items()
