@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import click
 import pytest
@@ -25,8 +27,13 @@ EXAMPLES = [
     for command in COMMANDS.values()
     for _, line in getattr(command, "examples", ())
 ]
-#: Examples that need no model and no GPU.
-QUICK = ("enginescope doctor", "enginescope explain", "enginescope completion fish")
+#: Starts of examples that need no model, store or GPU, or only files of a recorded engine.
+QUICK = (
+    *("enginescope doctor", "enginescope explain ", "enginescope completion fish"),
+    *("enginescope explore", "enginescope lint", "enginescope compare a.json"),
+    *("enginescope models list", "enginescope runs reindex"),
+)
+ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -106,6 +113,15 @@ def test_an_example_can_be_typed(line, tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("line", [one for one in EXAMPLES if one.values[0].startswith(QUICK)])
-def test_a_quick_example_runs(line, capsys) -> None:
-    assert main(shlex.split(line)[1:]) == 0
+def test_a_quick_example_runs(line, data, convnet, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("plan.json", "a.json", "b.json"):
+        shutil.copy(data / f"{ENGINE}.graph.json", name)
+    shutil.copy(data / f"{ENGINE}.profile.json", "times.json")
+    Path("models").mkdir()
+    shutil.copy(convnet, "models")
+    status = main(shlex.split(line)[1:])
+    findings = line.startswith("enginescope lint") and "--level" not in line
+    assert status == int(findings)  # the recorded plan has findings of severity "warning"
     assert capsys.readouterr().out.strip()
