@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
+    from enginescope.services.explain import Explanation, explain
     from enginescope.services.measurement.doctor import Diagnosis
     from enginescope.services.plans.archive import CreatedArchive
     from enginescope.services.plans.explore_request import Explored
@@ -111,6 +112,7 @@ _HOMES = {
     "DiskFullError": "core.errors",
     "DockerImage": "services.suites.request",
     "EnginescopeError": "core.errors",
+    "Explanation": "services.explain",
     "Explored": "services.plans.explore_request",
     "FinishedJobs": "services.suites.request",
     "FormatError": "core.errors",
@@ -156,6 +158,7 @@ _HOMES = {
     "compare_plans": "notebook.verdicts",
     "depth": "notebook.measure",
     "doctor": "notebook.measure",
+    "explain": "services.explain",
     "explore": "notebook.plan",
     "gate": "notebook.verdicts",
     "history": "notebook.verdicts",
@@ -190,6 +193,7 @@ __all__ = [
     "DiskFullError",
     "DockerImage",
     "EnginescopeError",
+    "Explanation",
     "Explored",
     "FinishedJobs",
     "FormatError",
@@ -236,6 +240,7 @@ __all__ = [
     "compare_plans",
     "depth",
     "doctor",
+    "explain",
     "explore",
     "gate",
     "history",

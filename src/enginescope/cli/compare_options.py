@@ -46,8 +46,10 @@ def across_option(function: F) -> F:
         "--across",
         type=Keys(),
         default=(),
-        help="Conditions whose difference is meant, such as gpu,driver; others that differ make "
-        "sides incomparable.",
+        help=(
+            "Allow these conditions to differ, such as gpu,driver. Other "
+            "differences make sides incomparable."
+        ),
     )(function)
 
 
@@ -56,7 +58,7 @@ def rounds_option(usual: int) -> Callable[[F], F]:
     return click.option(
         "--rounds",
         type=click.IntRange(LOOKS[0], MOST_ROUNDS),
-        help=f"At most so many rounds.  [default: {usual}]",
+        help=f"Maximum number of rounds.  [default: {usual}]",
     )
 
 
@@ -64,7 +66,7 @@ _BENCH = (
     click.option(
         "--compare",
         is_flag=True,
-        help="Compare the jobs: fresh processes in turn, until it is decided which is faster.",
+        help=("Compare the jobs: interleave fresh processes until the result is clear."),
     ),
     rounds_option(LOOKS[-1]),
     click.option(
@@ -72,7 +74,7 @@ _BENCH = (
         "threshold_pct",
         type=Finite(0, 100, min_open=True),
         metavar="PERCENT",
-        help=f"Smaller differences do not matter (--compare).  [default: {THRESHOLD_PCT:g}]",
+        help=f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
     ),
     across_option,
 )
@@ -110,9 +112,15 @@ def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareCon
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OPTIONS = (
-    click.option("--gpu", metavar="NAME", help="Each layer against this GPU's limits."),
-    click.option("--onnx", type=_FILE, help="The model it was built from: what its nodes cost."),
-    click.option("--build-log", type=_FILE, help="Verbose log of the build: the build's story."),
+    click.option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
+    click.option(
+        "--onnx",
+        type=_FILE,
+        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
+    ),
+    click.option(
+        "--build-log", type=_FILE, help="Read the verbose build log, and show its summary."
+    ),
 )
 
 

@@ -61,16 +61,20 @@ _OPTIONS = (
         _LOCK_CLOCKS,
         "lock_clocks",
         type=Parsed("[base|max|MHZ]", parse_clock),
-        help="Hold the GPU's clocks while jobs run, and reset them after; base where nothing "
-        "follows. Needs root.",
+        help=(
+            "Lock the GPU clocks while jobs run, and reset them after. Needs root.  [default: base]"
+        ),
     ),
     click.option(
         "--cooldown",
         type=Parsed("TEMP[,LIMIT]", parse_cooldown),
-        help="Wait before each job until the GPU is at TEMP °C, at most LIMIT (3min).",
+        help=(
+            "Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
+            "[default limit: 3min]"
+        ),
     ),
     click.option(
-        "--pin", type=Parsed("CORES", parse_pin), help="Cores that jobs may run on: 0,1 or 0,2-4."
+        "--pin", type=Parsed("CORES", parse_pin), help="Pin jobs to these cores: 0,1 or 0,2-4."
     ),
 )
 
@@ -101,18 +105,19 @@ _TELEMETRY_OPTIONS = (
     click.option(
         "--telemetry/--no-telemetry",
         default=None,
-        help="Power, energy, clocks, memory and temperature of the GPU, in a pass of their own; or "
-        "not even its clock around the timed loop.",
+        help=(
+            "Record power, energy, clocks, memory and temperature of the GPU in a separate pass."
+        ),
     ),
     click.option(
         "--telemetry-time",
         type=DURATION_MS,
-        help="How long that pass repeats the loop.  [default: 5s]",
+        help="Duration of the telemetry pass.  [default: 5s]",
     ),
     click.option(
         "--gpu-sample-interval",
         type=DURATION_MS,
-        help="Between two samples of that pass.  [default: 100ms]",
+        help="Time between two telemetry samples.  [default: 100ms]",
     ),
 )
 

@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,53 +19,52 @@ from enginescope.cli.ascii_fallback import with_ascii_fallback
 from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
-#: verb -> (module, one line of help). The help stands here so that listing verbs imports none.
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+#: Group -> verb -> (module, one line of help). The help is here so that listing imports no verb.
+GROUPS = {
+    "Measure": {
+        "bench": ("measure.bench", "Measure models, each in a fresh process."),
+        "suite": ("suites.suite", "Measure many models on many backends; resumes."),
+        "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
+        "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
+        "doctor": ("measure.doctor", "Report what this machine can measure."),
+    },
+    "Explore": {
+        "explore": ("plans.explore", "Show the layers of a TensorRT plan and their times."),
+        "lint": ("plans.lint", "Find likely performance problems in a TensorRT plan."),
+        "explain": ("explain", "Explain a notice, rule, verdict or exit code."),
+    },
+    "Decide": {
+        "compare": ("verdicts.compare", "Compare runs and plans: which is faster, and why."),
+        "gate": ("verdicts.gate", "Exit with 1 on a regression against a baseline."),
+        "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),
+    },
+    "Check": {
+        "validate": ("accuracy.validate", "Compare model outputs with a reference."),
+        "depth": ("accuracy.depth", "Compare depth-estimation models: speed, GPU use, error."),
+    },
+    "TensorRT": {
+        "trtexec": ("measure.trtexec", "Run trtexec's command line, with its log and files."),
+        "process": ("plans.process", "Build, measure and profile, with trex's file names."),
+    },
+    "Store": {
+        "runs": ("store.runs", "List, show, tag, export and delete stored runs."),
+        "report": ("store.report", "Write tables, plots and an HTML page of stored runs."),
+        "import": ("store.import_", "Import files of other tools as runs."),
+        "archive": ("plans.archive", "Pack an engine and all files about it into one file."),
+        "models": ("suites.models", "List models for suites, and download your own."),
+        "push": ("store.push", "Send stored runs to a server."),
+        "serve": ("store.serve", "Serve the store as web pages, and accept runs."),
+        "completion": ("completion", "Print the completion script of a shell."),
+    },
+}
+#: verb -> (module, one line of help)
 VERBS = {
-    "bench": ("enginescope.cli.measure.bench", "Measure models, each in a fresh process."),
-    "trtexec": ("enginescope.cli.measure.trtexec", "trtexec's command line, log and files."),
-    "build": ("enginescope.cli.measure.build", "Build a TensorRT engine from an ONNX model."),
-    "process": (
-        "enginescope.cli.plans.process",
-        "Build, measure and profile, with trex's file names.",
-    ),
-    "explore": ("enginescope.cli.plans.explore", "Look into a TensorRT plan and its layer times."),
-    "lint": ("enginescope.cli.plans.lint", "Look for what may cost time in a TensorRT plan."),
-    "compare": (
-        "enginescope.cli.verdicts.compare",
-        "Compare runs and plans: which is faster, and why.",
-    ),
-    "gate": (
-        "enginescope.cli.verdicts.gate",
-        "Fail where something got slower than a baseline allows.",
-    ),
-    "noise": ("enginescope.cli.measure.noise", "Say what differences this machine can decide."),
-    "validate": (
-        "enginescope.cli.accuracy.validate",
-        "Compare the answers of models with a reference.",
-    ),
-    "suite": (
-        "enginescope.cli.suites.suite",
-        "Many models on many backends, resumed where it was.",
-    ),
-    "depth": (
-        "enginescope.cli.accuracy.depth",
-        "Compare models of depth: speed, GPU, maps, known depth.",
-    ),
-    "models": ("enginescope.cli.suites.models", "List models for suites, and download your own."),
-    "history": (
-        "enginescope.cli.verdicts.history",
-        "A figure over stored runs, where its level changed.",
-    ),
-    "archive": ("enginescope.cli.plans.archive", "Keep an engine and all about it in one file."),
-    "import": ("enginescope.cli.store.import_", "Turn files that other tools left into runs."),
-    "report": (
-        "enginescope.cli.store.report",
-        "Write tables, plots and one HTML page of stored runs.",
-    ),
-    "runs": ("enginescope.cli.store.runs", "List, show, tag, export and delete stored runs."),
-    "serve": ("enginescope.cli.store.serve", "Show the store to browsers, and take runs."),
-    "push": ("enginescope.cli.store.push", "Send stored runs to a server."),
-    "doctor": ("enginescope.cli.measure.doctor", "Say what this machine can measure with."),
+    verb: (f"enginescope.cli.{module}", text)
+    for verbs in GROUPS.values()
+    for verb, (module, text) in verbs.items()
 }
 
 EXIT_PIPE_CLOSED = 141  # as a program ends that a closed pipe kills
@@ -98,8 +97,19 @@ class VerbGroup(click.Group):
             raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return verbs from the table, importing none, and options."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(verb, help=text)
+            for verb, (_, text) in VERBS.items()
+            if verb.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; where its output cannot go is no bug, nor a bad answer."""
+        """Run the verb; output that cannot be written is an error of its own."""
         try:
             result = super().invoke(ctx)
             if sys.stdout is not None:  # closed by the caller
@@ -119,14 +129,16 @@ class VerbGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, importing none."""
         del ctx
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+        width = max(map(len, VERBS))
+        for group, verbs in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in verbs.items()])
 
 
 @click.group(
     cls=VerbGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Try: enginescope bench, with no model, measures two small samples.",
+    epilog="Start with `enginescope bench`: without a model, it measures two small samples.",
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -136,7 +148,7 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 fine · 1 the answer is bad · 2 user error · 3 a run failed · 4 a bug of ours ·
+    0 success · 1 a check failed · 2 user error · 3 a run failed · 4 a bug of ours ·
     130 interrupted · 141 the reader of the output went away.
     """
     for stream in (sys.stdout, sys.stderr):

@@ -19,26 +19,40 @@ _OPTIONS = (
         "--mode",
         "mode_kind",
         type=click.Choice(["latency", "throughput"]),
-        help="One request at a time, or queries enqueued ahead as trtexec does (trt, trtexec).",
+        help=(
+            "Issue one request at a time, or enqueue queries ahead as trtexec does (trt, trtexec)."
+        ),
     ),
     click.option(
         "--graph",
         type=click.Choice(list(_THREE)),
         default="auto",
         show_default=True,
-        help="CUDA graph; auto: where the engine can be captured.",
+        help="Use a CUDA graph; auto: if the engine can be captured.",
     ),
     click.option(
         "--transfers",
         type=click.Choice(["on", "off"]),
-        help="Copies of inputs and outputs inside the timed span.  [default: on]",
+        help="Include copies of inputs and outputs in the timed span.  [default: on]",
     ),
-    click.option("--spin/--no-spin", default=None, help="Wait busily.  [default: spin]"),
-    click.option("--streams", type=click.IntRange(1, 64), help="Inference streams (throughput)."),
-    click.option("--idle", type=DURATION_MS, help="Pause of the host between two queries."),
+    click.option(
+        "--spin/--no-spin",
+        default=None,
+        help="Busy-wait for the GPU, or block until it signals.  [default: spin]",
+    ),
+    click.option(
+        "--streams",
+        type=click.IntRange(1, 64),
+        help="Number of inference streams in throughput mode.",
+    ),
+    click.option("--idle", type=DURATION_MS, help="Pause on the host between two queries."),
     click.option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
-    click.option("--rotate", type=click.IntRange(1, 1024), help="Sets of inputs, in turn."),
-    click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile to run."),
+    click.option(
+        "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
+    ),
+    click.option(
+        "--profile-index", type=click.IntRange(0), help="Select the optimization profile to run."
+    ),
 )
 
 

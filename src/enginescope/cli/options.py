@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
+from enginescope.cli.completion import complete_tags
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
@@ -192,7 +193,7 @@ def store_option(function: F) -> F:
         "--store",
         "store_folder",
         type=PlaceOfStore(),
-        help="Folder or database of runs; else $ENGINESCOPE_HOME, else the platform's data folder.",
+        help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
     )(function)
 
 
@@ -204,7 +205,7 @@ def dims_option(function: F) -> F:
         multiple=True,
         type=DIM,
         callback=_each_once,
-        help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
+        help=("Set the size of a named dynamic dimension in all inputs; repeat for several."),
     )(function)
 
 
@@ -224,16 +225,20 @@ def tags_option(function: F) -> F:
     return click.option(
         "--tag",
         "tags",
+        shell_complete=complete_tags,
         multiple=True,
         type=Parsed("TEXT", parse_tag),
-        help="Name for the runs in the store.",
+        help="Tag the stored runs with this name; repeat for several.",
     )(function)
 
 
 def json_option(function: F) -> F:
     """Add ``--json``."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="Results as JSON on stdout, nothing else there."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print the results as JSON on standard output, and nothing else there.",
     )(function)
 
 

@@ -7,7 +7,16 @@ import re
 
 from enginescope.core.errors import UsageError
 
-_DURATION_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
+_DURATION_MS = {
+    "": 1e3,
+    "ns": 1e-6,
+    "us": 1e-3,
+    "µs": 1e-3,
+    "ms": 1.0,
+    "s": 1e3,
+    "min": 6e4,
+    "h": 3.6e6,
+}
 _SIZE = {"": 1, "b": 1} | {
     prefix + suffix: base**power
     for power, prefix in enumerate("kmgt", start=1)
@@ -17,15 +26,16 @@ _NUMBER = re.compile(r"^\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Zµ]*)
 
 
 def parse_duration_ms(text: str) -> float:
-    """Return milliseconds from ``200ms``, ``10s``, ``2min``; a unit is required.
+    """Return milliseconds from ``200ms``, ``10s``, ``2min``; a number without a unit is seconds.
 
     Raises:
-        UsageError: No number, no unit, or an unknown one.
+        UsageError: No number, or an unknown unit.
     """
     match = _NUMBER.match(text)
     if not match or match[2] not in _DURATION_MS:
         raise UsageError(
-            f"{text!r} is not a duration", hint="a number with a unit: 500us, 200ms, 10s, 2min"
+            f"{text!r} is not a duration",
+            hint="seconds, or a number with a unit: 500us, 200ms, 10s, 2min",
         )
     return float(match[1]) * _DURATION_MS[match[2]]
 

@@ -94,3 +94,14 @@ def test_the_gpu_given_stands_in_for_a_machine_that_is_not_known(data, tmp_path)
     assert "machine not known" in text["without"]
     assert "H200, as given" in text["with"]
     assert "machine not known" not in text["with"]
+
+
+def test_open_shows_the_page(bare, tmp_path, monkeypatch, capsys) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("click.launch", shown.append)
+    folder = tmp_path / "out"
+    assert main(["report", str(bare), "-o", str(folder)]) == 0
+    assert shown == []
+    assert f"open {folder / 'report.html'} in a browser" in capsys.readouterr().err
+    assert main(["report", str(bare), "-o", str(folder), "--open"]) == 0
+    assert shown == [str(folder / "report.html")]

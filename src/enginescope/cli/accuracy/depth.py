@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
@@ -19,6 +20,7 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
+from enginescope.cli.verb import Verb
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 
@@ -30,7 +32,7 @@ EXIT_RUN_FAILED = 3
 _ABOVE_0 = Finite(0, min_open=True)
 
 
-class DepthCommand(click.Command):
+class DepthCommand(Verb):
     """The verb; ``--engines`` takes all that follows it up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -53,107 +55,159 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@click.command("depth", cls=DepthCommand)
+@click.command(
+    "depth",
+    cls=DepthCommand,
+    examples=(
+        (
+            "Compare two models on one image",
+            "enginescope depth --engines base.onnx small.onnx --image street.png",
+        ),
+        (
+            "Measure the error against ground truth",
+            "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
+        ),
+    ),
+)
 @click.option(
     "--engines",
     multiple=True,
     required=True,
     metavar="MODEL...",
     type=click.Path(path_type=Path),
-    help="Engines or ONNX models; the first is the one that others are held against.",
+    help="Engines or ONNX models to compare; the first is the reference.",
 )
 @click.option(
     "--image",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Picture that is timed and drawn.",
+    help="Image to time and draw.",
 )
-@click.option("--gt", type=click.Path(dir_okay=False, path_type=Path), help="Its known depth.")
+@click.option(
+    "--gt", type=click.Path(dir_okay=False, path_type=Path), help="Ground-truth depth of --image."
+)
 @click.option(
     "--metric-images-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Pictures that figures are averaged over, in place of --image alone.",
+    help=("Average the metrics over the images in this folder, instead of --image alone."),
 )
 @click.option(
     "--metric-gt-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Their known depth, by base name: npy, npz, pfm, png.",
+    help=("Ground-truth depth of these images, matched by base name: npy, npz, pfm, png."),
 )
 @click.option(
     "--input-size",
     type=click.IntRange(1, MOST_PIXELS),
-    help="Height and width of the input.  [default: the model's own; 518 where it is dynamic]",
+    help=("Height and width of the input in pixels.  [default: the model's own; 518 if dynamic]"),
 )
 @dims_option
-@click.option("--warmup", type=click.IntRange(0), default=50, show_default=True, help="At least.")
-@click.option("--iterations", type=click.IntRange(1), default=1000, show_default=True)
+@click.option(
+    "--warmup",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Warm up for at least this many iterations.",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Stop after exactly this many iterations.",
+)
 @click.option(
     "--gpu-sample-interval",
     type=Finite(0.005),
     default=0.1,
     show_default=True,
-    help="Seconds between two samples of the GPU, in a pass of its own.",
+    help="Seconds between two samples of the GPU in the telemetry pass.",
 )
 @click.option(
-    "--telemetry-time", type=DURATION_MS, help="How long that pass repeats the loop.  [default: 5s]"
+    "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]"
 )
-@click.option("--gpu-id", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--gpu-id",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Index of the GPU to run on.",
+)
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("benchmark_results"),
     show_default=True,
+    help="Folder for the pictures and depth.json.",
 )
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
     metavar="BACKEND...",
-    help="[default: ort-cpu; trt for an engine]",
+    help=("Backend to run on; repeat for several.  [default: ort-cpu; trt for an engine]"),
 )
 @click.option(
-    "--gt-scale", type=_ABOVE_0, default=1.0, help="Times the values of depth files.  [1]"
+    "--gt-scale",
+    type=_ABOVE_0,
+    default=1.0,
+    help="Multiply ground-truth depth by this factor.  [default: 1]",
 )
-@click.option("--min-depth", type=_ABOVE_0, default=1e-3, show_default=True)
-@click.option("--max-depth", type=_ABOVE_0, help="Known depth beyond is left out.")
+@click.option(
+    "--min-depth",
+    type=_ABOVE_0,
+    default=1e-3,
+    show_default=True,
+    help="Ignore ground-truth depth below this value.",
+)
+@click.option("--max-depth", type=_ABOVE_0, help="Ignore ground-truth depth above this value.")
 @click.option(
     "--align",
     type=click.Choice(["median", "scale-shift", "none"]),
     default="median",
     show_default=True,
-    help="What is done to a map, picture by picture, before it is held against known depth.",
+    help="Align each depth map with ground truth before comparing.",
 )
-@click.option("--disparity", is_flag=True, help="The models give more for what is nearer.")
 @click.option(
+    "--disparity", is_flag=True, help="Treat model outputs as disparity: larger values are nearer."
+)
+@click.option(
+    "--normalize",
     "--normalise",
+    "normalise",
     type=click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",
     show_default=True,
-    help="Of pictures: ImageNet's mean and deviation, 0…1, −1…1.",
+    help="Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
 )
 @click.option(
     "--image-filter",
     type=click.Choice(FILTERS),
     default="opencv-bicubic",
     show_default=True,
-    help="Of Pillow or of OpenCV, which is what models of depth were mostly trained behind.",
+    help="Resize images with this filter of Pillow or OpenCV.",
 )
 @click.option(
     "--fail-fast",
     is_flag=True,
-    help="End with the first picture or depth file that cannot be read, instead of skipping it.",
+    help=("Stop at the first unreadable image or depth file, instead of skipping it."),
 )
-@click.option("--output-name", help="Output that is the map.  [default: the first that is one]")
-@click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
+@click.option(
+    "--output-name", help="Output that holds the depth map.  [default: the first that fits]"
+)
+@click.option(
+    "--timeout", type=DURATION_MS, default="4h", help="Time limit per model.  [default: 4h]"
+)
 @tags_option
 @store_option
 @json_option
 @naming_flags()
 def command(**options: Any) -> int:
-    """Compare models of depth: latency, GPU, agreement with the first, and known depth.
+    """Compare depth-estimation models: latency, GPU use, agreement and ground-truth error.
 
-    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json. Every
-    model is timed in a fresh process; the runs are stored as those of bench are.
+    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json.
+    enginescope measures every model in a fresh process, and stores the runs like those of bench.
     """
     from enginescope.cli.accuracy.validation_progress import DepthProgress
     from enginescope.cli.termination import ending_in_order, saying_what_stands

@@ -22,6 +22,7 @@ from enginescope.cli.accuracy.validate_options import (
     parse_pair,
     preprocessing_of,
 )
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
@@ -35,6 +36,7 @@ from enginescope.cli.options import (
     json_option,
     store_option,
 )
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 
@@ -62,25 +64,25 @@ _OPTIONS = (
     click.option(
         "--task",
         metavar="NAME[?KEY=VALUE&…]",
-        help="Also the figures of a task: depth, classification, segmentation, detection.",
+        help=("Measure task metrics too: depth, classification, segmentation, detection."),
     ),
     click.option(
         "--images",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="Samples: pictures, or folders with pictures in them and below.",
+        help="Use these images as samples: files, or folders searched recursively.",
     ),
     click.option(
         "--targets",
         type=click.Path(path_type=Path),
-        help="What is right, by base name.  [default: the reference's answers]",
+        help=("Ground truth, matched by base name.  [default: the reference's outputs]"),
     ),
     click.option(
         "--limit",
         "limits",
         multiple=True,
         type=Parsed("METRIC:NUMBER", parse_limit),
-        help="The worst figure of the task that is accepted.",
+        help="Worst accepted value of a task metric, as abs_rel:0.12.",
     ),
 )
 
@@ -99,19 +101,23 @@ def bisect_options(function: F) -> F:
         click.option(
             "--suggest-precision",
             is_flag=True,
-            help="Find what to keep in FP32: builds and measures proposals.  Implies --bisect.",
+            help=(
+                "Find which layers to keep in FP32: build and measure proposals. Implies --bisect."
+            ),
         ),
         click.option(
             "--marks",
             type=click.IntRange(1),
-            help="Tensors marked at once.  [default: all; 32 where each try is a build]",
+            help=("Number of tensors to mark at once.  [default: all; 32 if each try is a build]"),
         ),
         click.option(
             "--extract",
             metavar="DIR",
             type=click.Path(path_type=Path),
-            help="Write the node at which the error starts, with its inputs and a script that "
-            "shows the failure, into an empty folder.  Needs --bisect.",
+            help=(
+                "Write the node where the error starts, its inputs and a script into an"
+                " empty folder. Needs --bisect."
+            ),
         ),
     ):
         function = add(function)
@@ -124,98 +130,142 @@ EXIT_RUN_FAILED = 3
 _MOST_SAMPLES = 1_000_000
 
 
-@click.command("validate")
+@click.command(
+    "validate",
+    cls=Verb,
+    examples=(
+        (
+            "Compare an FP16 engine with its ONNX model",
+            "enginescope validate model.onnx --on trt:fp16 --tolerance fp16",
+        ),
+        ("Find where an error starts", "enginescope validate model.onnx --on trt:fp16 --bisect"),
+    ),
+)
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
-    help="Backend of the sides; repeat for several.  [default: ort-cpu; trt for an engine]",
+    help=("Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]"),
 )
 @click.option(
     "--reference",
     metavar="BACKEND|MODEL|ENGINE|DIR",
-    help="What is right.  [default: a data set's outputs, else the first model on ort-cpu]",
+    help=(
+        "Compare with this reference.  [default: a data set's outputs, else the"
+        " first model on ort-cpu]"
+    ),
 )
 @click.option(
     "--data",
     "data",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Samples: data sets, npy, npz, raw, pb, pictures, or folders of them.  "
-    "[default: test_data_set_* beside the first model, else random]",
+    help=(
+        "Read samples: data sets, npy, npz, raw, pb, images, or folders of "
+        "them.  [default: test_data_set_* in the first model's folder, else "
+        "random]"
+    ),
 )
-@click.option("--random", is_flag=True, help="Random samples, whatever is there.")
+@click.option("--random", is_flag=True, help="Use random samples even if data exists.")
 @click.option(
     "--samples",
     "count",
     type=click.IntRange(1, _MOST_SAMPLES),
-    help="So many random ones, or the first of the data.  [default: 8; all]",
+    help=("Number of random samples, or of the first samples in the data.  [default: 8; all]"),
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for random samples."
+)
 @click.option(
     "--input-shape",
     "--shape",
     "shapes",
     multiple=True,
     type=WIDE_SHAPE,
-    help="Shape of an input; an input named again makes a second set of samples.",
+    help=("Set the shape of an input; repeat an input for a second set of samples."),
 )
 @dims_option
-@click.option("--batch", type=click.IntRange(1, MOST_ITEMS), help="Of dynamic first dimensions.")
+@click.option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
+)
 @click.option(
     "--map",
     "output_pairs",
     multiple=True,
     type=Parsed("OUTPUT=REFERENCE", parse_pair),
-    help="Compare a side's output with a reference output of another name; repeat for several.",
+    help=("Compare an output with a reference output of another name; repeat for several."),
 )
-@click.option("--input", "files", multiple=True, type=INPUT, help="Values of an input, always.")
-@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
-@click.option("--tolerance", metavar="PRECISION", help="Limits of fp32, tf32, fp16, int8, …")
-@click.option("--rtol", multiple=True, type=TOLERANCE, help="In place of those limits.")
-@click.option("--atol", multiple=True, type=TOLERANCE, help="In place of those limits.")
+@click.option(
+    "--input", "files", multiple=True, type=INPUT, help="Fix the values of an input in all samples."
+)
+@click.option(
+    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
+@click.option(
+    "--tolerance",
+    metavar="PRECISION",
+    help="Use the tolerances of this precision: fp32, tf32, fp16, int8, …",
+)
+@click.option(
+    "--rtol", multiple=True, type=TOLERANCE, help="Relative tolerance, for all outputs or one."
+)
+@click.option(
+    "--atol", multiple=True, type=TOLERANCE, help="Absolute tolerance, for all outputs or one."
+)
 @click.option(
     "--percent-mismatch",
     "mismatch_pct",
     multiple=True,
     type=PERCENTAGE,
-    help="Elements beyond atol + rtol × |reference| that may be.",
+    help="Percentage of elements that may exceed atol + rtol × |reference|.",
 )
 @click.option(
     "--allow-nothing-compared",
     is_flag=True,
-    help="Pass outputs that are empty or NaN in every sample.  [default: exit code 1]",
+    help=("Pass outputs that are empty or NaN in every sample.  [default: exit code 1]"),
 )
-@click.option("--percent", type=Finite(0), help="Count relative errors beyond.  [1]")
+@click.option(
+    "--percent",
+    type=Finite(0),
+    help=("Count elements whose relative error exceeds this percentage.  [default: 1]"),
+)
 @image_options
-@click.option("--profile-index", type=click.IntRange(0), help="Optimisation profile of engines.")
-@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
-@click.option("--timeout", type=DURATION_MS, default="4h", help="Of one side.  [default: 4h]")
-@click.option("--memory-limit", type=SIZE, help="Of one side.")
+@click.option(
+    "--profile-index", type=click.IntRange(0), help="Select the optimization profile of engines."
+)
+@click.option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
+@click.option(
+    "--timeout",
+    type=DURATION_MS,
+    default="4h",
+    help="Time limit per model and backend.  [default: 4h]",
+)
+@click.option("--memory-limit", type=SIZE, help="Memory limit per model and backend.")
 @click.option(
     "--output",
     "-o",
     "output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+    help=("Folder for output_diff.json, per_sample_diff.json, validate.html and samples/."),
 )
 @click.option(
     "--fail-fast",
     is_flag=True,
-    help="End with the first sample or target that cannot be read, instead of skipping it.",
+    help="Stop at the first unreadable sample or target, instead of skipping it.",
 )
-@click.option("--skip-output-save", is_flag=True, help="No samples/ in it.")
+@click.option("--skip-output-save", is_flag=True, help="Skip the samples/ folder in --output.")
 @task_options
 @bisect_options
 @store_option
 @json_option
 @naming_flags()
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
-    """Compare the answers of MODELS with a reference, given the same inputs.
+    """Compare the outputs of MODELS with a reference, on the same inputs.
 
-    Every side answers in a fresh process. Exit code 1: an output is not within its limits, or a
-    figure of the task is not.
+    Every model and backend runs in a fresh process. Exit code 1 means that an output exceeds its
+    tolerances, or a task metric exceeds its limit.
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
     from enginescope.cli.termination import ending_in_order

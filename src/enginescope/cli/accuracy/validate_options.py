@@ -84,22 +84,48 @@ PIXELS = Parsed("HxW", parse_size)
 def image_options(function: F) -> F:
     """Add what makes inputs of pictures."""
     for add in (
-        click.option("--image-input", metavar="NAME", help="Input that pictures are for."),
-        click.option("--image-size", type=PIXELS, help="Where the model leaves it open."),
-        click.option("--image-fit", type=click.Choice(["stretch", "crop", "pad"])),
-        click.option("--image-filter", type=click.Choice(FILTERS), help="Pillow's, or OpenCV's."),
-        click.option("--image-colours", type=click.Choice(["rgb", "bgr"])),
-        click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of picture inputs."),
+        click.option("--image-input", metavar="NAME", help="Feed images to this input."),
         click.option(
+            "--image-size",
+            type=PIXELS,
+            help="Resize images to this size if the model's input is dynamic.",
+        ),
+        click.option(
+            "--image-fit",
+            type=click.Choice(["stretch", "crop", "pad"]),
+            help="Fit images to the input by stretching, cropping or padding.",
+        ),
+        click.option(
+            "--image-filter",
+            type=click.Choice(FILTERS),
+            help="Resize images with this filter of Pillow or OpenCV.",
+        ),
+        click.option(
+            "--image-colors",
+            "--image-colours",
+            "image_colours",
+            type=click.Choice(["rgb", "bgr"]),
+            help="Channel order of image inputs.",
+        ),
+        click.option(
+            "--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."
+        ),
+        click.option(
+            "--normalize",
             "--normalise",
+            "normalise",
             type=click.Choice(list(NORMALIZATIONS)),
             default="plain",
             show_default=True,
-            help="Of pictures: 0…1, −1…1, or ImageNet's mean and deviation.",
+            help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
         ),
-        click.option("--image-divisor", type=Finite(0, min_open=True)),
-        click.option("--image-mean", type=NUMBERS),
-        click.option("--image-std", type=DIVISORS),
+        click.option(
+            "--image-divisor",
+            type=Finite(0, min_open=True),
+            help="Divide pixel values by this number.",
+        ),
+        click.option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
+        click.option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
     ):
         function = add(function)
     return function

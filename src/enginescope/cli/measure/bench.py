@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import bench_compare_options, check_bench_options
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.machine_options import (
     conditions_of,
     machine_options,
@@ -34,6 +35,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 HANDED_OVER = "enginescope.bench.handed_over"
 
 
-class BenchCommand(click.Command):
+class BenchCommand(Verb):
     """The verb; what follows ``--`` goes to trtexec as it is."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,78 +57,134 @@ class BenchCommand(click.Command):
         return super().parse_args(ctx, with_clock_named(args[:at]))
 
 
-@click.command("bench", cls=BenchCommand)
+@click.command(
+    "bench",
+    cls=BenchCommand,
+    examples=(
+        ("Measure a model on the CPU", "enginescope bench model.onnx"),
+        (
+            "Compare two models with interleaved processes",
+            "enginescope bench a.onnx b.onnx --compare",
+        ),
+    ),
+)
 @click.argument("models", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
-    help="Backend, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for several.  "
-    "[default: ort-cpu; trt for an engine]",
+    help=(
+        "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "
+        "several.  [default: ort-cpu; trt for an engine]"
+    ),
 )
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Set the shape of an input; repeat for several.",
+)
 @dims_option
 @click.option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
-@click.option("--input", "files", multiple=True, type=INPUT, help="npy, npz, raw or ONNX .pb.")
-@click.option("--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers.")
+@click.option(
+    "--input",
+    "files",
+    multiple=True,
+    type=INPUT,
+    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
+)
+@click.option(
+    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
 @click.option(
     "--data",
     default="auto",
     show_default=True,
-    help="Data set folder with input_*.pb; auto: test_data_set_* beside the model; none.",
+    help=(
+        "Data set folder with input_*.pb; auto: test_data_set_* in the model's "
+        "folder; none: random inputs."
+    ),
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for random inputs."
 )
 @click.option(
     "--warmup",
     multiple=True,
     type=COUNT_OR_DURATION,
-    help="At least this time or count, until steady; 0: none.  [default: 200ms]",
+    help=("Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]"),
 )
-@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
-@click.option("--duration", type=DURATION_MS, help="Stop after this time.")
+@click.option(
+    "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
+)
+@click.option(
+    "--duration",
+    type=DURATION_MS,
+    help="Stop after this measuring time; a number without a unit is seconds.",
+)
 @click.option(
     "--precision",
     type=Finite(0.01, 50),
     default=0.5,
     show_default=True,
-    help="Stop when the median's 95 % interval is within ± so many percent.",
+    help="Stop when the median's 95 % interval is within ± this percentage.",
 )
-@click.option("--max-time", type=DURATION_MS, help="Stop short of that after  [default: 10s]")
-@click.option("--min-samples", type=click.IntRange(2), default=100, show_default=True)
-@click.option("--layers/--no-layers", default=True, help="Per-layer times, in a pass of their own.")
 @click.option(
-    "--timeout", type=DURATION_MS, help="Of one job.  [default: 10min, or what the timing needs]"
+    "--max-time",
+    type=DURATION_MS,
+    help=("Maximum measuring time; stops before the precision is reached.  [default: 10s]"),
 )
-@click.option("--memory-limit", type=SIZE, help="Of one job.  [default: 90 % of free memory]")
+@click.option(
+    "--min-samples",
+    type=click.IntRange(2),
+    default=100,
+    show_default=True,
+    help="Collect at least this many samples before stopping.",
+)
+@click.option(
+    "--layers/--no-layers", default=True, help="Measure per-layer times in a separate pass."
+)
+@click.option(
+    "--timeout",
+    type=DURATION_MS,
+    help="Time limit per job.  [default: 10min, or what the timing needs]",
+)
+@click.option(
+    "--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]"
+)
 @click.option(
     "--trtexec-args",
     default="",
     metavar="TEXT",
-    help="Further arguments for --on trtexec, as in a shell; also those after --.",
+    help=(
+        "Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too."
+    ),
 )
 @mode_options
 @machine_options
 @telemetry_options
-@click.option("--rebuild", is_flag=True, help="Build engines anew, whatever the cache has.")
+@click.option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
 @tags_option
 @click.option(
     "--commit",
     type=NAME,
-    help="What the runs are of, for history.  [default: commit of the working directory]",
+    help=(
+        "Commit that the runs belong to, for history.  [default: commit of the working directory]"
+    ),
 )
 @bench_compare_options
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
-    """Measure MODELS on ONNX Runtime's CPU provider, engines on TensorRT, or as --on says.
+    """Measure MODELS with ONNX Runtime on the CPU, with TensorRT, or with the backends of --on.
 
-    Every model and backend is a job in its own fresh process; its run is stored as soon as it has
-    ended. With no model, two small samples are measured. With --compare the jobs are measured in
-    turn, round by round, until it is decided which is faster.
+    enginescope measures every model and backend in a fresh process, and stores the run at once.
+    Without MODELS, it measures two small samples. With --compare, it interleaves the jobs until the
+    result is clear.
     """
     check_bench_options(models, options)
     request = _options_of_jobs(models, backends, options)

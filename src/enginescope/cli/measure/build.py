@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     DURATION_MS,
     SHAPE,
@@ -23,6 +24,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.run import OutcomeKind
@@ -35,24 +37,40 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Switches, by the name of the backend's option.
 _SWITCHES = {
-    "version_compatible": "A plan that later TensorRT versions load too.",
-    "exclude_lean_runtime": "Leave the lean runtime out of a version-compatible plan.",
-    "refit": "An engine whose weights can be replaced.",
-    "strip_plan": "Leave weights out of the plan; they are refitted when it is loaded.",
-    "weight_streaming": "Weights may stay on the host (needs --strongly-typed).",
-    "strongly_typed": "Types from the model alone.",
+    "version_compatible": "Build a plan that later TensorRT versions can load.",
+    "exclude_lean_runtime": "Exclude the lean runtime from a version-compatible plan.",
+    "refit": "Build an engine whose weights can be replaced.",
+    "strip_plan": "Exclude the weights from the plan; enginescope refits them at load time.",
+    "weight_streaming": "Allow weights to stay on the host; needs --strongly-typed.",
+    "strongly_typed": "Take all data types from the model.",
 }
 #: Values, by the name of the backend's option.
 _VALUES = {
-    "workspace": ("SIZE", "Most memory for tactics."),
-    "builder_optimization_level": ("0…5", "How long to search: 3 by default."),
-    "hardware_compatibility": ("LEVEL", "none, ampere_plus or same_compute_capability."),
-    "timing_cache": ("FILE", "Read and written; none: none; by default that of the engine cache."),
-    "calibration_cache": ("FILE", "INT8 ranges, where the version calibrates."),
-    "profiling_verbosity": ("LEVEL", "detailed (default), layer_names_only or none."),
-    "tactic_sources": ("±NAME,…", "Such as -CUDNN,-CUBLAS."),
+    "workspace": ("SIZE", "Maximum memory for tactics."),
+    "builder_optimization_level": (
+        "0…5",
+        "Search effort; higher levels build longer.  [default: 3]",
+    ),
+    "hardware_compatibility": (
+        "LEVEL",
+        "Compatibility with other GPUs: none, ampere_plus or same_compute_capability.",
+    ),
+    "timing_cache": (
+        "FILE",
+        "Read and update this timing cache; none disables it.  [default: the engine cache's]",
+    ),
+    "calibration_cache": (
+        "FILE",
+        "Read INT8 ranges from this file, for TensorRT versions that calibrate.",
+    ),
+    "profiling_verbosity": (
+        "LEVEL",
+        "Verbosity of layer information: detailed, layer_names_only or none.  [default: detailed]",
+    ),
+    "tactic_sources": ("±NAME,…", "Enable or disable tactic sources, such as -CUDNN,-CUBLAS."),
 }
-_BOUNDS = ("min", "opt", "max")
+_BOUND_NAMES = {"min": "Minimum", "opt": "Optimum", "max": "Maximum"}
+_BOUNDS = tuple(_BOUND_NAMES)
 
 
 def build_options(function: F) -> F:
@@ -62,14 +80,19 @@ def build_options(function: F) -> F:
     for key, (metavar, text) in reversed(_VALUES.items()):
         function = click.option(_flag(key), key, metavar=metavar, help=text)(function)
     for name, key, metavar, text in (
-        ("--option", "others", "KEY=VALUE", "Any other option of the backend."),
-        ("--plugin", "plugins", "FILE", "Plugin library."),
-        ("--memory-pool", "memory_pools", "POOL:SIZE", "Most memory of a pool."),
+        ("--option", "others", "KEY=VALUE", "Set any other backend option; repeat for several."),
+        ("--plugin", "plugins", "FILE", "Load this plugin library; repeat for several."),
+        (
+            "--memory-pool",
+            "memory_pools",
+            "POOL:SIZE",
+            "Limit the memory of a pool; repeat for several.",
+        ),
     ):
         option = click.option(name, key, multiple=True, metavar=metavar, help=text)
         function = option(function)
     for bound in reversed(_BOUNDS):
-        text = f"{bound} shape of an input; given again for the same input: of the next profile."
+        text = f"{_BOUND_NAMES[bound]} shape of an input; repeat an input for the next profile."
         option = click.option(
             f"--{bound}-shape", f"{bound}_shapes", multiple=True, type=SHAPE, help=text
         )
@@ -115,26 +138,54 @@ def _flag(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-@click.command("build")
+@click.command(
+    "build",
+    cls=Verb,
+    examples=(
+        ("Build an FP16 engine", "enginescope build model.onnx --on trt:fp16 -o model.engine"),
+        (
+            "Build for batch sizes from 1 to 16",
+            "enginescope build model.onnx --min-shape x:1x8 --opt-shape x:8x8 --max-shape x:16x8",
+        ),
+    ),
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The engine's file."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the engine to this file.  [default: MODEL.engine]",
 )
-@click.option("--on", "backend", default="trt", show_default=True, help="trt, trt:fp16, …")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    default="trt",
+    show_default=True,
+    help="Backend and precision to build with: trt, trt:fp16, …",
+)
 @dims_option
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="The only shape of an input.")
-@click.option("--batch", type=click.IntRange(1), help="Size of dynamic first dimensions.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Fix the shape of an input; repeat for several.",
+)
+@click.option("--batch", type=click.IntRange(1), help="Set the size of dynamic first dimensions.")
 @build_options
-@click.option("--rebuild", is_flag=True, help="Build anew, whatever the cache has.")
-@click.option("--timeout", type=DURATION_MS, help="Of the build.  [default: 2h]")
-@click.option("--memory-limit", type=SIZE, help="Of the build.  [default: 90 % of free memory]")
+@click.option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
+@click.option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
+@click.option(
+    "--memory-limit", type=SIZE, help="Memory limit for the build.  [default: 90 % of free memory]"
+)
 @store_option
 @json_option
 def command(model: Path, output: Path | None, backend: str, **options: Any) -> int:
-    """Build MODEL into an engine, and write its plan, metadata and log beside it.
+    """Build MODEL into a TensorRT engine, with its plan, metadata and build log next to it.
 
-    Engines are cached by model, options, TensorRT, GPU and driver: the second call takes the kept
-    one.
+    The cache keeps engines by model, options, TensorRT, GPU and driver. The second call reuses the
+    cached engine.
     """
     from enginescope.cli.measure.bench import command_line
     from enginescope.cli.progress import JobProgress

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.options import json_option
+from enginescope.cli.verb import Verb
 from enginescope.records.environment import Device, Host
 
 if TYPE_CHECKING:
@@ -16,10 +17,17 @@ if TYPE_CHECKING:
 _HOW = "to get it"
 
 
-@click.command("doctor")
+@click.command(
+    "doctor",
+    cls=Verb,
+    examples=(
+        ("Show usable backends and what to install", "enginescope doctor"),
+        ("Store the machine's facts for a bug report", "enginescope doctor --json"),
+    ),
+)
 @json_option
 def command(as_json: bool) -> None:
-    """Say what this machine can measure with, and what to install for the rest."""
+    """Report what this machine can measure, and what to install for the rest."""
     from enginescope.core.jsonio import encode
     from enginescope.render.base.text import show, table
     from enginescope.render.runs.hint_text import hint_lines

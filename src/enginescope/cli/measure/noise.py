@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     DURATION_MS,
     MOST_ITEMS,
@@ -20,6 +21,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
@@ -29,16 +31,34 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command("noise")
+@click.command(
+    "noise",
+    cls=Verb,
+    examples=(
+        ("Measure the noise floor with a small sample", "enginescope noise"),
+        ("Measure the noise floor of your own model", "enginescope noise model.onnx --duration 2s"),
+    ),
+)
 @click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option("--on", "backend", help="Backend.  [default: ort-cpu; trt for an engine]")
-@click.option("--shape", "shapes", multiple=True, type=SHAPE, help="Shape of an input.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Backend to measure on.  [default: ort-cpu; trt for an engine]",
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Set the shape of an input; repeat for several.",
+)
 @dims_option
 @click.option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Size of dynamic first dimensions."
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
 @rounds_option(FLOOR_ROUNDS)
-@click.option("--duration", type=DURATION_MS, help="Timing of a process.  [default: 1s]")
+@click.option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @tags_option
 @store_option
 @json_option
@@ -54,10 +74,10 @@ def command(
     store_folder: StorePlace | None,
     as_json: bool,
 ) -> int:
-    """Measure MODEL against itself: the smallest difference that this machine can decide.
+    """Compare MODEL with itself, and report the smallest difference this machine can detect.
 
-    Both sides are the same job, interleaved, in fresh processes. The floor is recorded beside the
-    runs, where `compare` and `bench --compare` find it. With no model, a small sample is measured.
+    Both sides are the same job, interleaved, in fresh processes. `compare` and `bench --compare`
+    use the recorded noise floor. Without MODEL, enginescope measures a small sample.
     """
     from enginescope.cli.measure.bench import command_line
     from enginescope.cli.measure.bench_comparison import RoundsProgress

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
 
@@ -20,23 +21,47 @@ if TYPE_CHECKING:
 _ARCHIVE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
-@click.group("archive")
+@click.group(
+    "archive",
+    cls=VerbOfVerbs,
+    examples=(
+        ("Pack the latest run and its engine", "enginescope archive create model.tea latest"),
+        ("Check the files of an archive", "enginescope archive list model.tea --check"),
+    ),
+)
 def command() -> None:
-    """Keep an engine and all that explains it in one file, a .tea.
+    """Pack an engine and all files about it into one .tea archive.
 
-    explore, lint, report, compare and import read it as they read a folder; so they read those of
-    trex.
+    explore, lint, report, compare and import read an archive like a folder. They also read trex's
+    archives.
     """
 
 
-@command.command("create", short_help="Write files, folders and runs to one file.")
+@command.command(
+    "create",
+    short_help="Write files, folders and runs to one file.",
+    examples=(
+        ("Pack the files of one folder", "enginescope archive create model.tea folder/"),
+        (
+            "Pack a run without its engine",
+            "enginescope archive create run.tea latest --without engine",
+        ),
+    ),
+)
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
 @click.option(
-    "--without", multiple=True, metavar="KIND", help="Leave out: engine, timing_cache, model, …"
+    "--without",
+    multiple=True,
+    metavar="KIND",
+    help="Exclude files of this kind: engine, timing_cache, model, …",
 )
-@click.option("--only", is_flag=True, help="Of a plan's file no times or metadata beside it.")
-@click.option("--force", is_flag=True, help="Overwrite a file of that name.")
+@click.option(
+    "--only",
+    is_flag=True,
+    help=("Add the named plan files alone, without the times and metadata next to them."),
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @store_option
 @json_option
 def create(
@@ -48,11 +73,11 @@ def create(
     store_folder: StorePlace | None,
     as_json: bool,
 ) -> None:
-    """Write ARCHIVE from files, folders of them, and stored runs.
+    """Write ARCHIVE from files, folders and stored runs.
 
-    A plan's file brings the times and trex's metadata that are named like it.
-    A RUN brings its engine along while that is still the file that was measured. The manifest
-    has what every file is, its SHA-256, and versions, GPU and command as far as they are known.
+    A plan file brings the layer times and trex metadata of the same name. A RUN brings its engine
+    if the engine file is unchanged. The manifest records each file's SHA-256, versions, GPU and
+    command.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
@@ -75,12 +100,19 @@ def create(
     NotingObserver().file_written(archive)
 
 
-@command.command("list", short_help="Say what is in one.")
+@command.command(
+    "list",
+    short_help="Say what is in one.",
+    examples=(
+        ("List the files of an archive", "enginescope archive list model.tea"),
+        ("Check every file", "enginescope archive list model.tea --check"),
+    ),
+)
 @click.argument("archive", type=_ARCHIVE)
-@click.option("--check", is_flag=True, help="Hold every file against its SHA-256.")
+@click.option("--check", is_flag=True, help="Check every file against its SHA-256.")
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
-    """Say what is in ARCHIVE; exit with 1 if --check finds a file changed."""
+    """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
     from enginescope.core.jsonio import encode
     from enginescope.formats.archive.archive_reader import check_tea, read_tea
 
@@ -106,18 +138,25 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     return int(bool(changed))
 
 
-@command.command("extract", short_help="Write its files to a folder.")
+@command.command(
+    "extract",
+    short_help="Write its files to a folder.",
+    examples=(
+        ("Extract all files", "enginescope archive extract model.tea"),
+        ("Extract to another folder", "enginescope archive extract model.tea -o folder/"),
+    ),
+)
 @click.argument("archive", type=_ARCHIVE)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder.  [default: the archive's name, without its ending]",
+    help=("Folder to write to.  [default: the archive's name without its extension]"),
 )
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
-    """Write the files of ARCHIVE, or those with NAMEs, held against their SHA-256."""
+    """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.cli.flag_names import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import extract_archive

@@ -15,8 +15,10 @@ import click
 from click.core import ParameterSource
 
 from enginescope.cli.compare_options import context_options
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, json_option, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
@@ -31,74 +33,87 @@ F = TypeVar("F", bound=Callable[..., Any])
 _TO_FILE = click.Path(dir_okay=False, path_type=Path)
 
 _OPTIONS = (
-    click.option("--csv", "csv_file", type=_TO_FILE, help="Layers to FILE."),
-    click.option("--xlsx", "xlsx_file", type=_TO_FILE, help="All tables to FILE, for Excel."),
+    click.option("--csv", "csv_file", type=_TO_FILE, help="Write the layers as CSV to FILE."),
+    click.option("--xlsx", "xlsx_file", type=_TO_FILE, help="Write all tables to FILE, for Excel."),
     click.option(
-        "--netron", "netron_file", type=_TO_FILE, help="The model of --onnx with times, for Netron."
+        "--netron",
+        "netron_file",
+        type=_TO_FILE,
+        help="Write the model of --onnx with layer times to FILE, for Netron.",
     ),
     click.option(
         "--model-explorer",
         "model_explorer_file",
         type=_TO_FILE,
-        help="Times of the nodes of --onnx, for Model Explorer.",
+        help="Write the node times of --onnx to FILE, for Model Explorer.",
     ),
-    click.option("--svg", "svg_file", type=_TO_FILE, help="The plan as a graph to FILE."),
-    click.option("--png", "png_file", type=_TO_FILE, help="The same as PNG."),
-    click.option("--dot", "dot_file", type=_TO_FILE, help="The same as DOT, for any Graphviz."),
+    click.option("--svg", "svg_file", type=_TO_FILE, help="Draw the plan as an SVG graph to FILE."),
+    click.option("--png", "png_file", type=_TO_FILE, help="Draw the plan as a PNG graph to FILE."),
+    click.option(
+        "--dot",
+        "dot_file",
+        type=_TO_FILE,
+        help="Write the plan's graph as DOT to FILE, for any Graphviz.",
+    ),
     click.option(
         "--png-scale",
         type=Finite(0, 8, min_open=True),
-        help="Pixels a unit.  [default: 2, or 1 where that is too large]",
+        help="Pixels per unit of the PNG.  [default: 2, or 1 if that is too large]",
     ),
     click.option(
         "--color",
         type=click.Choice(["type", "precision", "time", "lint"]),
         default="type",
         show_default=True,
-        help="Of the graph.",
+        help="Color the graph by this property.",
     ),
     click.option(
         "--layout",
         type=click.Choice(["auto", "own", "dot"]),
         default="auto",
         show_default=True,
-        help="enginescope's own, or Graphviz's; auto: Graphviz's for small plans, if installed.",
+        help=("Place the layers with this engine; auto: Graphviz for small plans, if installed."),
     ),
     click.option(
         "--details",
         type=click.Choice(["few", "usual", "all"]),
         default="usual",
         show_default=True,
-        help="How much is written on layers and edges.",
+        help="Amount of text on layers and edges.",
     ),
-    click.option("--beam", metavar="LAYER,N", help="Draw what is within N steps of a layer."),
+    click.option("--beam", metavar="LAYER,N", help="Draw only layers within N steps of LAYER."),
     click.option(
         "--filter",
         multiple=True,
         metavar="WHAT",
-        help="Draw what this means, the rest folded: type:T, precision:P, or words.",
+        help=("Draw only matching layers and fold the rest: type:T, precision:P, or words."),
     ),
-    click.option("--highlight", multiple=True, metavar="WHAT", help="Frame what this means."),
+    click.option(
+        "--highlight",
+        multiple=True,
+        metavar="WHAT",
+        help="Frame matching layers: type:T, precision:P, or words.",
+    ),
     click.option(
         "--fold",
         type=click.Choice(["module", "block", "none"]),
         default="none",
         show_default=True,
-        help="One box for each module of the ONNX names, or for blocks that repeat.",
+        help=("Fold each module of the ONNX names, or each repeated block, into one box."),
     ),
     click.option(
         "--regions",
         type=click.Choice(["io", "forks", "all"]),
         default="io",
         show_default=True,
-        help="Tensors drawn as boxes: inputs, outputs and memory used again; also forks; all.",
+        help=("Draw tensors as boxes: inputs, outputs and reused memory; also forks; all."),
     ),
     click.option("--constants", is_flag=True, help="Draw constants too."),
     click.option(
         "--html",
         "html_file",
         type=_TO_FILE,
-        help="Everything as one page to FILE; with what --gpu, --onnx and --build-log add.",
+        help="Write one HTML page with everything to FILE.",
     ),
 )
 _DRAWING = (
@@ -143,23 +158,51 @@ _SORTS = (
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("explore")
-@click.argument("what", metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
-@click.option("--profile", type=_FILE, help="Layer times.  [default: X.profile.json]")
-@click.option("--metadata", type=_FILE, help="trex's.  [default: X.profile.metadata.json]")
-@click.option("--build-metadata", type=_FILE, help="trex's.  [default: X.build.metadata.json]")
+@click.command(
+    "explore",
+    cls=Verb,
+    examples=(
+        (
+            "Show where the time of a plan goes",
+            "enginescope explore plan.json --profile times.json",
+        ),
+        ("Write one HTML page with the graph", "enginescope explore plan.json --html plan.html"),
+    ),
+)
+@click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
+@click.option(
+    "--profile", type=_FILE, help="Read layer times from this file.  [default: X.profile.json]"
+)
+@click.option(
+    "--metadata",
+    type=_FILE,
+    help="Read trex's profiling metadata.  [default: X.profile.metadata.json]",
+)
+@click.option(
+    "--build-metadata",
+    type=_FILE,
+    help="Read trex's build metadata.  [default: X.build.metadata.json]",
+)
 @click.option(
     "--plan-profile",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Optimisation profile, where the plan has several.",
+    help="Select the optimization profile if the plan has several.",
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=5, show_default=True, help="Most rows of a table."
+    "--top",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Maximum number of rows per table.",
 )
 @click.option(
-    "--sort", type=click.Choice(_SORTS), default="time", show_default=True, help="Of the layers."
+    "--sort",
+    type=click.Choice(_SORTS),
+    default="time",
+    show_default=True,
+    help="Sort the layers by this column.",
 )
 @context_options
 @file_options
@@ -177,12 +220,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say what a TensorRT plan consists of and where its time goes.
+    """Show the layers of a TensorRT plan, and where its time goes.
 
-    A PLAN is the JSON of trtexec --exportLayerInfo, of the engine inspector, or trex's
-    X.graph.json; what is named like it is read too. An ENGINE is asked where TensorRT is
-    installed. A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the beginning of an
-    id, a tag, `latest`, or a run's folder.
+    A PLAN is the JSON of trtexec --exportLayerInfo or of the engine inspector, or trex's
+    X.graph.json. enginescope also reads files of the same name. Reading an ENGINE needs TensorRT.
+    A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
+    `latest`, or a run's folder.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.records.notice import Notice
@@ -23,31 +25,64 @@ CONFIG_FILE = Path("enginescope.toml")
 _FIGURE_COLUMNS = 34
 
 
-@click.command("lint")
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.command(
+    "lint",
+    cls=Verb,
+    examples=(
+        ("Find performance problems in a plan", "enginescope lint plan.json --profile times.json"),
+        (
+            "Fail a build on errors only, and write SARIF",
+            "enginescope lint plan.json --level error --sarif lint.sarif",
+        ),
+    ),
+)
+@click.argument(
+    "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True
+)
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Layer times of --exportProfile; else the file of the plan's name beside it.",
+    help=("Read layer times of --exportProfile.  [default: the plan's X.profile.json]"),
 )
-@click.option("--gpu", help="GPU the times are of, as 'A100 80GB SXM'; else the run's.")
-@click.option("--select", multiple=True, metavar="RULES", help="Only these: PLAN1,tiny-kernels.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option(
+    "--gpu",
+    help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
+)
+@click.option(
+    "--select",
+    shell_complete=complete_rules,
+    multiple=True,
+    metavar="RULES",
+    help="Apply only these rules: PLAN1,tiny-kernels.",
+)
+@click.option(
+    "--ignore",
+    shell_complete=complete_rules,
+    multiple=True,
+    metavar="RULES",
+    help="Skip these rules.",
+)
 @click.option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),
-    help="Exit with 1 if a finding is as severe.  [default: warning]",
+    help=("Exit with 1 on a finding of this severity or higher.  [default: warning]"),
 )
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows shown.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of findings to show.",
+)
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=f"TOML with a [lint] table; else {CONFIG_FILE} in the working directory.",
+    help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
 )
 @click.option(
     "--sarif",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings as SARIF 2.1.0 too.",
+    help="Write the findings as SARIF 2.1.0 to FILE.",
 )
 @store_option
 @json_option
@@ -61,12 +96,11 @@ def command(
     store_folder: StorePlace | None,
     **options: Any,
 ) -> int:
-    """Look for what may cost time in the plan of each TARGET, most time at stake first.
+    """Find likely performance problems in the plan of each TARGET, most time at stake first.
 
-    A TARGET is a plan (trtexec --exportLayerInfo), an engine where TensorRT is installed, a folder
-    or an archive of such files, or a run: the beginning of an id, a tag, `latest`, or its folder.
-    Rules are told by code (PLAN104), by the beginning of
-    one, or by name; docs/reference/rules.md has them all.
+    A TARGET is a plan (trtexec --exportLayerInfo), a folder or archive of such files, or a run.
+    An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,
+    or by name. `enginescope explain CODE` describes a rule.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver

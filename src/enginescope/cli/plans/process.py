@@ -9,22 +9,39 @@ import click
 
 from enginescope.cli.options import note
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 
-@click.command("process", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "process",
+    context_settings={"ignore_unknown_options": True},
+    cls=Verb,
+    examples=(
+        ("Build, measure and profile in FP16", "enginescope process model.onnx results/ --fp16"),
+        (
+            "Set the input shape, and pack all files",
+            "enginescope process model.onnx results/ --archive --shapes=input:8x3x224x224",
+        ),
+    ),
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
-@click.option("--archive", is_flag=True, help="All of it as MODEL.engine.tea too.")
-@click.option("--store", "store_folder", type=click.Path(file_okay=False), help="Folder of runs.")
+@click.option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
+@click.option(
+    "--store",
+    "store_folder",
+    type=click.Path(file_okay=False),
+    help="Store the run in this folder.",
+)
 def command(
     model: Path, folder: Path, flags: tuple[str, ...], archive: bool, store_folder: str | None
 ) -> None:
-    """Build MODEL, measure and profile it, and leave all that trex reads in FOLDER.
+    """Build MODEL, measure and profile it, and write all files that trex reads to FOLDER.
 
-    FLAGS are trtexec's, for both steps: --fp16 --shapes=input:8x3x224x224. Written are
-    MODEL.engine and, beside it, .build.log, .build.metadata.json, .graph.json, .profile.json,
-    .timing.json, .profile.log and .profile.metadata.json.
+    Both steps use FLAGS as trtexec flags: --fp16 --shapes=input:8x3x224x224. FOLDER receives
+    MODEL.engine, .build.log, .build.metadata.json, .graph.json, .profile.json, .timing.json,
+    .profile.log and .profile.metadata.json.
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.process import ProcessRequest, process_model

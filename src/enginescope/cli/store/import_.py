@@ -9,12 +9,20 @@ import click
 
 from enginescope.cli.options import json_option, store_option, tags_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command("import")
+@click.command(
+    "import",
+    cls=Verb,
+    examples=(
+        ("Import trtexec's exported times", "enginescope import times.json --tag server"),
+        ("Import a folder of trex files", "enginescope import results/"),
+    ),
+)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @tags_option
 @store_option
@@ -22,11 +30,11 @@ if TYPE_CHECKING:
 def command(
     paths: tuple[Path, ...], tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
 ) -> None:
-    """Turn the files in PATHS into stored runs, one for each engine.
+    """Import files of other tools as stored runs, one run per engine.
 
-    Takes trtexec's --exportTimes, --exportProfile and --exportLayerInfo, its build and profile
-    logs, trex's *.metadata.json and ONNX Runtime profiles, known by their content; and archives of
-    these and of runs. The originals are kept with the run.
+    Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, its build and profile
+    logs, trex's *.metadata.json, ONNX Runtime profiles, and archives. enginescope recognizes files
+    by their content, and stores the originals with the run.
     """
     from enginescope.cli.run_output import present
     from enginescope.cli.terminal_observer import NotingObserver

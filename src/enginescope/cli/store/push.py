@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,13 +20,28 @@ if TYPE_CHECKING:
 EXIT_LEFT_OUT = 3
 
 
-@click.command("push")
+@click.command(
+    "push",
+    cls=Verb,
+    examples=(
+        ("Send the latest run", "enginescope push http://server:8642 latest --token-file token"),
+        (
+            "Send all runs with a tag",
+            "enginescope push http://server:8642 --tag nightly --token-file token",
+        ),
+    ),
+)
 @click.argument("url", metavar="URL")
-@click.argument("names", metavar="[RUN]...", nargs=-1)
-@click.option("--tag", help="Those with this tag.")
-@click.option("--model", help="Those with this in the model's name.")
-@click.option("--on", "backend", help="Those on backends that begin so.")
-@token_option("The server's token")
+@click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@click.option("--model", help="Select runs whose model name contains this text.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
+@token_option("Read the server's access token from this file.")
 @store_option
 @json_option
 @click.pass_context
@@ -36,10 +53,10 @@ def command(
     store_folder: StorePlace | None,
     **options: Any,
 ) -> None:
-    """Send RUNs to the server at URL, which was started with --accept-push.
+    """Send RUNs to the server at URL, started with enginescope serve --accept-push.
 
-    Without RUNs, every stored run that the options leave. What the server has already is not sent
-    again: a push that was cut off goes on where it was.
+    Without RUNs, sends every stored run that the options select. Runs that the server already has
+    are skipped, so a repeated push resumes.
     """
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.services.verdicts.push import PushRequest, push_runs

@@ -9,28 +9,51 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import context_options
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.completion import complete_runs
+from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command("report")
-@click.argument("names", metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1)
+@click.command(
+    "report",
+    cls=Verb,
+    examples=(
+        ("Report the latest run", "enginescope report"),
+        ("Report two runs to one folder", "enginescope report base new -o report/"),
+    ),
+)
+@click.argument(
+    "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to.  [default: report/<run>]",
+    help="Folder to write to.  [default: report/RUN]",
 )
 @click.option(
+    "--outputs",
     "--answers",
+    "answers",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="output_diff.json, or a folder of validate --output; beside runs it is found.",
+    help=(
+        "Add output_diff.json, or a folder of validate --output.  [default: "
+        "files stored with the runs]"
+    ),
 )
-@click.option("--topk", type=click.IntRange(1), default=30, show_default=True, help="Layers drawn.")
+@click.option(
+    "--topk",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    help="Maximum number of layers to draw.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @context_options
 @store_option
 @json_option
@@ -39,16 +62,16 @@ def command(
     output: Path | None,
     answers: tuple[Path, ...],
     topk: int,
+    opens: bool,
     store_folder: StorePlace | None,
     as_json: bool,
     **context: Any,
 ) -> None:
-    """Write the report of RUNs: report.html, .md, .json, tables as CSV, plots as PNG.
+    """Write a report of RUNs: report.html, .md, .json, CSV tables and PNG plots.
 
-    A RUN is the beginning of an id, a tag, `latest`, or a run's folder; without any, the latest.
-    Several runs that kept their outputs, as trtexec --exportOutput has them, are compared.
-    Of a PLAN's JSON, an ENGINE, a FOLDER or an ARCHIVE of files, what they tell of each engine;
-    nothing is stored. What --gpu, --onnx and --build-log add is in the page.
+    A RUN is the start of an id, a tag, `latest`, or a run's folder. Without RUNs, reports the
+    latest run. If runs stored their outputs, the report compares them. For a PLAN's JSON, an
+    ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
@@ -68,6 +91,12 @@ def command(
         written = report_runs(request, NotingObserver())
     if as_json:
         sys.stdout.buffer.write(encode([str(path) for path in written.files]))
-        return
-    for path in written.files:
-        print(path)
+        sys.stdout.flush()
+    else:
+        for path in written.files:
+            print(path)
+    page = next((path for path in written.files if path.suffix == ".html"), None)
+    if opens and page is not None:
+        click.launch(str(page))
+    elif page is not None and not as_json:
+        note(f"open {page} in a browser, or add --open")

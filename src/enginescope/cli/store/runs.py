@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.verb import VerbOfVerbs
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -29,26 +31,51 @@ class Given(NamedTuple):
     as_json: bool
 
 
-@click.group("runs", invoke_without_command=True)
+@click.group(
+    "runs",
+    invoke_without_command=True,
+    cls=VerbOfVerbs,
+    examples=(
+        ("List the latest runs", "enginescope runs"),
+        ("Show all figures of the latest run", "enginescope runs show latest"),
+    ),
+)
 @store_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
-    """List, show, tag, export, import and delete stored runs. Alone, it lists the latest twenty.
+    """List, show, tag, export, import and delete stored runs. Without a verb, list the latest 20.
 
-    A RUN is the beginning of an id, a tag, `latest`, `latest~2`, or a run's folder.
+    A RUN is the start of an id, a tag, `latest`, `latest~2`, or a run's folder.
     """
     ctx.obj = Given(store_folder, as_json)
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_runs)
 
 
-@command.command("list")
-@click.option("--tag", help="With this tag.")
-@click.option("--model", help="With this in the model's name.")
-@click.option("--on", "backend", help="On backends that begin so.")
-@click.option("--outcome", help="With this outcome: ok, failed, crashed …")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@command.command(
+    "list",
+    examples=(
+        ("List runs with a tag", "enginescope runs list --tag nightly"),
+        ("List failed runs as JSON", "enginescope runs list --outcome failed --json"),
+    ),
+)
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@click.option("--model", help="Select runs whose model name contains this text.")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
+@click.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of runs to list.",
+)
 @store_option
 @json_option
 def list_runs(
@@ -57,7 +84,7 @@ def list_runs(
     limit: int = 20,
     **wanted: str | None,
 ) -> None:
-    """List runs, the newest first."""
+    """List stored runs, the newest first."""
     from enginescope.services.store_access import selected_rows
     from enginescope.store.row import Filter
 
@@ -80,8 +107,17 @@ def list_runs(
         note(f"there are more than {limit}; enginescope runs list --limit N shows them")
 
 
-@command.command("show")
-@click.argument("run")
+@command.command(
+    "show",
+    examples=(
+        ("Show the latest run", "enginescope runs show latest"),
+        ("Show the run before it as JSON", "enginescope runs show latest~1 --json"),
+    ),
+)
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @store_option
 @json_option
 def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
@@ -102,47 +138,80 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     _print_facts(found, folder)
 
 
-@command.command("tag")
-@click.argument("run")
+@command.command(
+    "tag",
+    examples=(
+        ("Tag the latest run", "enginescope runs tag latest baseline"),
+        ("Add two tags", "enginescope runs tag latest release fp16"),
+    ),
+)
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
 def tag_run(
     run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
 ) -> None:
-    """Give RUN one or more TAGS."""
+    """Add TAGS to RUN."""
     _tell_tags(_store(store_folder).tag(run, *tags), as_json=as_json)
 
 
-@command.command("untag")
-@click.argument("run")
+@command.command(
+    "untag",
+    examples=(
+        ("Remove a tag", "enginescope runs untag latest baseline"),
+        ("Remove two tags", "enginescope runs untag latest release fp16"),
+    ),
+)
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
 def untag_run(
     run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
 ) -> None:
-    """Take TAGS off RUN."""
+    """Remove TAGS from RUN."""
     _tell_tags(_store(store_folder).untag(run, *tags), as_json=as_json)
 
 
-@command.command("export")
-@click.argument("run")
+@command.command(
+    "export",
+    examples=(
+        ("Export the latest run", "enginescope runs export latest run.zip"),
+        ("Export a tagged run", "enginescope runs export baseline baseline.zip"),
+    ),
+)
+@click.argument(
+    "run",
+    shell_complete=complete_runs,
+)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @store_option
 @json_option
 def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: bool) -> None:
-    """Write RUN's folder to FILE as zip."""
+    """Write the folder of RUN to the zip file FILE."""
     written = str(_store(store_folder).export(run, file))
     _json(written) if _wants_json(as_json) else print(written)
 
 
-@command.command("import-zip")
+@command.command(
+    "import-zip",
+    examples=(
+        ("Import an exported run", "enginescope runs import-zip run.zip"),
+        ("Import into another store", "enginescope runs import-zip run.zip --store folder/"),
+    ),
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @store_option
 @json_option
 def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
-    """Store the runs in FILES that `export` wrote."""
+    """Store the runs in zip FILES written by `runs export`."""
     store = _store(store_folder)
     ids = []
     for file in files:
@@ -153,9 +222,15 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
         _json(ids)
 
 
-@command.command("delete")
-@click.argument("runs", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@command.command(
+    "delete",
+    examples=(
+        ("Delete the latest run after a question", "enginescope runs delete latest"),
+        ("Delete without asking", "enginescope runs delete latest --yes"),
+    ),
+)
+@click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 @store_option
 @json_option
 def delete_runs(
@@ -176,11 +251,17 @@ def delete_runs(
         print(f"deleted {run_id}")
 
 
-@command.command("reindex")
+@command.command(
+    "reindex",
+    examples=(
+        ("Rebuild the index", "enginescope runs reindex"),
+        ("Rebuild the index of another store", "enginescope runs reindex --store folder/"),
+    ),
+)
 @store_option
 @json_option
 def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
-    """Make the index again from the folders of the runs, and name those that cannot be read."""
+    """Rebuild the index from the run folders, and name unreadable runs."""
     report = _store(store_folder).reindex()
     if _wants_json(as_json):
         _json(report)

@@ -17,6 +17,7 @@ from enginescope.cli.store.token_option import (
     made_token,
     token_option,
 )
+from enginescope.cli.verb import Verb
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
 
@@ -31,32 +32,42 @@ _PORT = 8642
 _MOST_AT_ONCE = 64
 
 
-@click.command("serve")
+@click.command(
+    "serve",
+    cls=Verb,
+    examples=(
+        ("Show the store on this machine", "enginescope serve"),
+        (
+            "Accept runs from other machines",
+            "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
+        ),
+    ),
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=_PORT,
     show_default=True,
-    help="0: any that is free.",
+    help="Port to listen on; 0 picks a free port.",
 )
-@token_option("Token that is asked for, made where there is no file")
-@click.option("--accept-push", is_flag=True, help="Take runs that enginescope push sends.")
+@token_option("Read the access token from this file, or create one there.")
+@click.option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
 @click.option(
     "--max-upload",
     type=SIZE,
     default="256MiB",
     show_default=True,
-    help="Of one run, as sent.",
+    help="Maximum size of one uploaded run.",
 )
-@click.option("--certificate", type=_FILE, help="For https: the certificate, with --key.")
-@click.option("--key", "key_file", type=_FILE, help="Of the certificate.")
+@click.option("--certificate", type=_FILE, help="Certificate for https; needs --key.")
+@click.option("--key", "key_file", type=_FILE, help="Private key of the certificate.")
 @store_option
 def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
-    """Show the store to browsers: runs, models, histories, comparisons, suites.
+    """Serve the store as web pages: runs, models, histories, comparisons, suites.
 
-    Nothing in it can be changed from there. On another address than one of this machine, or with
-    --accept-push, a token is asked for: --token-file FILE makes one.
+    The pages are read-only. Listening on another address than this machine's, or --accept-push,
+    requires a token: --token-file FILE creates one.
     """
     _check_libraries()
     from enginescope.serve.app import Taking, application

@@ -25,7 +25,7 @@ def token_option(help_text: str) -> Callable[[F], F]:
     return click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help=f"{help_text}; else ${VARIABLE}.",
+        help=f"{help_text}  [default: ${VARIABLE}]",
     )
 
 

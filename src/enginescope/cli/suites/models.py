@@ -16,6 +16,7 @@ from rich.text import Text
 from enginescope.cli.options import json_option, note, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_unfold import Fetched
 from enginescope.services.suites.models import DownloadObserver
@@ -51,19 +52,32 @@ class DownloadProgress(Shown[Live], DownloadObserver):
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
 
 
-@click.group("models")
+@click.group(
+    "models",
+    cls=VerbOfVerbs,
+    examples=(
+        ("List the bundled models", "enginescope models list"),
+        ("Download the models of a list", "enginescope models fetch list.txt --to models"),
+    ),
+)
 def command() -> None:
-    """Models for suites: what is bundled, what lies in folders, what can be downloaded."""
+    """List models for suites, and download models from your own list."""
 
 
-@command.command("list")
+@command.command(
+    "list",
+    examples=(
+        ("List the bundled models", "enginescope models list"),
+        ("List the models of a folder", "enginescope models list models/"),
+    ),
+)
 @click.argument("words", nargs=-1)
 @store_option
 @json_option
 def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> int:
-    """List the models that WORDS stand for: files, folders, patterns, onnx:light, samples.
+    """List the models that WORDS name: files, folders, patterns, onnx:light, samples.
 
-    Without WORDS: what is bundled.
+    Without WORDS, list the bundled models.
     """
     from enginescope.services.suites.models import list_models
 
@@ -85,7 +99,13 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
     return 0
 
 
-@command.command("fetch")
+@command.command(
+    "fetch",
+    examples=(
+        ("Download the models of a list", "enginescope models fetch list.txt"),
+        ("Download to another folder", "enginescope models fetch list.txt --to folder/"),
+    ),
+)
 @click.argument("links", type=click.Path(path_type=Path), metavar="LIST")
 @click.option(
     "--to",
@@ -93,14 +113,14 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
     default="models",
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that gets one of its own for each model.",
+    help="Folder to download to; each model gets a subfolder.",
 )
 @json_option
 def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
-    """Download the models of LIST, a text file: URL [SHA256] [NAME] a line.
+    """Download the models of LIST, a text file with URL [SHA256] [NAME] per line.
 
-    What is there already is not asked for again; what was cut off goes on. Archives (tar.gz, zip)
-    are taken out. The folder then is one that enginescope suite takes.
+    Skips models that exist, and resumes interrupted downloads. Extracts archives (tar.gz, zip).
+    Pass the folder to enginescope suite.
     """
     from enginescope.cli.termination import ending_in_order
     from enginescope.services.suites.models import fetch_models

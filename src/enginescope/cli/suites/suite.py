@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite import SuiteResult
@@ -85,76 +87,124 @@ def _environment(text: str) -> tuple[str, str]:
     return name, str(Path(path).absolute()) if "/" in path else python
 
 
-@click.command("suite")
+@click.command(
+    "suite",
+    cls=Verb,
+    examples=(
+        ("Write a commented example", "enginescope suite --init"),
+        (
+            "Run a folder of models on two precisions",
+            "enginescope suite models/ --on ort-cpu --on trt:fp16",
+        ),
+    ),
+)
 @click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[SUITE|DIR]")
 @click.option(
-    "--init", "init", is_flag=True, help="Write a commented example: SUITE or suite.toml."
+    "--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml."
 )
-@click.option("--name", help="Of the suite.  [default: the file's, else the file's name]")
+@click.option("--name", help="Name the suite.  [default: the file's setting, else the file name]")
 @click.option(
     "--on",
     "backends",
+    shell_complete=complete_backends,
     multiple=True,
-    help="Backend, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; repeat for several.  "
-    "[default: the file's]",
+    help=(
+        "Backend to run on, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; "
+        "repeat for several.  [default: the file's]"
+    ),
 )
 @click.option(
     "--environment",
     "environments",
     type=Parsed("NAME=PYTHON", _environment),
     multiple=True,
-    help="Python that does the cells of backends with @NAME; repeat for more.",
+    help="Python interpreter for backends with @NAME; repeat for more.",
 )
-@click.option("--batch", "batches", multiple=True, type=click.IntRange(1), help="Repeat for more.")
-@click.option("--mode", type=click.Choice(("benchmark", "validate", "both")))
-@click.option("--input", type=click.Choice(("random", "dataset")), help="What is fed.")
-@click.option("--include", multiple=True, help="Only models whose name holds or matches this.")
-@click.option("--exclude", multiple=True, help="No models whose name holds or matches this.")
-@click.option("--baseline", help="Backend that speed-up is counted from.  [default: the first]")
-@click.option("--warmup", help="At least this time or count, until steady.")
-@click.option("--iterations", type=click.IntRange(1), help="Stop after exactly so many.")
-@click.option("--duration", help="Stop after this time.")
-@click.option("--max-time", help="Stop short of the precision after this time.")
 @click.option(
-    "--processes", type=click.IntRange(1), help="Fresh processes for each cell.  [default: 1]"
+    "--batch",
+    "batches",
+    multiple=True,
+    type=click.IntRange(1),
+    help="Batch size to run; repeat for more.",
 )
-@click.option("--reference", help="What answers are held against; see validate.")
 @click.option(
-    "--samples", type=click.IntRange(1), help="Random ones to answer, without a data set."
+    "--mode",
+    type=click.Choice(("benchmark", "validate", "both")),
+    help="Measure speed, validate outputs, or both.",
 )
-@click.option("--tolerance", help="Limits of a precision: fp16.  [default: by both sides]")
-@click.option("--rtol", type=Finite(0), help="In place of those limits.")
-@click.option("--atol", type=Finite(0), help="In place of those limits.")
-@click.option("--percent-mismatch", type=Finite(0, 100), help="Elements beyond them.")
-@click.option("--layers/--no-layers", default=None, help="Per-layer times, for the coverage.")
-@click.option("--timeout", help="Of one cell: 10min.")
-@click.option("--memory-limit", help="Of one cell: 4GiB.")
-@click.option("--retries", type=click.IntRange(0), help="Further attempts of a cell that failed.")
-@click.option("--retry-failed", is_flag=True, help="Run what failed before again.")
+@click.option(
+    "--input",
+    type=click.Choice(("random", "dataset")),
+    help="Feed random inputs or the model's data set.",
+)
+@click.option(
+    "--include", multiple=True, help="Run only models whose name contains or matches this pattern."
+)
+@click.option(
+    "--exclude", multiple=True, help="Skip models whose name contains or matches this pattern."
+)
+@click.option(
+    "--baseline",
+    shell_complete=complete_backends,
+    help="Backend to compute the speed-up against.  [default: the first]",
+)
+@click.option("--warmup", help="Warm up for at least this time or count, until steady.")
+@click.option(
+    "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
+)
+@click.option("--duration", help="Stop after this measuring time.")
+@click.option("--max-time", help="Maximum measuring time; stops before the precision is reached.")
+@click.option(
+    "--processes", type=click.IntRange(1), help="Number of fresh processes per cell.  [default: 1]"
+)
+@click.option("--reference", help="Compare outputs with this reference; see enginescope validate.")
+@click.option(
+    "--samples", type=click.IntRange(1), help="Number of random samples if there is no data set."
+)
+@click.option(
+    "--tolerance",
+    help=("Use the tolerances of this precision, such as fp16.  [default: from both sides]"),
+)
+@click.option("--rtol", type=Finite(0), help="Relative tolerance for all outputs.")
+@click.option("--atol", type=Finite(0), help="Absolute tolerance for all outputs.")
+@click.option(
+    "--percent-mismatch",
+    type=Finite(0, 100),
+    help="Percentage of elements that may exceed the tolerances.",
+)
+@click.option(
+    "--layers/--no-layers", default=None, help="Measure per-layer times, for the coverage table."
+)
+@click.option("--timeout", help="Time limit per cell, such as 10min.")
+@click.option("--memory-limit", help="Memory limit per cell, such as 4GiB.")
+@click.option("--retries", type=click.IntRange(0), help="Retry a failed cell this many times.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Run cells again that failed in an earlier session."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Cells at a time, each on cores of its own, never two on one GPU.",
+    help=("Run this many cells at a time, each on its own cores, never two on one GPU."),
 )
-@click.option("--list", "only_list", is_flag=True, help="List the cells and run none.")
+@click.option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
 @click.option(
     "--output",
     "-o",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the suite.  [default: suites/NAME in the store]",
+    help="Folder for the suite.  [default: suites/NAME in the store]",
 )
 @fleet_options
 @store_option
 @json_option
 def command(source: Path | None, **options: Any) -> int:
-    """Run every model of SUITE (TOML, YAML, model_list.json) or in DIR on every backend.
+    """Run every model of SUITE (TOML, YAML, model_list.json) or DIR on every backend.
 
-    A cell is one model on one backend in one batch and shape. Each is stored as it ends, so that a
-    suite that was killed goes on where it was; a cell is done again where the model, the options
-    or the versions have changed. Without SUITE, suite.toml.
+    A cell is one model on one backend with one batch and shape. enginescope stores each cell when
+    it ends, so an interrupted suite resumes. A changed model, option or version runs a cell again.
+    Without SUITE, uses suite.toml.
     """
     if options["init"]:
         from enginescope.services.suites.example import write_example

@@ -35,39 +35,46 @@ _OPTIONS = (
     click.option(
         "--on-ray",
         metavar="ADDRESS",
-        help="Cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local: one started here.",
+        help=(
+            "Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local "
+            "starts a cluster here."
+        ),
     ),
-    click.option("--on-slurm", is_flag=True, help="Cells as jobs of a Slurm cluster."),
+    click.option("--on-slurm", is_flag=True, help="Run cells as jobs of a Slurm cluster."),
     click.option(
         "--slurm",
         "slurm_options",
         type=Parsed("KEY=VALUE", _pair),
         multiple=True,
-        help="Of sbatch, as partition=gpu; repeat for more.",
+        help="Pass an option to sbatch, such as partition=gpu; repeat for more.",
     ),
-    click.option("--in-docker", metavar="IMAGE", help="Each cell in a container of its own."),
+    click.option(
+        "--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image."
+    ),
     click.option(
         "--emit-k8s",
         type=click.Path(file_okay=False),
         metavar="DIR",
-        help="Write a Job of Kubernetes for each cell, and run none.",
+        help="Write a Kubernetes Job per cell to this folder, and run nothing.",
     ),
-    click.option("--k8s-image", metavar="IMAGE", help="Of the jobs."),
+    click.option("--k8s-image", metavar="IMAGE", help="Container image of the Kubernetes jobs."),
     click.option(
         "--k8s-mount",
         "k8s_mounts",
         type=Parsed("CLAIM:FOLDER", _mount),
         multiple=True,
-        help="Volume that holds FOLDER, there as here; repeat for more.",
+        help=("Mount the volume of CLAIM at FOLDER, the same path as here; repeat for more."),
     ),
     click.option(
         "--k8s-gpu-label",
         default="nvidia.com/gpu.product={gpu}",
         show_default=True,
-        help="Label of nodes by their kind of GPU.",
+        help="Node label that selects the GPU model.",
     ),
-    click.option("--k8s-namespace", help="Of the jobs.  [default: none is named]"),
-    click.option("--collect", is_flag=True, help="Take in what jobs have left, and run none."),
+    click.option("--k8s-namespace", help="Namespace of the Kubernetes jobs.  [default: unset]"),
+    click.option(
+        "--collect", is_flag=True, help="Collect the results of finished jobs, and run nothing."
+    ),
 )
 
 

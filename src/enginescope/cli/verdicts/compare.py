@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option, terms_of
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, check_outputs, json_option, note, store_option
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,50 +21,71 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("compare")
-@click.argument("what", metavar="A B [C…] | COMPARISON", nargs=-1)
+@click.command(
+    "compare",
+    cls=Verb,
+    examples=(
+        ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
+        (
+            "Compare tagged runs, and write a page",
+            "enginescope compare base new --html compare.html",
+        ),
+    ),
+)
+@click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
 @click.option(
     "--threshold",
     "threshold_pct",
     type=Finite(0, 100),
     metavar="PERCENT",
-    help="Smaller differences do not matter.  [default: 1 of what was measured, 3 of layers]",
+    help=("Ignore smaller differences.  [default: 1 for measurements, 3 for layers]"),
 )
 @across_option
 @click.option(
-    "--only", metavar="precision|tactic|TYPE", help="Layers that differ in it, or of that type."
+    "--only",
+    metavar="precision|tactic|TYPE",
+    help=("Show only layers that differ in precision or tactic, or layers of TYPE."),
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=10, show_default=True, help="Most rows of a table."
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Maximum number of rows per table.",
 )
 @click.option(
     "--plan-profile",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Optimisation profile, where plans have several.",
+    help="Select the optimization profile if plans have several.",
 )
 @click.option(
     "--build-log",
     "build_logs",
     type=_FILE,
     multiple=True,
-    help="Verbose log of a build; twice, A's and B's: what the builds chose.",
+    help=("Read a verbose build log; give two, A's and B's, to compare the builder's choices."),
 )
 @click.option(
-    "--csv", "csv_file", type=_OUT, help="Pairs of layers, else plans, else verdicts, to FILE."
+    "--csv",
+    "csv_file",
+    type=_OUT,
+    help="Write layer pairs, else plans, else verdicts as CSV to FILE.",
 )
-@click.option("--markdown", "markdown_file", type=_OUT, help="Verdicts and reasons to FILE.")
-@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
+@click.option(
+    "--markdown", "markdown_file", type=_OUT, help="Write verdicts and reasons as Markdown to FILE."
+)
+@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
 @store_option
 @json_option
 def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
-    Each is a run, a tag whose runs are the processes of a side, what trtexec exported, a plan's
-    JSON, a folder with the files of one engine, or an engine; alone, a comparison of
-    bench --compare. The first is the base. What was measured gets verdicts; two plans are compared
-    layer by layer, more are set side by side.
+    Each side is a run, a tag, a trtexec export, a plan's JSON, an engine, or a folder with one
+    engine's files. All runs of a tag are processes of one side. One name alone is a comparison of
+    bench --compare. The first side is the baseline. Runs get verdicts. Two plans are compared layer
+    by layer; more plans share one table.
     """
     files = [options[name] for name in ("csv_file", "markdown_file", "html_file")]
     build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]

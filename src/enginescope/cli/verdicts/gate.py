@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import across_option
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.options import Finite, check_outputs, json_option, store_option, write_output
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
 
@@ -20,50 +22,66 @@ if TYPE_CHECKING:
 _OUT = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("gate")
-@click.argument("current", nargs=-1)
+@click.command(
+    "gate",
+    cls=Verb,
+    examples=(
+        (
+            "Fail on a latency regression over 2 %",
+            "enginescope gate new --baseline main --max-regression 2%",
+        ),
+        (
+            "Check p99 too, and write a pull request table",
+            "enginescope gate new --baseline main --max-regression p99=5% --markdown gate.md",
+        ),
+    ),
+)
+@click.argument("current", shell_complete=complete_runs, nargs=-1)
 @click.option(
     "--baseline",
     "baselines",
+    shell_complete=complete_runs,
     multiple=True,
     required=True,
     metavar="RUN|TAG|SUITE|FOLDER",
-    help="What to hold against; repeat for several that together are it.",
+    help="Compare with this baseline; repeat to combine several.",
 )
 @click.option(
     "--max-regression",
     "limits",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help="The most that a metric may get worse, as 2% or p99=5%.  "
+    help="Maximum regression of a metric, as 2% or p99=5%.  "
     f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
 )
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
-    help="What to look at: latency, p99, throughput, peak_memory, engine_size …  "
-    "[default: latency, and what --max-regression names]",
+    help=(
+        "Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
+        "  [default: latency, and metrics of --max-regression]"
+    ),
 )
 @click.option(
     "--undecided",
     type=click.Choice(("pass", "warn", "fail")),
     default="warn",
     show_default=True,
-    help="What it counts as where nothing can be said.",
+    help="Choose how to treat inconclusive results.",
 )
 @click.option(
     "--confidence",
     type=Finite(0.5, 0.9999),
     default=0.95,
     show_default=True,
-    help="Confidence of the whole gate: false alarms are at most the rest.",
+    help=("Confidence level of the whole gate; the rest bounds its false-alarm rate."),
 )
 @across_option
-@click.option("--all", "everything", is_flag=True, help="List jobs without regression too.")
-@click.option("--markdown", type=_OUT, help="A table for a pull request to FILE.")
-@click.option("--junit", type=_OUT, help="JUnit XML to FILE.")
-@click.option("--sarif", type=_OUT, help="SARIF 2.1.0 to FILE.")
+@click.option("--all", "everything", is_flag=True, help="List jobs without a regression too.")
+@click.option("--markdown", type=_OUT, help="Write a table for a pull request to FILE.")
+@click.option("--junit", type=_OUT, help="Write JUnit XML to FILE.")
+@click.option("--sarif", type=_OUT, help="Write SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(
@@ -76,13 +94,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Hold CURRENT runs against a baseline; exit with 1 if something got worse than is allowed.
+    """Compare CURRENT runs with a baseline; exit with 1 on a regression.
 
-    Each is a run, a tag (all runs that have it), a suite by name or folder, a folder or zip file of
-    runs, or another tool's files. Without CURRENT: the runs of the store that are newer than the
-    baseline's, or, where that was measured in turn (bench A B --compare), its other side. Jobs are
-    paired by model, backend, shapes and mode; runs of one job are its processes. What fails now,
-    or is not measured any more, counts as a regression.
+    CURRENT and the baseline are runs, tags, suites, folders or zip files of runs, or files of other
+    tools. Without CURRENT, the gate uses the stored runs newer than the baseline. For a baseline
+    from bench --compare, it uses the other side. The gate pairs jobs by model, backend, shapes and
+    mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
     """
     from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import TerminalObserver

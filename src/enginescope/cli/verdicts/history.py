@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.completion import complete_backends, complete_tags
 from enginescope.cli.options import Finite, Parsed, json_option, note, store_option, write_output
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -28,11 +30,28 @@ def _sitting(text: str) -> float:
     return 0.0 if text.strip() == "0" else parse_duration_ms(text)
 
 
-@click.command("history")
+@click.command(
+    "history",
+    cls=Verb,
+    examples=(
+        ("Show the latency of a model over time", "enginescope history model.onnx"),
+        ("Plot p99 on one page", "enginescope history model.onnx --metric p99 --html history.html"),
+    ),
+)
 @click.argument("model")
-@click.option("--on", "backend", help="On backends that begin so.")
-@click.option("--tag", help="Runs with this tag.")
-@click.option("--metric", default="latency", show_default=True, help="As for gate: p99, load …")
+@click.option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Select runs on backends that start with this name.",
+)
+@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@click.option(
+    "--metric",
+    default="latency",
+    show_default=True,
+    help="Metric to show: latency, p99, load, … as for gate.",
+)
 @click.option(
     "--threshold",
     "threshold_pct",
@@ -40,25 +59,28 @@ def _sitting(text: str) -> float:
     default=2.0,
     show_default=True,
     metavar="PERCENT",
-    help="Changes of level up to this do not count.",
+    help="Ignore level changes up to this percentage.",
 )
 @click.option(
+    "--session",
     "--sitting",
     "sitting_ms",
     type=Parsed("DURATION", _sitting),
     default=_HOUR_MS,
-    help="Runs that follow each other by no more, with nothing changed between them, are one "
-    "point; 0: each is one.  [default: 1h]",
+    help=(
+        "Group runs into one point if nothing changed and gaps stay below this "
+        "duration; 0: never.  [default: 1h]"
+    ),
 )
-@click.option("--last", type=click.IntRange(1), help="Only so many runs, the newest.")
-@click.option("--html", "html_file", type=_OUT, help="One page to FILE.")
-@click.option("--png", "png_file", type=_OUT, help="The plot of one job to FILE.")
+@click.option("--last", type=click.IntRange(1), help="Use only this many of the newest runs.")
+@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
+@click.option("--png", "png_file", type=_OUT, help="Plot one job as PNG to FILE.")
 @store_option
 @json_option
 def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
-    """Show a figure over the stored runs of MODEL, where its level changed, and what changed there.
+    """Show a metric over the stored runs of MODEL, and what changed where its level changed.
 
-    MODEL is the model's name, a part of it, or its path. Every job of it has a series of its own.
+    MODEL is the model's name, a part of it, or its path. Each job of the model has its own series.
     """
     from enginescope.cli.options import check_outputs
     from enginescope.cli.terminal_observer import TerminalObserver

@@ -9,7 +9,7 @@ Why it costs time: neither memory nor arithmetic is busy: too few blocks for the
 does not fit the shape, or strided access.
 
 What to do: look at its shape and tactic: raise the batch, align the sizes, give the builder more
-workspace and a higher optimisation level. What it loses against the limit is at stake.
+workspace and a higher optimization level. What it loses against the limit is at stake.
 
 When it is wrong: clocks below boost, and what the profiler adds to each layer, look the same.
 """
@@ -70,7 +70,7 @@ RULE = Rule(
     name="below-roofline",
     summary="A layer takes several times what the GPU's peaks allow",
     severity=Severity.WARNING,
-    advice="look at its shape and tactic; raise the batch or the builder's optimisation level",
+    advice="look at its shape and tactic; raise the batch or the builder's optimization level",
     doc=__doc__,
     check=_check,
 )

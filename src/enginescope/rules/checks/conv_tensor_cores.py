@@ -5,7 +5,7 @@ cores, by the tactic's name. Layers that name no tactic are left out, but for de
 
 Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
 
-What to do: align the channels (PLAN102), give the builder more workspace and a higher optimisation
+What to do: align the channels (PLAN102), give the builder more workspace and a higher optimization
 level, and build on the GPU that will run the engine.
 
 When it is wrong: a depthwise convolution and a matrix-vector product are bound by memory and have
@@ -68,7 +68,7 @@ RULE = Rule(
     name="conv-without-tensor-cores",
     summary="A convolution of reduced precision runs without tensor cores",
     severity=Severity.WARNING,
-    advice="align its channels, and give the builder more workspace or a higher optimisation level",
+    advice="align its channels, and give the builder more workspace or a higher optimization level",
     doc=__doc__,
     check=_check,
 )

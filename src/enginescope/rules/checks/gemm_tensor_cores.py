@@ -5,7 +5,7 @@ tensor cores, by the tactic's name.
 
 Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
 
-What to do: align the sides of the matrices (PLAN108); raise the builder's optimisation level. For a
+What to do: align the sides of the matrices (PLAN108); raise the builder's optimization level. For a
 matrix times one vector, a larger batch makes a matrix of it.
 
 When it is wrong: a matrix-vector product is bound by reading its weights once, which tensor cores
@@ -50,7 +50,7 @@ RULE = Rule(
     name="gemm-without-tensor-cores",
     summary="A matrix product of reduced precision runs without tensor cores",
     severity=Severity.WARNING,
-    advice="align the matrices' sides, and raise the builder's optimisation level",
+    advice="align the matrices' sides, and raise the builder's optimization level",
     doc=__doc__,
     check=_check,
 )

@@ -95,9 +95,9 @@ def _balance(view: LintView, dtype: DataType) -> float:
 RULE = Rule(
     code="PLAN103",
     name="quantized-float-output",
-    summary="A quantised layer writes floats",
+    summary="A quantized layer writes floats",
     severity=Severity.WARNING,
-    advice="quantise its output: a Q/DQ pair behind it, and on the residual branch",
+    advice="quantize its output: a Q/DQ pair behind it, and on the residual branch",
     doc=__doc__,
     check=_check,
 )

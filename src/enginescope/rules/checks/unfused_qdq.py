@@ -39,7 +39,7 @@ def _check(view: LintView) -> Iterator[Found]:
             + (", of the engine's input" if at_input else ""),
             evidence={"role": role, "from": pair[0].value, "to": pair[1].value},
             severity=Severity.INFO if at_input else None,
-            advice="feed the input quantised, if its source can" if at_input else None,
+            advice="feed the input quantized, if its source can" if at_input else None,
         )
 
 

@@ -1,0 +1,69 @@
+"""``enginescope completion``: the completion script of a shell, and callbacks that complete words.
+
+A callback never fails and never waits: without words it offers nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from enginescope.cli.verb import Verb
+
+_VARIABLE = "_ENGINESCOPE_COMPLETE"
+_SERVICE = "enginescope.services.completion"
+
+
+class Words:
+    """Completes a parameter with the words of a function in `services.completion`.
+
+    Args:
+        kind: The name of the function, which is imported when it is called.
+        or_file: Offer files where no word fits.
+    """
+
+    def __init__(self, kind: str, *, or_file: bool = False) -> None:
+        self._kind = kind
+        self._or_file = or_file
+
+    def __call__(
+        self, ctx: click.Context, _param: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        """Return the words that start with the typed text, in any case."""
+        try:
+            words = getattr(import_module(_SERVICE), self._kind)(ctx.params.get("store_folder"))
+        except Exception:  # noqa: BLE001 - an error would appear inside the user's command line
+            return []
+        fitting = [word for word in words if word.lower().startswith(typed.lower())]
+        if not fitting and self._or_file:
+            return [CompletionItem(typed, type="file")]
+        return [CompletionItem(word) for word in dict.fromkeys(fitting)]
+
+
+complete_backends = Words("backends")
+complete_codes = Words("codes")
+complete_rules = Words("rules")
+complete_runs = Words("runs", or_file=True)
+complete_tags = Words("tags")
+
+
+@click.command(
+    "completion",
+    cls=Verb,
+    examples=(
+        ("Enable completion in this bash session", 'eval "$(enginescope completion bash)"'),
+        ("Print the script for fish", "enginescope completion fish"),
+    ),
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, /, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    The script completes verbs, options, run ids, tags, backends and rules.
+    """
+    found = get_completion_class(shell)
+    assert found is not None  # click knows all choices
+    print(found(ctx.find_root().command, {}, "enginescope", _VARIABLE).source())

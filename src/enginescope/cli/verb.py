@@ -1,0 +1,119 @@
+"""The help of a verb: options under headings, and examples at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+#: Heading -> long flags, in the order of the help page.
+HEADINGS = {
+    "Model and inputs": (
+        *("on", "engines", "image", "gt", "metric-images-dir", "metric-gt-dir", "input-size"),
+        *("shape", "input-shape", "dim", "batch", "input", "range", "data", "images", "targets"),
+        *("task", "random", "samples", "seed", "reference", "map", "profile-index"),
+        *("image-input", "image-size", "image-fit", "image-filter", "image-colors", "layout"),
+        *("normalize", "image-divisor", "image-mean", "image-std", "output-name", "disparity"),
+        *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
+        *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
+        *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
+        *("outputs", "environment", "mode"),
+    ),
+    "Build": (
+        *("min-shape", "opt-shape", "max-shape", "option", "plugin", "memory-pool"),
+        *("version-compatible", "exclude-lean-runtime", "refit", "strip-plan", "weight-streaming"),
+        *("strongly-typed", "workspace", "builder-optimization-level", "hardware-compatibility"),
+        *("timing-cache", "calibration-cache", "profiling-verbosity", "tactic-sources"),
+    ),
+    "Stopping": (
+        *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
+        *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds"),
+    ),
+    "GPU": (
+        *("gpu", "gpu-id", "graph", "transfers", "spin", "streams", "idle", "cold", "rotate"),
+        *("lock-clocks", "cooldown", "telemetry", "telemetry-time", "gpu-sample-interval"),
+    ),
+    "Machine": (
+        *("pin", "memory-limit", "jobs", "on-ray", "on-slurm", "slurm", "in-docker", "emit-k8s"),
+        *("k8s-image", "k8s-mount", "k8s-gpu-label", "k8s-namespace", "collect", "host", "port"),
+        *("certificate", "key"),
+    ),
+    "Comparing": (
+        *("compare", "threshold", "across", "baseline", "max-regression", "metric", "undecided"),
+        *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
+        *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
+        *("ignore", "level", "session", "last"),
+    ),
+    "Store": ("tag", "commit", "store", "token-file", "accept-push", "max-upload", "yes"),
+}
+#: Where the rest goes: files that a verb writes, and what it prints.
+_OUTPUT = "Output"
+#: Flags that mean another thing in one verb.
+_ELSEWHERE = {
+    ("bench", "mode"): "GPU",
+    ("explore", "layout"): _OUTPUT,
+    ("validate", "limit"): "Comparing",
+    ("compare", "only"): _OUTPUT,
+    ("lint", "gpu"): "Model and inputs",
+    ("explore", "gpu"): "Model and inputs",
+    ("report", "gpu"): "Model and inputs",
+}
+
+
+def heading_of(verb: str, option: click.Option) -> str:
+    """Return the heading under which a verb's help lists an option."""
+    flag = long_flag(option)
+    if (verb, flag) in _ELSEWHERE:
+        return _ELSEWHERE[verb, flag]
+    return next((heading for heading, flags in HEADINGS.items() if flag in flags), _OUTPUT)
+
+
+def long_flag(option: click.Option) -> str:
+    """Return the first long flag of an option, without its dashes."""
+    return next(text for text in option.opts if text.startswith("--")).removeprefix("--")
+
+
+class _Examples(click.Command):
+    """A command whose help ends with examples.
+
+    Args:
+        examples: What an example does, and its command line.
+    """
+
+    def __init__(
+        self, *arguments: Any, examples: tuple[tuple[str, str], ...] = (), **settings: Any
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples; a command line stays on one line, so that it can be copied."""
+        super().format_epilog(ctx, formatter)
+        if not self.examples:
+            return
+        with formatter.section("Examples"):
+            for purpose, line in self.examples:
+                margin = " " * formatter.current_indent
+                formatter.write(f"{margin}# {purpose}\n{margin}{line}\n")
+
+
+class Verb(_Examples):
+    """A verb whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, a section for each heading."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (*HEADINGS, _OUTPUT)}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                sections[heading_of(self.name or "", param)].append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class VerbOfVerbs(_Examples, click.Group):
+    """A verb with verbs of its own."""
+
+    command_class = Verb

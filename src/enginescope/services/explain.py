@@ -1,0 +1,78 @@
+"""Explain a notice, lint rule, verdict reason or exit code."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import closest
+
+_FIELDS = 4
+
+
+class Explanation(Record, frozen=True, kw_only=True):
+    """What a code means.
+
+    Attributes:
+        example: A case in which enginescope reports the code.
+        action: The next step for the user.
+    """
+
+    code: str
+    meaning: str
+    example: str
+    action: str
+
+
+def explain(code: str) -> Explanation:
+    """Return the explanation of a code.
+
+    Args:
+        code: A notice such as ``W-LOAD``, a lint rule by code or name, a verdict reason such as
+            ``interval-too-wide``, or an exit code such as ``3`` or ``exit-3``.
+
+    Raises:
+        UsageError: enginescope has no such code.
+    """
+    known = {one.code.lower(): one for one in explanations()}
+    wanted = code.strip().lower()
+    for key in (wanted, f"exit-{wanted}", _rule_codes().get(wanted, "")):
+        if key in known:
+            return known[key]
+    near = closest(wanted, known)
+    hint = f"did you mean {known[near].code}?" if near else "enginescope explain lists the codes"
+    raise UsageError(f"no code {code!r}", hint=hint)
+
+
+@cache
+def explanations() -> tuple[Explanation, ...]:
+    """Return all explanations: notices and hints, verdict reasons, exit codes, lint rules."""
+    from enginescope.rules.catalogue import RULES
+
+    table = files("enginescope.services").joinpath("explanations.txt").read_text("utf-8")
+    lines = [line for line in table.splitlines() if line and not line.startswith("#")]
+    rules = (
+        Explanation(
+            code=rule.code,
+            meaning=f"{rule.summary} ({rule.name}).",
+            example=f"enginescope lint plan.json --select {rule.code}",
+            action=f"{rule.advice[0].upper()}{rule.advice[1:]}.",
+        )
+        for rule in RULES
+    )
+    return (*map(_read, lines), *rules)
+
+
+def _read(line: str) -> Explanation:
+    code, meaning, example, action = line.split(" | ", maxsplit=_FIELDS - 1)
+    return Explanation(code=code, meaning=meaning, example=example, action=action)
+
+
+@cache
+def _rule_codes() -> dict[str, str]:
+    """Return the codes of lint rules by their names, in lower case."""
+    from enginescope.rules.catalogue import RULES
+
+    return {rule.name: rule.code.lower() for rule in RULES}

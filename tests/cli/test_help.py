@@ -1,0 +1,127 @@
+"""The help of every verb: plain sentences, options under headings, examples that are true."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import click
+import pytest
+
+from enginescope.cli.main import GROUPS, VERBS, main
+from enginescope.cli.verb import HEADINGS, Verb, heading_of, long_flag
+from tests.cli.verb_help import every_verb
+from tests.language import banned_in, long_sentences
+
+COMMANDS = dict(every_verb())
+OPTIONS = [
+    pytest.param(option, id=f"{path} {option.opts[0]}")
+    for path, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option)
+]
+EXAMPLES = [
+    pytest.param(line, id=line)
+    for command in COMMANDS.values()
+    for _, line in getattr(command, "examples", ())
+]
+#: Starts of examples that need no model, store or GPU, or only files of a recorded engine.
+QUICK = (
+    *("enginescope doctor", "enginescope explain ", "enginescope completion fish"),
+    *("enginescope explore", "enginescope lint", "enginescope compare a.json"),
+    *("enginescope models list", "enginescope runs reindex"),
+)
+ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_makes_sense_with_its_name_covered(option) -> None:
+    text = option.help or ""
+    assert text[:1].isupper(), text
+    assert not text.startswith("Of ")
+    assert long_sentences(text) == []
+    assert banned_in(text) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_verb_says_what_it_does(path) -> None:
+    text = " ".join((COMMANDS[path].help or "").split())
+    assert text[:1].isupper(), text
+    assert long_sentences(text) == []
+    assert banned_in(text) == []
+
+
+def test_the_list_of_verbs_is_plain() -> None:
+    for text in (text for _, text in VERBS.values()):
+        assert text[0].isupper()
+        assert long_sentences(text) == banned_in(text) == []
+
+
+def test_the_list_of_verbs_is_in_groups(capsys) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    places = [shown.index(f"\n{group}:\n") for group in GROUPS]
+    assert places == sorted(places)
+
+
+def test_a_flag_has_one_heading() -> None:
+    counts = Counter(flag for flags in HEADINGS.values() for flag in flags)
+    assert [flag for flag, count in counts.items() if count > 1] == []
+
+
+def test_every_flag_with_a_heading_exists() -> None:
+    flags = {long_flag(parameter.values[0]) for parameter in OPTIONS}
+    assert sorted({flag for of in HEADINGS.values() for flag in of} - flags) == []
+
+
+def test_options_are_listed_under_headings(capsys) -> None:
+    assert main(["bench", "--help"]) == 0
+    shown = capsys.readouterr().out
+    at = [shown.index(f"\n{heading}:\n") for heading in ("Stopping", "GPU", "Store", "Output")]
+    assert at == sorted(at)
+    assert shown.index("--warmup") < shown.index("\nGPU:") < shown.index("--cold")
+    threshold = next(one for one in COMMANDS["bench"].params if "--threshold" in one.opts)
+    assert heading_of("bench", threshold) == "Comparing"
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "trtexec"])
+def test_help_ends_with_two_examples(path, capsys) -> None:
+    command = COMMANDS[path]
+    assert len(command.examples) == 2
+    assert main([*path.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    for purpose, line in command.examples:
+        assert shown.index("\nExamples:\n") < shown.index(f"  # {purpose}\n  {line}\n")
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_can_be_typed(line, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
+    for word in words[1:]:  # the files that it names
+        if word.endswith((".json", ".tea", ".onnx", ".txt", ".zip", ".png", ".npy")):
+            (tmp_path / word.split("=")[-1]).touch()
+    path = max((one for one in COMMANDS if words[1:][: len(one.split())] == one.split()), key=len)
+    command = COMMANDS[path]
+    arguments = words[1 + len(path.split()) :]
+    with command.make_context(path, arguments) as context:
+        assert context.args == []
+    group = COMMANDS[path.split()[0]]
+    assert isinstance(command, Verb) or command is group
+
+
+@pytest.mark.parametrize("line", [one for one in EXAMPLES if one.values[0].startswith(QUICK)])
+def test_a_quick_example_runs(line, data, convnet, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("plan.json", "a.json", "b.json"):
+        shutil.copy(data / f"{ENGINE}.graph.json", name)
+    shutil.copy(data / f"{ENGINE}.profile.json", "times.json")
+    Path("models").mkdir()
+    shutil.copy(convnet, "models")
+    status = main(shlex.split(line)[1:])
+    findings = line.startswith("enginescope lint") and "--level" not in line
+    assert status == int(findings)  # the recorded plan has findings of severity "warning"
+    assert capsys.readouterr().out.strip()

@@ -1,0 +1,85 @@
+"""`explain` knows every code that enginescope can report."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import enginescope as es
+from enginescope.records.verdict.verdict import Reason
+from enginescope.rules.catalogue import RULES
+from enginescope.services.explain import explanations
+from tests.language import banned_in, long_sentences
+
+SOURCE = Path(es.__file__).parent
+CODE = re.compile(r"[WIH]-[A-Z0-9]+(?:-[A-Z0-9]+)*")
+#: What is written small, or is a flag.
+NAMES = ("enginescope ", "onnxruntime ", "trtexec", "--")
+KNOWN = {one.code: one for one in explanations()}
+
+
+def emitted() -> set[str]:
+    """Return the codes in string literals of the package."""
+    nodes = (
+        node
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and CODE.fullmatch(node.value)
+    }
+
+
+def test_it_has_every_notice_and_hint_and_no_other() -> None:
+    codes = emitted()
+    assert len(codes) > 150
+    assert {code for code in KNOWN if CODE.fullmatch(code)} == codes
+
+
+def test_it_has_every_rule_reason_and_exit_code() -> None:
+    assert {rule.code for rule in RULES} <= KNOWN.keys()
+    assert {reason.value for reason in Reason} <= KNOWN.keys()
+    exits = {f"exit-{code}" for code in (0, 1, 2, 3, 4, 130, 141)}
+    assert {code for code in KNOWN if code.startswith("exit-")} == exits
+
+
+@pytest.mark.parametrize("code", KNOWN)
+def test_an_explanation_is_plain(code) -> None:
+    one = KNOWN[code]
+    for text in (one.meaning, one.action):
+        assert text[0].isupper() or text.startswith(NAMES)
+        assert long_sentences(text) == []
+        assert banned_in(text) == []
+    assert one.example
+    assert banned_in(one.example) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("w-load", "W-LOAD"),
+        ("tiny-kernels", "TIME202"),
+        ("plan101", "PLAN101"),
+        ("interval-too-wide", "interval-too-wide"),
+        ("3", "exit-3"),
+    ],
+)
+def test_a_code_in_any_spelling(asked, code) -> None:
+    assert es.explain(asked).code == code
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [("W-LAOD", "did you mean W-LOAD?"), ("zzz", "enginescope explain lists the codes")],
+)
+def test_an_unknown_code(asked, hint) -> None:
+    with pytest.raises(es.UsageError) as raised:
+        es.explain(asked)
+    assert raised.value.hint == hint
