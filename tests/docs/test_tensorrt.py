@@ -137,3 +137,11 @@ def anchors(path: Path) -> set[str]:
     """Names of a page's headings, as they are linked to."""
     titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in titles}
+
+
+def test_documentation_and_messages_name_the_same_extra() -> None:
+    """README said `enginescope[cu13]` where the messages say `enginescope[trt]`."""
+    install = re.compile(r"pip install tensorrt\S* '?enginescope\[(\w+)\]")
+    places = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py"))
+    named = {found for path in places for found in install.findall(path.read_text("utf-8"))}
+    assert named == {"trt"}
