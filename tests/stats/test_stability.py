@@ -38,7 +38,7 @@ def test_nothing_is_said_of_a_metric_that_is_nothing() -> None:
 
 def test_few_samples() -> None:
     found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
-    assert found.message == "40 samples; 100 or more are wanted"
+    assert found.message == "40 samples; measure at least 100"
     assert found.evidence["n"] == 40
     assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; 100 or more are wanted"
 
@@ -62,7 +62,7 @@ def test_not_converged() -> None:
 def test_drift() -> None:
     found = notices(quiet(4) * (1 + 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     assert found.evidence["change_pct"] == pytest.approx(4, abs=0.4)
-    assert "% above that of the first third, 5." in found.message
+    assert "% above the first third's 5." in found.message
     falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     assert "% below that of the first third" in falling.message
     assert falling.evidence["change_pct"] < -3
