@@ -69,7 +69,7 @@ def test_every_reason_is_explained() -> None:
 
 
 def test_looks_and_their_confidence() -> None:
-    text = " ".join(section("Interleaved").split())
+    text = " ".join(section("Measured in turn").split())
     listed = ", ".join(map(str, LOOKS[:-1]))
     assert f"looks after {listed} and {LOOKS[-1]} rounds" in text
     assert f"of {100 * LOOK_CONFIDENCE:g} %" in text
