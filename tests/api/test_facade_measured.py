@@ -58,7 +58,7 @@ def test_names_of_a_store_say_what_the_verb_says(store) -> None:
     assert headline["estimate"]["ratio"] == found.verdict.estimate.ratio
     folders = [store.folder_of(one.id) for one in store.rows()[:2]]
     assert es.compare(*folders).pairs
-    with pytest.raises(UsageError, match="alone is nothing to compare"):
+    with pytest.raises(UsageError, match="alone cannot be compared"):
         es.compare(folders[0])
     with pytest.raises(UsageError, match="3 names for 2 sides"):
         es.compare(*folders, names=("a", "b", "c"))
@@ -82,7 +82,7 @@ def test_a_history_warns_of_a_damaged_run(store) -> None:
     (whole,) = es.history("net.onnx", sitting_s=0, store=store.path)
     damaged = store.rows()[0].id
     (store.runs_folder / damaged / "run.json").write_text("{")
-    with pytest.warns(UserWarning, match=f"left out: run {damaged}: .* delete {damaged} removes"):
+    with pytest.warns(UserWarning, match=f"skipped: run {damaged}: .* delete {damaged} removes"):
         (left,) = es.history("net.onnx", sitting_s=0, store=store.path)
     assert len(left.points) == len(whole.points) - 1
 

@@ -38,15 +38,17 @@ def test_nothing_is_said_of_a_metric_that_is_nothing() -> None:
 
 def test_few_samples() -> None:
     found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
-    assert found.message == "40 samples; 100 or more are wanted"
+    assert found.message == "40 samples; measure at least 100"
     assert found.evidence["n"] == 40
-    assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; 100 or more are wanted"
+    assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; measure at least 100"
 
 
 def test_many_samples_worth_few() -> None:
     found = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-FEW-SAMPLES"]
     assert found.evidence["effective_n"] < 30
-    assert found.message.startswith("2,000 samples are worth ")
+    assert found.message.startswith(
+        "strongly autocorrelated: 2,000 samples, effective sample size "
+    )
 
 
 def test_not_converged() -> None:
@@ -63,12 +65,9 @@ def test_drift() -> None:
     assert change == pytest.approx(4, abs=0.4)
     assert change == pytest.approx(100 * (last / first - 1))
     assert 0 < found.evidence["noise_pct"] < 1
-    assert found.message == (
-        f"the median of the last third, {last:.3f} ms, lies {change:.1f} % above that of the first "
-        f"third, {first:.3f} ms"
-    )
+    assert "% above the first third's 5." in found.message
     falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
-    assert "% below that of the first third" in falling.message
+    assert "% below the first third's" in falling.message
     assert falling.evidence["change_pct"] < -3
 
 
@@ -78,10 +77,7 @@ def test_two_levels() -> None:
     low, high, share = (found.evidence[key] for key in ("low_ms", "high_ms", "share_high_pct"))
     assert share == pytest.approx(30, abs=3)
     assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
-    assert found.message == (
-        f"two levels, {low:.3f} ms and {high:.3f} ms ({100 * (high / low - 1):.1f} % apart); "
-        f"{share:.0f} % of the samples are at the higher; one figure cannot stand for both"
-    )
+    assert found.message.startswith("latency is bimodal: 4.0")
 
 
 def test_outliers_by_share() -> None:
@@ -92,7 +88,7 @@ def test_outliers_by_share() -> None:
     some = notices(values)["I-OUTLIERS"]
     assert some.level == "info"
     assert some.evidence == {"count": 5, "share_pct": 0.25, "farthest_ms": 50.0}
-    assert some.message == ("5 of 2,000 samples (0.25 %) lie far from the median, one at 50.00 ms")
+    assert some.message == ("5 of 2,000 samples (0.25 %) are outliers, the farthest at 50.00 ms")
     values[600:630] = 9.0
     assert notices(values)["W-OUTLIERS"].level == "warning"
 
@@ -170,7 +166,7 @@ def test_a_first_run_that_no_figure_shows() -> None:
 def test_timer_names_the_step_of_the_samples() -> None:
     found = notices(np.round(quiet(8), 1))["W-TIMER"]
     assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
-    assert found.message == "times come in steps of 0.1000 ms, 2.0 % of the median"
+    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
 
 
 def test_timer_by_what_the_values_show() -> None:

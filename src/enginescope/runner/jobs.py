@@ -62,7 +62,7 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         raise UsageError(
             f"{spec.name} with {decided[0]} for {subject.name}",
             why="that was decided when the engine was built",
-            hint=f"--on {spec.name}, or build the model anew",
+            hint=f"--on {spec.name}, or build the model again",
         )
 
 
@@ -114,7 +114,7 @@ def make_jobs(
         has_its_inputs: Whether each model must have every input that the workload names.
 
     Raises:
-        UsageError: A model or folder that is not there, a file that is no model, an input that a
+        UsageError: A model or folder that is not there, a file that is not a model, an input that a
             model does not have, a backend that is not known, or one that would not issue requests
             as the workload says.
         MissingDependencyError: A backend needs what is not installed here.
@@ -215,7 +215,7 @@ def _name(path: Path) -> str:
 
 
 def _absence(path: Path) -> str:
-    return "it is a folder, not a file" if path.is_dir() else "there is no such file"
+    return "it is a folder, not a file" if path.is_dir() else "no such file"
 
 
 def _neighbour(path: Path) -> str | None:
@@ -243,7 +243,7 @@ def _data_set(model: Path, data: str, workload: Workload) -> str | None:
         return str(found[0]) if found else None
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises where there is no such user
     if not folder.is_dir():
-        raise UsageError(f"data set {data}", why="there is no such folder")
+        raise UsageError(f"data set {data}", why="no such folder")
     if not any(folder.glob("input_*.pb")):
         raise UsageError(
             f"data set {data}",

@@ -226,7 +226,7 @@ def _check_files(settings: Settings) -> None:
     for path in written_paths(settings):
         folder = Path(path).resolve().parent
         if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            why = "it is a folder" if Path(path).is_dir() else f"{folder} is no folder to write to"
+            why = "it is a folder" if Path(path).is_dir() else f"{folder} is not a writable folder"
             raise UsageError(f"cannot write {path}", why=why)
 
 
@@ -240,7 +240,7 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text=str(one.dtype))
         for one in run.inputs
     )
-    # the batch was read off the inputs, and is not to be held against each of them
+    # the batch was read off the inputs, and is not to be compared with each of them
     feeds = make_feeds(specs, msgspec.structs.replace(run.job.workload, batch=None))
     return tuple(
         TensorValues(

@@ -131,14 +131,14 @@ class Store:
             FormatError: It is damaged.
         """
         if not self.has(run_id):
-            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+            raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
         with _way_out_of(run_id):
             return self._shelf.read(run_id)
 
     def folder_of_id(self, run_id: str) -> Path:
         """Return a folder with all files of the run of just that id; see `folder_of`."""
         if not self.has(run_id):
-            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+            raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
         return self._shelf.folder(run_id)
 
     def folder_of(self, name: str) -> Path:
@@ -222,7 +222,7 @@ class Store:
             return self._shelf.retag(run_id, add=tags)
 
     def untag(self, name: str, *tags: str) -> Run:
-        """Take tags off a run; one it does not have is no error."""
+        """Take tags off a run; one it does not have is not an error."""
         run_id = self.id_of(name)
         with _way_out_of(run_id):
             return self._shelf.retag(run_id, drop=tags)
@@ -253,7 +253,7 @@ class Store:
             most_bytes: What its files may take when unpacked.
 
         Raises:
-            FormatError: It is no zip file of one run, or the run is damaged.
+            FormatError: It is not a zip file of one run, or the run is damaged.
             StoreError: The store has a run of that id, or cannot be written.
         """
         from enginescope.store.run_folder import read_run
@@ -337,7 +337,7 @@ def load_path(path: Path) -> Run:
     try:
         return read_run(_folder_in(path))
     except FormatError as error:
-        raise error.with_hint("copy the run's folder anew from where it came from") from error
+        raise error.with_hint("copy the run's folder again from its source") from error
 
 
 @contextmanager
@@ -359,7 +359,7 @@ def _tagged(run: Run, tags: Iterable[str]) -> Run:
     refused = [tag for tag in asked if not is_tag(tag)]
     notices = run.notices
     if refused:
-        message = f"Not tags, and left out: {', '.join(map(repr, refused))}."
+        message = f"Skipped, not valid as tags: {', '.join(map(repr, refused))}."
         notices += (Notice(code="W-TAG", message=message, evidence={"tags": refused}),)
     kept = tuple(dict.fromkeys((*run.tags, *(tag for tag in asked if is_tag(tag)))))
     return msgspec.structs.replace(run, tags=kept, notices=notices)

@@ -60,7 +60,7 @@ def test_the_binary_of_the_specification(tool, engine, monkeypatch) -> None:
 
 
 def test_what_is_missing_is_said_before_a_job_is_made(tool, engine, tmp_path) -> None:
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         make_jobs([engine], [f"trtexec?binary={tmp_path / 'absent'}"], workload())
 
 
@@ -79,7 +79,7 @@ def test_it_runs_models_and_engines_alone(tool) -> None:
     one = Job(
         subject=Subject(name="nothing", kind="synthetic"), backend=BackendSpec(name="trtexec")
     )
-    with pytest.raises(UnsupportedError, match="no ONNX model and no engine"):
+    with pytest.raises(UnsupportedError, match="neither an ONNX model nor an engine"):
         measured(one)
 
 

@@ -101,9 +101,9 @@ def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
     arguments = ["bench", str(convnet), *fakes(200, 203), "--compare", "--rounds", str(LOOKS[1])]
     assert main(arguments) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Undecided whether B is faster than A" in text
+    assert "Inconclusive whether B is faster than A" in text
     assert "(interval-too-wide)" in text
-    assert "more rounds would probably decide it" in text or "no reasonable number" in text
+    assert "more rounds would probably settle it" in text or "no realistic number" in text
     assert len(store.rows()) == 2 * LOOKS[1]
 
 
@@ -165,7 +165,7 @@ def test_other_inputs_end_it_after_a_round(
     ("arguments", "said"),
     [
         (["--compare"], "--compare without models"),
-        (["MODEL", "--compare"], "there is 1 job, and nothing to compare it with"),
+        (["MODEL", "--compare"], "there is only 1 job; a comparison needs 2"),
         (["MODEL", "--rounds", "9"], "--rounds without --compare"),
         (["MODEL", "--threshold", "2"], "--threshold without --compare"),
         (["MODEL", "--across", "gpu"], "--across without --compare"),
@@ -188,7 +188,7 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert text.startswith("small_convnet.onnx · fake against itself, 12 rounds Xeon, 2 cores")
-    assert "This machine can decide differences from" in text
+    assert "This machine can detect differences from" in text
     assert f"recorded: {store.path / FILE}" in shown.err
     (floor,) = read_floors(store.path)
     assert (floor.backend, floor.model, floor.rounds) == ("fake", "small_convnet.onnx", 12)
@@ -219,7 +219,7 @@ def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, c
     (store.path / FILE).write_text("{")
     assert main(["bench", str(convnet), *fakes(200, 300), "--compare"]) == 0
     shown = capsys.readouterr()
-    assert "noise floors are left out" in shown.err
+    assert "noise floors are skipped" in shown.err
     assert "B is slower" in shown.out
 
 
@@ -285,7 +285,7 @@ def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys)
     played.noise = 1.5
     assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
     shown = capsys.readouterr()
-    assert "This machine can decide differences from" in shown.out
+    assert "This machine can detect differences from" in shown.out
     assert "the noise floor is not recorded" in shown.err
     assert "measure again when the machine is idle" in shown.err
     assert read_floors(store.path) == ()

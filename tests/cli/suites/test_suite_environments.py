@@ -224,7 +224,7 @@ def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:
         ("nowhere/bin/python", ("cannot be started", "bin/python")),
         ("without", ("No module named enginescope", "-m pip install enginescope==")),
         ("older", ("has enginescope 0.0.1", "-m pip install enginescope==")),
-        ("mute", ("gave no answer that can be read: it said hello", "bin/python")),
+        ("mute", ("returned unreadable output: hello", "bin/python")),
     ],
 )
 def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) -> None:
@@ -253,7 +253,7 @@ def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python
     asked = suite_file(tmp_path, convnet, python)
     jobs = ("--emit-k8s", str(tmp_path / "jobs"), "--k8s-image", "me/es:1")
     assert main(["suite", str(asked), *jobs, "--store", str(tmp_path / "store")]) == 2
-    assert "environments are of this machine" in capsys.readouterr().err
+    assert "environments belong to this machine" in capsys.readouterr().err
     assert not (tmp_path / "store" / "suites").exists()
 
 

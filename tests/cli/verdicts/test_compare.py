@@ -119,7 +119,7 @@ def test_the_threshold(stored, capsys) -> None:
     ("arguments", "said"),
     [
         ([], "no plans or runs to compare"),
-        (["A"], "alone is nothing to compare"),
+        (["A"], "alone cannot be compared"),
         (["A", "B", "--only", "Pool"], "did you mean Pooling?"),
         (["A", "B", "A", "--only", "tactic"], None),
         (["A", "B", "A", "--only", "Pooling"], "only the layers of two plans are listed"),
@@ -194,7 +194,7 @@ def test_a_page_needs_plans(store, log, tmp_path, capsys) -> None:
 
 def test_a_damaged_log_is_told(stored, tmp_path, capsys) -> None:
     bad = tmp_path / "bad.log"
-    bad.write_text("nothing of a build")
+    bad.write_text("nothing about a build")
     assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
     assert "bad.log" in capsys.readouterr().err
 

@@ -83,7 +83,7 @@ def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     out, err = capsys.readouterr()
     assert "1 change of level" in out
-    assert f"left out: run {damaged}: " in err
+    assert f"skipped: run {damaged}: " in err
     assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
 
 
@@ -149,7 +149,7 @@ def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
     Store(tmp_path).save(process(4.0))
     assert main(["history", "net"]) == 0
     shown = capsys.readouterr().out
-    assert "1 run in 1 sitting, 2026-01-01;" in shown
+    assert "1 run in 1 session, 2026-01-01;" in shown
     assert shown.count("•") == 1
 
 

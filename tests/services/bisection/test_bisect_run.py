@@ -110,7 +110,7 @@ def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None
     assert (found.first, found.cause, found.notices) == (None, "unpaired", ())
     assert runtime.copies == []
     shown = "".join(as_text(one, width=80) for one in bisect_lines(found))
-    assert "not found: no tensor inside can be compared" in shown
+    assert "not found: no intermediate tensor can be compared" in shown
     assert "operator" not in shown  # no table of nothing
 
 
@@ -124,7 +124,7 @@ def test_a_tensor_that_cannot_be_marked_is_left_out_by_name(search) -> None:
     assert found.first == "third_out"
     (notice,) = found.notices
     assert notice.code == "W-NOT-MARKED"
-    assert "pooled could not be looked at" in notice.message
+    assert "pooled could not be compared" in notice.message
     assert found.not_compared == ("pooled",)
     assert not found.is_complete
 

@@ -73,7 +73,7 @@ def read_onnx_graph(
             for: they make the shapes in between known where the model's are dynamic.
 
     Raises:
-        FormatError: It cannot be read, or is no ONNX model.
+        FormatError: It cannot be read, or is not an ONNX model.
         MissingDependencyError: The onnx package is not installed.
     """
     model = load_onnx(path)
@@ -92,7 +92,7 @@ def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
     """Return the shapes of a model's inputs, weights left out; ``None`` is a dynamic dimension.
 
     Raises:
-        FormatError: It is no ONNX model.
+        FormatError: It is not an ONNX model.
     """
     return {
         one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
@@ -105,7 +105,7 @@ def onnx_input_names(path: Path) -> tuple[str, ...]:
     """Return the names of a model's inputs, weights left out.
 
     Raises:
-        FormatError: It is no ONNX model.
+        FormatError: It is not an ONNX model.
     """
     return tuple(one.name for one in _fed(path))
 
@@ -131,7 +131,9 @@ def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     model = load_onnx(path)
     for index, (proto, _) in enumerate(_walk(model.graph, 0)):
         if not hasattr(proto, "metadata_props"):
-            raise FormatError(str(path), why="the onnx package here cannot put notes on nodes")
+            raise FormatError(
+                str(path), why="the installed onnx package cannot store node metadata"
+            )
         added = notes.get(index, {})
         kept = [(prop.key, prop.value) for prop in proto.metadata_props if prop.key not in added]
         del proto.metadata_props[:]
@@ -157,7 +159,9 @@ def load_onnx(path: Path) -> Any:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(
-            str(path), why=f"it is no ONNX model ({_first_line(error)})", expected="a ModelProto"
+            str(path),
+            why=f"it is not an ONNX model ({_first_line(error)})",
+            expected="a ModelProto",
         ) from None
     if not model.HasField("graph"):
         raise FormatError(str(path), why="it has no graph", expected="a ModelProto")

@@ -40,7 +40,7 @@ def onnx_precision(path: Path) -> str:
     """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
 
     Raises:
-        FormatError: It cannot be read, or is no ONNX model.
+        FormatError: It cannot be read, or is not an ONNX model.
     """
     onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
     try:
@@ -48,7 +48,7 @@ def onnx_precision(path: Path) -> str:
     except OSError as error:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(str(path), why=f"it is no ONNX model ({error})") from None
+        raise FormatError(str(path), why=f"it is not an ONNX model ({error})") from None
     nodes = [
         node
         for own in (model.graph.node, *(function.node for function in model.functions))
@@ -152,7 +152,7 @@ def node_names(path: Path) -> frozenset[str]:
     """Return the names of a model's nodes, those in branches and bodies too.
 
     Raises:
-        BackendError: It cannot be read, or is no ONNX model.
+        BackendError: It cannot be read, or is not an ONNX model.
     """
     graphs = graphs_of(load_without_weights(str(path)).graph)
     return frozenset(node_name(node) for graph in graphs for node in graph.node)

@@ -250,7 +250,7 @@ class ModelLink(Record, frozen=True, kw_only=True):
 
 
 class Fetched(Record, frozen=True, kw_only=True):
-    """What came of a link.
+    """Result of a link.
 
     Attributes:
         sha256: Of the file, whether anybody said what it should be or not.
@@ -284,7 +284,7 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
             str(path),
             where=f"line {twice.line}",
             why=f"another line is called {twice.name} too",
-            expected="a name of its own at the end of the line",
+            expected="a separate name at the end of the line",
         )
     return tuple(found)
 
@@ -293,7 +293,7 @@ def _link(words: list[str], line: int, source: str) -> ModelLink:
     where = f"line {line}"
     parts = urlsplit(words[0])
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise FormatError(source, where=where, why=f"{words[0]!r} is no http or https link")
+        raise FormatError(source, where=where, why=f"{words[0]!r} is not an http or https link")
     file = unquote(PurePosixPath(parts.path).name)
     if not _NAME.fullmatch(file):
         raise FormatError(source, where=where, why=f"{words[0]!r} does not end in a file's name")

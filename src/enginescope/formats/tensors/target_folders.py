@@ -33,7 +33,7 @@ class FolderTargets:
         self, folder: Path, suffixes: tuple[str, ...], load: Callable[[Path], Any]
     ) -> None:
         if not folder.is_dir():
-            raise UsageError(f"targets {folder}", why="there is no such folder")
+            raise UsageError(f"targets {folder}", why="no such folder")
         self._load = load
         self._files: dict[str, Path] = {}
         ranks = {suffix: rank for rank, suffix in enumerate(suffixes)}
@@ -70,7 +70,7 @@ def load_map(path: Path, *, with_palette: bool = False) -> Any:
         with_palette: Whether a PNG with a palette is one, of its indices.
 
     Raises:
-        FormatError: It cannot be read, or is no map of one value a pixel.
+        FormatError: It cannot be read, or is not a map of one value a pixel.
         MissingDependencyError: A PNG without Pillow.
     """
     suffix = path.suffix.lower()

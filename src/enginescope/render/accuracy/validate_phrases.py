@@ -49,7 +49,7 @@ def _sides_answer(found: Validation) -> str:
 def side_answer(side: ValidatedSide) -> str:
     """Return a side's answer in one sentence."""
     if side.failure:
-        return f"{side.label} could not answer"
+        return f"{side.label} could not run"
     if side.diff is None:
         return f"{side.label} fails: its inputs are not the reference's"
     outputs = side.diff.outputs
@@ -235,7 +235,7 @@ class Panels(Record, frozen=True, kw_only=True):
 
 
 def panels_of(worst: WorstAnswer) -> Panels | None:
-    """Return the maps of an output; ``None`` where it is no map."""
+    """Return the maps of an output; ``None`` where it is not a map."""
     maps = _map(worst.reference), _map(worst.candidate)
     if maps[0] is None or maps[1] is None or maps[0].shape != maps[1].shape:
         return None

@@ -1,6 +1,6 @@
 """Where an error starts, in words and cells.
 
-What came of keeping parts of a side in FP32, in words and cells.
+Result of keeping parts of a side in FP32, in words and cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def start_text(found: Bisected) -> str:
         if found.cause == "gone":
             return "not found: it goes away when tensors are marked"
         if found.cause == "unpaired":
-            return "not found: no tensor inside can be compared"
+            return "not found: no intermediate tensor can be compared"
         if len(found.steps) == 1 and found.is_complete:
             return "the only tensor to look at is within its limits"
         looked = "all" if found.is_complete else "the"
@@ -61,7 +61,7 @@ def _unseen_text(found: Bisected) -> str | None:
             "kernel is what is wrong"
         )
     if found.cause == "unpaired":
-        return "none of floating-point numbers has a counterpart in the reference"
+        return "no floating-point output has a counterpart in the reference"
     return None
 
 

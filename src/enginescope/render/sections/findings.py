@@ -19,7 +19,7 @@ from enginescope.rules.engine import LintReport
 
 KEY = "findings"
 _NAME = 60
-_NO_TIMES = "No layer times: there is no time at stake, and rules on times find nothing."
+_NO_TIMES = "No layer times: findings have no time at stake, and rules on times find nothing."
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
@@ -76,7 +76,7 @@ def findings(subject: PageSubject) -> Section | None:
 
 
 def _nothing(report: LintReport) -> str:
-    said = f"Nothing found: {len(report.rules)} rules were asked."
+    said = f"No findings: {len(report.rules)} rules ran."
     return said if report.sum_ms is not None else f"{said} {_NO_TIMES}"
 
 

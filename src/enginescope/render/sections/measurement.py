@@ -16,7 +16,7 @@ from enginescope.render.charts.memory import memory_series
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.plans.plan_headline import others_text, timed_at_rest
+from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
 from enginescope.render.sections.section import Section
 
 
@@ -27,7 +27,7 @@ def percentiles(view: RunView) -> Section:
         key="percentiles",
         title="Percentiles",
         charts=(chart,) if chart else (),
-        empty=None if chart else "This run has no samples: there are no percentiles.",
+        empty=None if chart else "This run has no samples, so no percentiles.",
         facts={"table": percentile_rows(view)},
     )
 
@@ -73,15 +73,13 @@ def plan_facts(view: RunView) -> Facts:
     totals = view.plan_totals
     if totals is None:
         return ()
-    others = totals.layers - totals.active_layers
-    rest = f", {others_text(others, timed_at_rest(view.layers))}" if others else ""
-    unsized = ("Tensors of unknown size, left out", f"{totals.unknown_tensors:,}")
+    unsized = ("Tensors of unknown size, not counted", f"{totals.unknown_tensors:,}")
     hidden = (
-        "Layers that stand for a whole part, their inside left out",
+        "Layers that stand for a part of the network, contents not counted",
         f"{totals.whole_parts:,}",
     )
     return (
-        ("Layers", f"{totals.active_layers:,} that do work{rest}"),
+        ("Layers", layers_text(totals, timed_at_rest(view.layers))),
         ("Weights", format_bytes(totals.weights_bytes)),
         ("Activations read and written", format_bytes(totals.activation_bytes)),
         ("The same with padding", format_bytes(totals.padded_activation_bytes)),
@@ -91,12 +89,12 @@ def plan_facts(view: RunView) -> Facts:
 
 
 _NOT_SAMPLED = (
-    "Nothing was sampled over time: enginescope bench --telemetry repeats the loop for that, and "
-    "gives the energy of a request."
+    "No telemetry: enginescope bench --telemetry repeats the loop to sample it, and gives the "
+    "energy per request."
 )
 _IDLE = (
     "Time counts from where requests were made again; left of 0 the model is loaded and nothing is "
-    "asked of it. Utilisation changes every 1/6 to 1 s however often it is asked for."
+    "asked of it. The driver updates utilization every 1/6 to 1 s."
 )
 
 

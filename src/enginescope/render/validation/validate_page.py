@@ -60,13 +60,15 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         notices=found.notices,
         left_out=[]
         if len(files) > 1
-        else [f"per_sample_diff.json has more than {_MOST_CARRIED} samples; it lies beside."],
+        else [
+            f"per_sample_diff.json has more than {_MOST_CARRIED} samples; see the file next to it."
+        ],
         command=found.command,
     )
 
 
 def facts_of(found: Validation, shared: str | None = None) -> tuple[tuple[str, str], ...]:
-    """Return what the answers were held against, as pairs of name and text.
+    """Return what the answers were compared with, as pairs of name and text.
 
     Args:
         shared: What names in tables leave out.
@@ -93,7 +95,7 @@ def _overview(found: Validation) -> Figures:
     """Return the sides in a table: each with the output farthest from its reference."""
     rows = []
     for side in found.sides:
-        mark = "passes" if side.passes else "no answers" if side.failure else "fails"
+        mark = "passes" if side.passes else "no outputs" if side.failure else "fails"
         worst = side.diff.worst if side.diff else None
         figures = worst.figures if worst else None
         rows.append(

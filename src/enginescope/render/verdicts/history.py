@@ -7,21 +7,21 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.verdicts.history_phrases import letter, span_text, title_text
 
-#: Above so many sittings the picture draws no bars of spread.
+#: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
 
 
 def history_chart(found: JobHistory, *, key: str = "history", title: str | None = None) -> Chart:
-    """Every sitting in order, dashed levels, and a line with a letter at each change.
+    """Every session in order, dashed levels, and a line with a letter at each change.
 
-    The title is the answer, unless another is given.
+    The title is the result, unless another is given.
     """
     return Chart(
         key=key,
         title=title or title_text(found),
         subtitle=(
             span_text(found),
-            "Bars: lowest to highest run of a sitting, of a single one the interval of its median",
+            "Bars: lowest to highest run of a session; for a single run the interval of its median",
         ),
         spec={"layer": _layers(found)},
         table=_table(found),
@@ -82,7 +82,7 @@ def _layers(found: JobHistory) -> list[Spec]:
 
 def _x(count: int) -> Spec:
     scale = {"domain": [0.5, count + 0.5], "nice": False}
-    return quantity("at", "sitting", scale=scale, axis={"tickMinStep": 1, "grid": False})
+    return quantity("at", "session", scale=scale, axis={"tickMinStep": 1, "grid": False})
 
 
 def _levels(found: JobHistory, y: Spec) -> list[Spec]:

@@ -14,7 +14,7 @@ _FACTS_TOLD = 6
 
 
 def title_text(found: JobHistory) -> str:
-    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sittings``."""
+    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sessions``."""
     count = len(found.sure)
     changes = "no change of level" if not count else f"{count} change{_s(count)} of level"
     return f"{_metric(found)} of {found.label}: {changes}"
@@ -25,10 +25,10 @@ def span_text(found: JobHistory) -> str:
     runs = sum(len(point.runs) for point in found.points)
     sittings = len(found.points)
     first, last = found.points[0].created[:10], found.points[-1].created[:10]
-    failed = f"; {found.failed:,} failed run{_s(found.failed)} left out" if found.failed else ""
+    failed = f"; {found.failed:,} failed run{_s(found.failed)} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
     return (
-        f"{runs:,} run{_s(runs)} in {sittings:,} sitting{_s(sittings)}, {when}{failed}; changes of "
+        f"{runs:,} run{_s(runs)} in {sittings:,} session{_s(sittings)}, {when}{failed}; changes of "
         f"{found.threshold_pct:g} % or less do not count"
     )
 
@@ -72,20 +72,20 @@ def when_text(found: JobHistory, change: LevelChange) -> str:
 
 
 def levels_sentence(found: JobHistory, change: LevelChange) -> str | None:
-    """Return both levels and the sittings of each; ``None`` of a change that is not borne out."""
+    """Return both levels and the sessions of each; ``None`` of a change that is not borne out."""
     before = next((level for level in found.levels if level.last == change.at - 1), None)
     after = next((level for level in found.levels if level.first == change.at), None)
     if before is None or after is None:
         return None
     counts = " and ".join(f"{one.last - one.first + 1:,}" for one in (before, after))
     texts = [value_text(found.metric, one.value) for one in (before, after)]
-    return f"{texts[0]} → {texts[1]}, over {counts} sittings"
+    return f"{texts[0]} → {texts[1]}, over {counts} sessions"
 
 
 def cause_texts(change: LevelChange) -> tuple[str, ...]:
     """Return what changed first, likely causes first; a sentence where nothing is known to."""
     if not change.changed:
-        return ("nothing that the runs know of changed: load, temperature, clocks?",)
+        return ("no recorded fact changed: load, temperature, clocks?",)
     told = [fact_text(one) for one in change.changed[:_FACTS_TOLD]]
     more = len(change.changed) - len(told)
     return (*told, *([f"… and {more} more"] if more else []))
@@ -104,7 +104,7 @@ def open_sentence(found: JobHistory, change: LevelChange) -> str:
     after = len(found.points) - change.at
     return (
         f"perhaps {_percent(change.estimate.ratio)} % since run "
-        f"{found.points[change.at].runs[0][:8]}: {after} sitting{_s(after)} cannot tell yet"
+        f"{found.points[change.at].runs[0][:8]}: inconclusive after {after} session{_s(after)}"
     )
 
 

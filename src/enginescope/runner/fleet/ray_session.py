@@ -1,4 +1,4 @@
-"""A Ray cluster to be connected to, or one that is started here for the time of a sitting.
+"""A Ray cluster to be connected to, or one that is started here for the time of a session.
 
 What Ray would decide by itself is decided here. A cluster that is started has a token of its own,
 in the environment of its processes alone, and a folder of its own that goes with it; nothing is
@@ -93,7 +93,7 @@ def _check_answers(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise BackendError(
             f"Ray cluster {address}",
-            why=f"nothing answers there: {error}",
+            why=f"no server responds there: {error}",
             hint="the address is that of its head: ray status, or the job that started it",
         ) from error
 

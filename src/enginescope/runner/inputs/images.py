@@ -83,7 +83,7 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
 
     Raises:
         UsageError: The input does not take pictures.
-        FormatError: The file is no picture that Pillow reads.
+        FormatError: The file is not a picture that Pillow reads.
         MissingDependencyError: Pillow is not installed.
     """
     is_nchw, channels, size = _form(spec, how)
@@ -108,7 +108,7 @@ def rgb_pixels(path: Path) -> Any:
     """Return a picture as bytes, height × width × 3, upright; 16-bit gray is rounded to 8 bits.
 
     Raises:
-        FormatError: The file is no picture that Pillow reads.
+        FormatError: The file is not a picture that Pillow reads.
         MissingDependencyError: Pillow is not installed.
     """
     values = np.asarray(_opened(path, "RGB"))
@@ -189,9 +189,7 @@ def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> A
         return np.asarray(picture)
     if how.filter.startswith("opencv-"):
         if how.fit != "stretch":
-            raise UsageError(
-                f"filter {how.filter} with fit {how.fit}", why="it goes with stretch alone"
-            )
+            raise UsageError(f"filter {how.filter} with fit {how.fit}", why="it needs stretch")
         values = np.asarray(picture)
         planes = values[:, :, None] if values.ndim == 2 else values
         return opencv_resized(planes, size, is_cubic=how.filter == "opencv-bicubic")
@@ -254,7 +252,7 @@ def picture_samples(
     skipped: list[str] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"images {path}", why="there is no such file or folder")
+            raise UsageError(f"images {path}", why="no such file or folder")
         root = path if path.is_dir() else path.parent
         before = len(samples)
         for one in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -17,7 +17,7 @@ from enginescope.runner.inputs.images import IMAGE_SUFFIXES
 
 _TENSOR_SUFFIXES = frozenset({".npy", ".npz", ".pb", ".raw", ".bin", ".dat"})
 _NUMBERS = re.compile(r"(\d+)")
-#: Member of our own files that is no input.
+#: Member of our own files that is not an input.
 _OURS = "enginescope.tensors"
 
 
@@ -42,7 +42,7 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
     skipped: list[str] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"data {path}", why="there is no such file or folder")
+            raise UsageError(f"data {path}", why="no such file or folder")
         before = len(samples)
         if path.is_dir():
             _from_folder(path.resolve(), image_input, samples, skipped)

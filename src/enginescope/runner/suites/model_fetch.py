@@ -100,7 +100,7 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
         error.close()  # it holds the connection
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             return  # it was whole: only the check was missing
-        said = f"the server answers {error.code} {error.reason}"
+        said = f"the server returned {error.code} {error.reason}"
         if error.code in _WRONG_LINK:
             raise UsageError(link.url, why=said, hint="correct the link in the list") from error
         raise _unreachable(link, said) from error
@@ -112,9 +112,7 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
-    return UsageError(
-        f"{link.url}", why=why, hint="the same command goes on from what is there already"
-    )
+    return UsageError(f"{link.url}", why=why, hint="the same command resumes the download")
 
 
 def _keep_tag(file: Path, headers: Any) -> None:
@@ -148,7 +146,7 @@ def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) 
     """Take a plain file or folder out; what is neither, or lies elsewhere, is refused."""
     target = (home / member.name).resolve()
     if not target.is_relative_to(home.resolve()):
-        raise ValueError(f"{member.name} lies outside the folder")
+        raise ValueError(f"{member.name} is outside the folder")
     if member.isdir():
         target.mkdir(parents=True, exist_ok=True)
     elif member.isfile():

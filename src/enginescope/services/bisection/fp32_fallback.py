@@ -115,11 +115,11 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         words = "layers kept in FP32 by keep_fp32, binding"
         return FallbackStrategy(words=words, job=job, option="keep_fp32", whole=whole), words
     if spec.name.startswith("ort") and parts == {"fp16"}:
-        words = "nodes that the conversion to FP16 leaves out (node_block_list)"
+        words = "nodes that the conversion to FP16 skips (node_block_list)"
         return FallbackStrategy(words=words, job=job, option="node_block_list", whole=whole), words
     held = onnx_precision(Path(job.subject.path or ""))
     if held == "fp16" and onnx_precision(Path(reference.subject.path or "")) == "fp32":
-        words = f"{reference.subject.name} converted to FP16 anew, with nodes left out"
+        words = f"{reference.subject.name} converted to FP16 again, without some nodes"
         whole = msgspec.structs.replace(job, subject=reference.subject)
         return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
     return None, _why_not(spec, held)
@@ -145,7 +145,7 @@ class FallbackTrials:
         self._count = 0
 
     def tried(self, found: Bisected) -> PrecisionTrials:
-        """Return what came of each proposal."""
+        """Return the result of each proposal."""
         way, words = fallback_strategy(self._plan.job, self._plan.reference)
         if way is None:
             return PrecisionTrials(way="", why_none=words)
@@ -232,4 +232,4 @@ def _workload(asked: Workload, sample: Sample) -> Workload:
 
 
 def _forget(run: Run) -> None:
-    """Keep nothing: these are no runs of the user's."""
+    """Keep nothing: these are not runs of the user's."""

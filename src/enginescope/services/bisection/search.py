@@ -55,7 +55,7 @@ class BisectPlan(Record, frozen=True, kw_only=True):
         asked: What holds for the outputs in its place.
         output_names: Outputs of the side -> outputs of the reference.
         fails: Whether the side's outputs are over their limits.
-        folder: For copies, answers and engines.
+        folder: For copies, outputs and engines.
         most: Tensors marked at once; ``None``: all.
         largest: The largest finite number of the side's type.
     """
@@ -290,14 +290,14 @@ _BY_MARKS = Notice(
 
 
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    """Say that ONNX Runtime's CPU provider is no judge of FP16."""
+    """Say that ONNX Runtime's CPU provider is not a judge of FP16."""
     if plan.job.backend.name != "ort-cpu" or plan.tolerance.name != "fp16":
         return ()
     return (
         Notice(
             code="I-FP16-ON-CPU",
-            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and leaves out casts "
-            "between them: a GPU rounds more often, and overflows where this does not",
+            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts "
+            "between them: a GPU rounds more often and can overflow where the CPU does not",
             level="info",
         ),
     )
@@ -308,7 +308,7 @@ def _gone(when: str) -> Notice:
 
 
 def _refused(name: str, why: str) -> Notice:
-    return Notice(code="W-NOT-MARKED", message=f"{name} could not be looked at: {why}")
+    return Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
 
 
 def _not_compared(names: Sequence[str]) -> Notice:

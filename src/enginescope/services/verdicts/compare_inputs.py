@@ -166,15 +166,15 @@ def _sides_of_comparison(given: RunsInput, store: Store, warn: Warn) -> tuple[Co
         ]
         if len(own) < len(together):
             warn(
-                f"left out: {len(together) - len(own)} runs that are not of comparison {comparison}"
+                f"skipped: {len(together) - len(own)} runs that are not of comparison {comparison}"
             )
         own.sort(key=lambda item: item[:2])
         for _, group in groupby(own, key=lambda item: item[0]):
             sides.append(_of_runs(name or comparison, [run for *_, run in group]))
     if len(sides) < 2:
         raise UsageError(
-            f"{name or 'one side'} alone is nothing to compare",
-            why="it is no comparison of bench --compare",
+            f"{name or 'one side'} alone cannot be compared",
+            why="it is not a comparison made by bench --compare",
             hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
         )
     return tuple(sides)

@@ -175,7 +175,7 @@ def ratio_of_rounds(
 def ratio_of_processes(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> RatioEstimate:
-    """Return B ÷ A from the medians of processes that were not measured in turn.
+    """Return B ÷ A from the medians of processes that were not interleaved.
 
     Args:
         a, b: Medians, one a process; above 0.
@@ -190,7 +190,7 @@ def ratio_of_processes(
 def ratio_of_few_processes(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> RatioEstimate:
-    """Return B ÷ A from medians of processes that were not measured in turn, be they few.
+    """Return B ÷ A from medians of processes that were not interleaved, be they few.
 
     As `ratio_of_processes` where its ranks have an interval; else Student's t, from
     `FEWEST_TOGETHER` processes up.
@@ -275,7 +275,7 @@ def _reach(side: Sequence[Array], logs: Array) -> tuple[float, float] | None:
 def _logs(values: Sequence[Any]) -> Array:
     series = as_series(values, name="medians")
     if (series <= 0).any():
-        raise UsageError("medians", why="one is not above 0: there is no ratio")
+        raise UsageError("medians", why="one is not above 0, so the ratio is undefined")
     logs: Array = np.log(series)
     return logs
 

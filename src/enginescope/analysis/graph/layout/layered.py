@@ -148,7 +148,7 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     Linear in nodes and edges but for sorting, with a bounded number of passes; deterministic.
 
     Raises:
-        ValueError: An edge's end is no node, or the arrays do not fit each other.
+        ValueError: An edge's end is not a node, or the arrays do not fit each other.
     """
     spacing = spacing or Spacing()
     count, m = len(boxes.widths), len(boxes.edges)
@@ -157,7 +157,7 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     if len(boxes.heights) != count or len(groups) != m:
         raise ValueError("as many heights as widths and groups as edges are needed")
     if m and not (edges.min() >= 0 and edges.max() < count):
-        raise ValueError("an edge's end is no node")
+        raise ValueError("an edge ends at an unknown node")
     with gc_paused():
         pairs = [(source, target) for source, target in edges.tolist()]
         parts = [

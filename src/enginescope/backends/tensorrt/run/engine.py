@@ -51,7 +51,7 @@ def load_engine(
             raise UnsupportedError(
                 f"running {path}",
                 why="it has an implicit batch dimension, which is not run by tensor names",
-                hint="build it anew from the ONNX model, whose batch is explicit",
+                hint="build it again from the ONNX model, which has an explicit batch",
             )
         return runtime, engine
     why = log.why("TensorRT gave no reason")
@@ -183,7 +183,7 @@ def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, l
         BackendError: The model does not fit the engine.
     """
     if not Path(path).is_file():
-        raise UsageError(f"refit_from={path}", why="there is no such file")
+        raise UsageError(f"refit_from={path}", why="no such file")
     trt = libraries.trt
     make = getattr(trt, "OnnxParserRefitter", None)
     if make is None:

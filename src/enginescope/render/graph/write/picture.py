@@ -85,7 +85,7 @@ class Wish(Record, frozen=True, kw_only=True):
 
 _UNFOLDED = {
     "module": "drawn unfolded: the names of the plan's layers tell no modules",
-    "block": "drawn unfolded: no stretch of layers comes again",
+    "block": "drawn expanded: no block of layers repeats",
 }
 
 
@@ -135,7 +135,7 @@ class Picture:
             raise UsageError(
                 f"--fold {wish.fold}",
                 why="it is of the whole plan: layers in a group cannot be chosen",
-                hint="leave out --beam, --filter and --highlight",
+                hint="remove --beam, --filter and --highlight",
             )
         from enginescope.analysis.graph.folding.fold import fold, folded
 
