@@ -1,7 +1,7 @@
 """The tables that ONNX Runtime's TensorRT performance scripts wrote, under their columns.
 
 Deleted with the scripts in 2026; dashboards that read them still want files of this form. What
-those columns mean, and where the figures are better founded here, is said in ``docs/reference/suites.md``.
+those columns mean, and where the figures are better founded here: ``docs/reference/suites.md``.
 """
 
 from __future__ import annotations
