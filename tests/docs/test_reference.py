@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 import enginescope as es
-from tests.docs.reference import codes, python_api
+from tests.docs.reference import python_api
 from tests.docs.reference.marked_page import REFERENCE, Page
 from tests.docs.reference.pages import PAGES
 
@@ -23,11 +23,6 @@ def test_the_page_is_up_to_date(page: Page) -> None:
         if wanted not in {line.split(" ")[0] for line in LOCK.read_text().splitlines()}:
             pytest.skip(f"the page is written with another version than {wanted}")
     assert page.path.read_text(encoding="utf-8") == page.rendered(), "run make reference"
-
-
-def test_every_notice_of_the_source_has_a_meaning_and_no_other() -> None:
-    listed = {code for group in codes.notices().values() for code in group}
-    assert listed == codes.source_codes()
 
 
 def listed_names(text: str) -> Iterator[str]:

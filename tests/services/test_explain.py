@@ -22,19 +22,18 @@ KNOWN = {one.code: one for one in explanations()}
 
 
 def emitted() -> set[str]:
-    """Return the codes in string literals of the package."""
-    nodes = (
-        node
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    )
-    return {
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and CODE.fullmatch(node.value)
-    }
+    """Return the codes in the package's string literals, such as ``f"{level}-…"`` for two."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                text = ast.unparse(node)[2:-1]
+                levels = "WI" if text.startswith("{level}-") else ""
+                texts = [text.replace("{level}", level) for level in levels]
+            else:
+                texts = [getattr(node, "value", None)] if isinstance(node, ast.Constant) else []
+            found |= {text for text in texts if isinstance(text, str) and CODE.fullmatch(text)}
+    return found
 
 
 def test_it_has_every_notice_and_hint_and_no_other() -> None:

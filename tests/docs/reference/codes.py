@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from functools import cache
-from pathlib import Path
-
-import enginescope
 from enginescope.analysis.verdicts.comparability import CONDITIONS
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
-from enginescope.cli import main as command_line
 from enginescope.core import errors
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
@@ -19,11 +12,9 @@ from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.gate_sarif import RULES as GATE_RULES
 from enginescope.rules.catalogue import RULES
+from enginescope.services.explain import explain, explanations
 from tests.docs.reference.docstrings import first_paragraph
 from tests.docs.reference.marked_page import table
-
-NOTICES = Path(__file__).with_name("notices.txt")
-_CODE = re.compile(r"([WIH])-[A-Z0-9]+(-[A-Z0-9]+)*")
 
 VERDICTS = {
     VerdictKind.FASTER: "The interval excludes 1 and the ratio is beyond the threshold. Of sizes "
@@ -32,21 +23,6 @@ VERDICTS = {
     VerdictKind.SAME: "The whole interval lies within the threshold.",
     VerdictKind.UNDECIDED: "Inconclusive; the reason says what would settle it.",
     VerdictKind.INCOMPARABLE: "The conditions of the two sides differ.",
-}
-REASONS = {
-    Reason.BEYOND_THRESHOLD: "The interval excludes 1, and the ratio is beyond the threshold.",
-    Reason.WITHIN_THRESHOLD: "The whole interval is within the threshold.",
-    Reason.EXACT: "The figure is the same in every process, such as an engine's size.",
-    Reason.INTERVAL_TOO_WIDE: "More rounds, processes or samples would settle it; the verdict says "
-    "how many.",
-    Reason.NO_INTERVAL: "Too few rounds, processes or independent samples for an interval.",
-    Reason.FEW_SAMPLES: "Too few samples in a process for this percentile; the verdict says how "
-    "many it needs.",
-    Reason.UNSTABLE: "Something disturbed a process in most rounds, or one side is unstable by "
-    "itself.",
-    Reason.ONE_VALUE: "Each process has one such figure, and a side has one process.",
-    Reason.CLOCK_STEP: "The times come in steps that are larger than the difference.",
-    Reason.DIFFERENT: "Conditions differ; the verdict names them.",
 }
 GATE_OUTCOMES = {
     GateOutcome.REGRESSION: "Worse than the limit allows.",
@@ -71,51 +47,19 @@ RUN_OUTCOMES = {
     "out_of_memory": "The process exceeded `--memory-limit`, or the GPU's memory was full.",
     "unsupported": "This machine, build or model cannot run it.",
 }
-EXIT_CODES = {
-    0: "Success.",
-    1: "The result is bad: a regression, a wrong output, a finding, a changed file.",
-    2: "User error: an option, a path, a missing package.",
-    3: "A run or build failed, or a result could not be stored.",
-    command_line.EXIT_BUG: "A bug of enginescope; please report the traceback.",
-    command_line.EXIT_INTERRUPTED: "Interrupted.",
-    command_line.EXIT_PIPE_CLOSED: "The reader of the output closed the pipe.",
-}
-
-
-@cache
-def notices() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return group to code to its meaning and what to do."""
-    found: dict[str, dict[str, tuple[str, str]]] = {}
-    for line in NOTICES.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# "):
-            group = found.setdefault(line.removeprefix("# "), {})
-        else:
-            code, meaning, action = line.split(" | ")
-            assert all(code not in one for one in found.values()), f"{code} is listed twice"
-            group[code] = (meaning, action)
-    return found
-
-
-def source_codes() -> set[str]:
-    """Return the codes of notices and hints in the source; `{level}` stands for both levels."""
-    found = set()
-    for path in Path(enginescope.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= {node.value} if _CODE.fullmatch(node.value) else set()
-            elif isinstance(node, ast.JoinedStr):
-                text = ast.unparse(node)[2:-1]
-                if re.fullmatch(r"\{level\}(-[A-Z]+)+", text):
-                    found |= {text.format(level=level) for level in "WI"}
-    return found
 
 
 def notices_part() -> str:
-    """Return a table of notices for each group."""
+    """Return a table of codes for each level."""
+    levels = {"W": "Warnings", "I": "Notes", "H": "Hints of `enginescope doctor`"}
     made = []
-    for group, codes in notices().items():
-        rows = [(f"`{code}`", *about) for code, about in codes.items()]
-        made.append(f"### {group}\n\n{table(('code', 'meaning', 'what to do'), rows)}")
+    for level, title in levels.items():
+        rows = [
+            (f"`{one.code}`", one.meaning, one.action)
+            for one in explanations()
+            if one.code.startswith(f"{level}-")
+        ]
+        made.append(f"### {title}\n\n{table(('code', 'meaning', 'what to do'), rows)}")
     return "\n\n".join(made)
 
 
@@ -146,7 +90,8 @@ def verdicts_part() -> str:
 
 def reasons_part() -> str:
     """Return the reasons of verdicts."""
-    return table(("reason", "meaning"), [(f"`{one.value}`", REASONS[one]) for one in Reason])
+    rows = [(f"`{one.value}`", explain(one.value).meaning) for one in Reason]
+    return table(("reason", "meaning"), rows)
 
 
 def gate_part() -> str:
@@ -166,9 +111,12 @@ def outcomes_part() -> str:
 
 def exit_codes_part() -> str:
     """Return the exit codes of the command line."""
-    raised = {one.exit_code for one in vars(errors).values() if _is_error(one)}
-    assert raised <= set(EXIT_CODES), raised
-    return table(("code", "meaning"), [(str(code), text) for code, text in EXIT_CODES.items()])
+    rows = [
+        (one.code.removeprefix("exit-"), one.meaning)
+        for one in explanations()
+        if one.code.startswith("exit-")
+    ]
+    return table(("code", "meaning"), rows)
 
 
 def exceptions_part() -> str:
