@@ -9,7 +9,7 @@ from enginescope.services.explain import explanations
 def test_a_code(capsys) -> None:
     assert main(["explain", "W-BIMODAL"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("W-BIMODAL: The latency has two levels.\n")
+    assert shown.startswith("W-BIMODAL: The latency has two levels")
     assert "\nExample: " in shown
     assert "\nWhat to do: " in shown
 
