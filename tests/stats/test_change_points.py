@@ -76,6 +76,13 @@ def test_values_without_a_ratio_are_refused() -> None:
         change_points([], threshold_pct=2.0)
 
 
+def test_what_a_cut_has_to_earn_grows_with_the_square_of_the_noise() -> None:
+    values = np.log(series((1.0, 200)))
+    assert penalty_of(10 * values) == pytest.approx(100 * penalty_of(values))
+    twice = penalty_of(np.tile(values, 2)) / penalty_of(values)
+    assert twice == pytest.approx(np.log(400) / np.log(200), rel=0.05)
+
+
 def test_noise_is_not_that_of_the_levels() -> None:
     quiet, stepped = series((4.0, 60)), series((4.0, 30), (8.0, 30))
     assert noise_of(np.log(stepped)) == pytest.approx(noise_of(np.log(quiet)), rel=0.1)

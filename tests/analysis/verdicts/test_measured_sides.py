@@ -15,6 +15,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.records.environment import Device, Environment
 from enginescope.records.notice import Notice
+from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
@@ -91,9 +92,20 @@ def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
     a, b = in_turn(1.05)
     found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
     assert found.pairs[0].headline.estimate.n_a == 11
-    message = codes(found)["W-LOST-PROCESSES"]
-    assert "1 of 12 processes of B failed" in message
-    assert "died of SIGSEGV" in message
+    assert codes(found)["W-LOST-PROCESSES"] == (
+        "1 of 12 processes of B failed and are left out, and so are their rounds: died of SIGSEGV"
+    )
+    apart = compare_sides(named((process(1.0),), (process(1.0), crashed(process(1.0)))))
+    assert codes(apart)["W-LOST-PROCESSES"].endswith("failed and are left out: died of SIGSEGV")
+
+
+def test_exact_figures_beside_the_headline_are_tested_and_no_others() -> None:
+    built = BuildReport(engine="e", engine_bytes=1000)
+    side = tuple(replace(run, build=built) for run in in_turn(1.0)[0])
+    (pair,) = compare_sides(named(side, side)).pairs
+    tested = {one.metric for one in pair.verdicts if one.is_tested}
+    assert tested == {"latency", "engine_size"}
+    assert len(pair.verdicts) > 2
 
 
 def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
@@ -231,7 +243,11 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     sides = named((process(1.0),), (process(1.1),))
     assumed = compare_sides(sides)
     assert assumed.pairs[0].headline.kind is VerdictKind.SLOWER
-    assert "I-ASSUMED-SCATTER" in codes(assumed)
+    assert codes(assumed)["I-ASSUMED-SCATTER"].startswith("one process a side: two of the same")
+    (notice,) = (one for one in measured_notices(assumed) if one.code == "I-ASSUMED-SCATTER")
+    assert (notice.level, notice.evidence) == ("info", {"scatter_pct": 5.0})
+    few = compare_sides(named((process(1.0),), (process(1.0), process(1.1))))
+    assert codes(few)["I-ASSUMED-SCATTER"].startswith("fewer than 6 processes in all: two of")
     known = compare_sides(sides, floors=(loud,))
     assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
     assert known.floor == loud
@@ -312,8 +328,11 @@ def test_rounds_that_are_left_out_are_said() -> None:
         found.pairs[0],
         verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
     )
-    message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
-    assert message.startswith("3 of 12 rounds of A and B are skipped")
+    notices = measured_notices(replace(found, pairs=(pair,)))
+    (notice,) = (one for one in notices if one.code == "W-DISTURBED-ROUNDS")
+    assert notice.message.startswith("3 of 12 rounds of A and B are skipped")
+    figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
+    assert figures == {"b": "B", "left_out": 3, "rounds": 12}
 
 
 def test_sides_that_took_turns_as_separate_commands_are_interleaved() -> None:
