@@ -15,7 +15,7 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
 
     Attributes:
         plan: Its name.
-        layers: Layers of the plan.
+        layers, active_layers: All layers of the plan, and those that launch work.
         sum_ms: Sum of the layers' mean times; ``None`` without a profile.
         gpu: The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
         rules: Codes of the rules that ran.
@@ -26,6 +26,7 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
 
     plan: str
     layers: int
+    active_layers: int
     sum_ms: float | None
     gpu: str | None = None
     rules: tuple[str, ...]
@@ -48,6 +49,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     return LintReport(
         plan=given.plan.name,
         layers=len(given.plan.layers),
+        active_layers=len(view.plan.active_layers),
         sum_ms=view.total_ms,
         gpu=view.gpu.name if view.gpu else None,
         rules=tuple(rule.code for rule in rules),

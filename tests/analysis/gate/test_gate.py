@@ -97,6 +97,14 @@ def test_a_job_that_is_missing_is_lost() -> None:
     assert not report.is_passed
 
 
+def test_a_job_of_which_one_process_failed_before_and_all_now_is_one_new_failure() -> None:
+    """It was two rows, `lost coverage` and `still failing`."""
+    before = [*processes(4.0, of=job(transfers=True)), crashed(5)]
+    report = gate(before, [crashed(60), crashed(61)])
+    assert [row.outcome for row in report.rows] == [GateOutcome.NEW_FAILURE]
+    assert (report.jobs, only(report).why[:25]) == (1, "2 of 2 processes failed: ")
+
+
 def test_a_figure_that_is_missing_is_lost() -> None:
     limits = terms(("peak_memory", 2))
     before = processes(4.0, peak_memory_bytes=100)

@@ -46,6 +46,16 @@ def test_a_failed_process_joins_its_job() -> None:
     assert (len(one.a.measured), len(one.a.failed)) == (1, 1)
 
 
+def test_failures_before_and_now_join_the_job_that_was_measured() -> None:
+    """The measured one was lost coverage and the failures were another job, still failing."""
+    whole = job(transfers=True)
+    (one,) = pairs([process(1.0, of=whole), crashed(1)], [crashed(2)])
+    assert (len(one.a.measured), len(one.a.failed), len(one.b.failed)) == (1, 1, 1)
+    (one,) = pairs([crashed(1)], [process(1.0, 2, of=whole), crashed(3)])
+    assert (len(one.a.failed), len(one.b.measured), len(one.b.failed)) == (1, 1, 1)
+    assert one.b.identity.transfers is True
+
+
 def test_a_job_that_fails_finds_its_counterpart() -> None:
     (pair,) = pairs([process(1.0, of=job(transfers=True))], [crashed()])
     assert pair.how == "same"

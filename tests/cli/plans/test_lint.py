@@ -45,7 +45,7 @@ def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
     assert main(["lint", str(plan)]) == 1
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
-    assert lines[0] == "net (3 layers, sum 1.000 ms): findings 1 warning, 1 info"
+    assert lines[0] == "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
     assert any(line.startswith("0.500  50.0  PLAN104  info") for line in lines)
     assert "PLAN102" in shown.out
     assert max(map(len, lines)) <= 80
@@ -56,7 +56,7 @@ def test_without_a_profile_it_says_so(plan, capsys) -> None:
     plan.with_name("net.profile.json").unlink()
     assert main(["lint", str(plan)]) == 1
     shown = capsys.readouterr()
-    assert "net (3 layers): findings" in shown.out
+    assert "net (3 layers, 2 launch work): findings" in shown.out
     assert "give one with --profile" in shown.err
 
 
@@ -92,7 +92,7 @@ def test_select_and_ignore(plan, capfdbinary) -> None:
 
 def test_nothing_found(plan, capsys) -> None:
     assert main(["lint", str(plan), "--select", "TIME202"]) == 0
-    assert capsys.readouterr().out == "net (3 layers, sum 1.000 ms): findings none\n"
+    assert capsys.readouterr().out == "net (3 layers, 2 launch work, sum 1.000 ms): findings none\n"
 
 
 def test_more_than_are_shown(plan, capsys) -> None:
@@ -164,8 +164,8 @@ def test_a_folder_of_engines(plan, tmp_path, capsys) -> None:
     (plan.parent / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
     assert main(["lint", str(plan.parent)]) == 1
     shown = capsys.readouterr().out
-    assert "net (3 layers, sum" in shown
-    assert "other (5 layers)" in shown
+    assert "net (3 layers, 2 launch work, sum" in shown
+    assert "other (5 layers, 3 launch work)" in shown
     (plan.parent / "net.graph.json").unlink()
     (plan.parent / "other.graph.json").unlink()
     assert main(["lint", str(plan.parent)]) == 2

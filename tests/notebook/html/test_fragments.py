@@ -67,7 +67,7 @@ def test_a_plan() -> None:
     found = checked(plan_html(PlanView(plan, times(plan))))
     assert "Slowest layers" in found.text
     assert "Time by type" in found.text
-    assert "3 layers and 2 that launch nothing" in found.text
+    assert "5 layers: 3 launch work, 2 launch nothing" in found.text
     assert "(sum of layer means, 7 iterations, no interval)" in found.text
 
 

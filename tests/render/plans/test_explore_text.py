@@ -48,7 +48,7 @@ def test_what_is_said_first() -> None:
     text = shown(timed(), device="NVIDIA H200")
     assert text.splitlines()[0].split() == ["net", "NVIDIA", "H200"]
     flat = " ".join(text.split())
-    assert "3 layers and 2 that launch nothing" in flat
+    assert "5 layers: 3 launch work, 2 launch nothing" in flat
     assert "mean GPU compute time of 0.3000 ms" in flat
     assert "sum of layer means, 1,234 iterations, no interval" in flat
     assert "weights 5.23 KiB" in flat
@@ -175,4 +175,4 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
         *found.layers[idle + 1 :],
     )
     flat = " ".join(shown(msgspec.structs.replace(found, layers=layers)).split())
-    assert "3 layers and 2 that launch no kernel, 1 of which took time" in flat
+    assert "5 layers: 3 launch work, 2 launch no kernel, 1 of which took time" in flat

@@ -1,9 +1,22 @@
-"""Layers that launch no kernel, in words."""
+"""Numbers of layers, in words."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.render.plans.plan_headline import others_text, timed_at_rest
+from enginescope.analysis.plans.plan_columns import plan_totals
+from enginescope.render.plans.findings import headline
+from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
+from enginescope.rules.base import LintInput
+from enginescope.rules.engine import lint
+from tests.rules.made import layer, plan
+
+PLAN = plan(
+    layer("Convolution", "in FP16", "a FP16"),
+    layer("NoOp", "a FP16", "b FP16"),
+    layer("PointWise", "b FP16", "out FP16"),
+)
 
 
 def test_layers_at_rest_that_took_time_are_counted() -> None:
@@ -17,7 +30,14 @@ def test_layers_at_rest_that_took_time_are_counted() -> None:
 
 
 def test_nothing_is_launched_only_where_nothing_took_time() -> None:
-    assert others_text(1, 0) == "1 that launches nothing"
-    assert others_text(1_200, 0) == "1,200 that launch nothing"
-    assert others_text(1, 1) == "1 that launches no kernel, 1 of which took time"
-    assert others_text(5, 3) == "5 that launch no kernel, 3 of which took time"
+    totals = plan_totals(PLAN)
+    assert layers_text(totals, 0) == "3 layers: 2 launch work, 1 launches nothing"
+    took = "3 layers: 2 launch work, 1 launches no kernel, 1 of which took time"
+    assert layers_text(totals, 1) == took
+    assert layers_text(replace(totals, active_layers=3), 0) == "3 layers"
+
+
+def test_lint_and_explore_count_the_same_layers() -> None:
+    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
+    said = headline(lint(LintInput(plan=PLAN)))
+    assert said.startswith("made (3 layers, 2 launch work)")

@@ -10,6 +10,7 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
+from enginescope.render.verdicts.gate_phrases import answer_text
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
 from enginescope.render.verdicts.gate_writers import gate_json, gate_junit, gate_markdown, gate_rows
 from tests.analysis.gated_runs import crashed, job, process, processes
@@ -207,3 +208,17 @@ def test_sarif_gives_undecided_results_the_level_of_the_policy(policy, level) ->
     assert (rules["GATE005"], results["GATE005"]) == (level, level)
     assert (rules["GATE001"], results["GATE001"]) == ("error", "error")
     assert (rules["GATE006"], results["GATE006"]) == ("warning", "warning")
+
+
+@pytest.mark.parametrize(
+    ("policy", "heading"),
+    [
+        ("pass", "gate passed: no regression found; 1 undecided, treated as passed"),
+        ("warn", "gate inconclusive: no regression found, 1 undecided"),
+        ("fail", "gate failed: 1 undecided"),
+    ],
+)
+def test_the_heading_does_not_call_an_undecided_row_passed(policy, heading) -> None:
+    """`gate passed` stood above an undecided difference of +21.7 %."""
+    undecided = gate([process(4.0)], [process(4.1, 60)], GateTerms(undecided=policy))
+    assert answer_text(undecided) == heading

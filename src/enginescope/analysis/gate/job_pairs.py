@@ -26,7 +26,7 @@ _FIELDS = {
     "streams": "streams",
     "transfers": "transfers",
     "cuda_graph": "CUDA graph",
-    "spin_wait": "waiting",
+    "spin_wait": "busy-wait",
     "cold": "L2 cache",
     "rotate": "input buffers",
     "idle_ms": "pause between queries",
@@ -89,7 +89,7 @@ def pair_jobs(
         if home is None:
             pairs.append(single)
         else:
-            pairs[home] = _with_failures(pairs[home], single)
+            pairs[home] = _merged(pairs[home], single)
     return tuple(sorted(pairs, key=lambda pair: _place(pair, a)))
 
 
@@ -100,27 +100,34 @@ def _place(pair: JobPair, a: Sequence[JobRuns]) -> int:
 
 
 def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
-    """Return the one pair whose processes a job of nothing but failures can be of."""
+    """Return the only pair that an unpaired job can be part of.
+
+    A process that fails early records neither shapes nor mode. It can be of any job of its model,
+    so one of the two to merge has to have failures only.
+    """
     own = alone.a or alone.b
-    if own is None or own.measured:
-        return None
+    assert own is not None
     fitting = [
         place
         for place, pair in enumerate(pairs)
-        if (home := pair.a if alone.a else pair.b) and not own.identity.differing(home.identity)
+        if (home := pair.a if alone.a else pair.b)
+        and not (own.measured and home.measured)
+        and not own.identity.differing(home.identity)
     ]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _with_failures(pair: JobPair, failures: JobPair) -> JobPair:
-    return replace(pair, a=_together(pair.a, failures.a), b=_together(pair.b, failures.b))
+def _merged(pair: JobPair, alone: JobPair) -> JobPair:
+    return replace(pair, a=_together(pair.a, alone.a), b=_together(pair.b, alone.b))
 
 
-def _together(job: JobRuns | None, failures: JobRuns | None) -> JobRuns | None:
-    if job is None or failures is None:
+def _together(job: JobRuns | None, alone: JobRuns | None) -> JobRuns | None:
+    """Merge the processes of two jobs; the identity is that of the measured one."""
+    if job is None or alone is None:
         return job
-    runs = sorted((*job.runs, *failures.runs), key=lambda one: (one.created, one.id))
-    return replace(job, runs=tuple(runs))
+    runs = sorted((*job.runs, *alone.runs), key=lambda one: (one.created, one.id))
+    known = alone if alone.measured else job
+    return JobRuns(identity=known.identity, runs=tuple(runs))
 
 
 _Fits: TypeAlias = Callable[[JobRuns, JobRuns], bool]
@@ -161,4 +168,4 @@ def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[s
 
 def _said(one: JobIdentity, field: str) -> str:
     unsaid = {"precision": "default", "environment": "none", "options": "none"}
-    return one.text(field) or unsaid.get(field, "not known")
+    return one.text(field) or unsaid.get(field, "unknown")

@@ -22,12 +22,12 @@ from enginescope.render.plans.explore_tables import (
     PlanTable,
     explore_tables,
 )
-from enginescope.render.plans.plan_headline import others_text, timed_at_rest
+from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
 
 _SCHEMAS = {
-    "trt8-10": "in the form of TensorRT 8.2 to 10",
-    "trt11": "in the form of TensorRT 11",
-    "names-only": "layers by name alone",
+    "trt8-10": "plan format of TensorRT 8.2 to 10",
+    "trt11": "plan format of TensorRT 11",
+    "names-only": "layer names only",
 }
 #: What a column of names keeps on a narrow terminal, and the columns between two cells.
 _LEAST_NAME = 12
@@ -108,11 +108,8 @@ _HOW_DETAILED = (
 def _plan_text(found: Exploration) -> str:
     totals = found.totals
     assert totals is not None
-    idle = totals.layers - totals.active_layers
-    count = _counted(totals.active_layers, "layer")
-    timed = timed_at_rest(layer.row for layer in found.layers)
-    rest = f" and {others_text(idle, timed)}" if idle else ""
-    return f"{count}{rest}, {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
+    count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
+    return f"{count}; {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
 
 
 def _time_text(found: Exploration) -> str:
@@ -139,8 +136,8 @@ def _memory_text(found: Exploration) -> str:
     )
     parts = totals.whole_parts
     inside = (
-        f"; without what is inside {_counted(parts, 'layer')} that"
-        f" {'stands' if parts == 1 else 'stand'} for a whole part of the network"
+        f"; without the contents of {_counted(parts, 'layer')} that"
+        f" {'stands' if parts == 1 else 'stand'} for a part of the network"
         if parts
         else ""
     )

@@ -47,6 +47,8 @@ def headline(report: LintReport) -> str:
     ]
     found = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
     size = f"{report.layers:,} layers"
+    if report.active_layers < report.layers:
+        size += f", {report.active_layers:,} launch work"
     if report.sum_ms is not None:
         size += f", sum {format_ms(report.sum_ms)}"
     hidden = f"; {report.suppressed:,} suppressed" if report.suppressed else ""
@@ -111,6 +113,7 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "source": linted.source,
         "plan": report.plan,
         "layers": report.layers,
+        "active_layers": report.active_layers,
         "sum_ms": report.sum_ms,
         "gpu": report.gpu,
         "rules": report.rules,

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
+from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
@@ -30,17 +31,22 @@ def timed_at_rest(rows: Iterable[LayerRow]) -> int:
     return sum(row.is_inert and bool(row.mean_ms) for row in rows)
 
 
-def others_text(others: int, timed: int) -> str:
-    """Return what the layers that do not work are: ``11 that launch nothing``.
+def layers_text(totals: PlanTotals, timed: int) -> str:
+    """Return ``32 layers: 24 launch work, 8 launch nothing``; ``3 layers`` if all launch work.
 
     Args:
-        others: Layers of the plan that launch no kernel.
-        timed: Those of them that took time.
+        timed: Layers that launch no kernel and took time.
     """
-    launch = "launches" if others == 1 else "launch"
-    if not timed:
-        return f"{others:,} that {launch} nothing"
-    return f"{others:,} that {launch} no kernel, {timed:,} of which took time"
+    others = totals.layers - totals.active_layers
+    count = f"{totals.layers:,} {'layer' if totals.layers == 1 else 'layers'}"
+    if not others:
+        return count
+    first, second = (
+        f"{number:,} {'launches' if number == 1 else 'launch'}"
+        for number in (totals.active_layers, others)
+    )
+    rest = f"{second} no kernel, {timed:,} of which took time" if timed else f"{second} nothing"
+    return f"{count}: {first} work, {rest}"
 
 
 class PageSubject:
@@ -190,7 +196,7 @@ def _layers(subject: PageSubject) -> Figure:
     totals = subject.view.plan_totals
     if totals is None:
         return Figure(label="layers", value=f"{len(subject.layers):,}", note="times, no plan")
-    note = f"{totals.active_layers:,} do work"
+    note = f"{totals.active_layers:,} launch work"
     timed = timed_at_rest(subject.layers)
     if timed:
         note += f"\n{timed:,} that {'launches' if timed == 1 else 'launch'} no kernel took time"
@@ -213,7 +219,7 @@ def _sizes(subject: PageSubject) -> tuple[Figure, ...]:
         return ()
     moved = format_bytes(totals.activation_bytes)
     parts = totals.whole_parts
-    inside = f"without those inside {parts:,} {'layer' if parts == 1 else 'layers'}"
+    inside = f"without the contents of {parts:,} {'layer' if parts == 1 else 'layers'}"
     return (
         Figure(
             label="weights",

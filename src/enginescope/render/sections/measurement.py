@@ -16,7 +16,7 @@ from enginescope.render.charts.memory import memory_series
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.plans.plan_headline import others_text, timed_at_rest
+from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
 from enginescope.render.sections.section import Section
 
 
@@ -73,15 +73,13 @@ def plan_facts(view: RunView) -> Facts:
     totals = view.plan_totals
     if totals is None:
         return ()
-    others = totals.layers - totals.active_layers
-    rest = f", {others_text(others, timed_at_rest(view.layers))}" if others else ""
-    unsized = ("Tensors of unknown size, left out", f"{totals.unknown_tensors:,}")
+    unsized = ("Tensors of unknown size, not counted", f"{totals.unknown_tensors:,}")
     hidden = (
-        "Layers that stand for a whole part, their inside left out",
+        "Layers that stand for a part of the network, contents not counted",
         f"{totals.whole_parts:,}",
     )
     return (
-        ("Layers", f"{totals.active_layers:,} that do work{rest}"),
+        ("Layers", layers_text(totals, timed_at_rest(view.layers))),
         ("Weights", format_bytes(totals.weights_bytes)),
         ("Activations read and written", format_bytes(totals.activation_bytes)),
         ("The same with padding", format_bytes(totals.padded_activation_bytes)),

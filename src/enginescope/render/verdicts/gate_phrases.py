@@ -1,4 +1,4 @@
-"""A gate's answer in words: the one voice of terminal, Markdown, JUnit and SARIF."""
+"""Phrase the result of a gate, for terminal, Markdown, JUnit and SARIF alike."""
 
 from __future__ import annotations
 
@@ -32,17 +32,21 @@ _ALWAYS = frozenset({"I-ALTERED", "I-MEANT"})
 
 
 def answer_text(report: GateReport) -> str:
-    """Return the answer in one line: ``gate failed: 1 regression, 1 new failure``."""
+    """Return the result in one line: ``gate failed: 1 regression, 1 new failure``."""
     failing = [row for row in report.rows if report.fails(row)]
     counts = _counts(report, lambda one: one in failing)
     if failing:
         return f"gate failed: {counts}"
-    is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
-    return f"gate passed: no regression{f' found, {is_open:,} undecided' if is_open else ''}"
+    undecided = report.count(GateOutcome.UNDECIDED)
+    if not undecided:
+        return "gate passed: no regression"
+    if report.terms.undecided == "pass":
+        return f"gate passed: no regression found; {undecided:,} undecided, treated as passed"
+    return f"gate inconclusive: no regression found, {undecided:,} undecided"
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
-    """Return what was held to which limits, and how the rest came out, as names and texts."""
+    """Return baseline, limits and the counts of the rows that do not fail, as names and texts."""
     jobs = f"{report.jobs:,} {'job' if report.jobs == 1 else 'jobs'}"
     limits = ", ".join(
         f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
@@ -122,12 +126,12 @@ def details(row: GateRow) -> list[str]:
         why = why_text(row.verdict)
         found += [why] if why and why != row.why else []
     if row.outcome is GateOutcome.INCOMPARABLE and row.verdict is not None:
-        found.append("--across KEY,… takes differences as meant")
+        found.append("to compare different conditions on purpose, add --across KEY,…")
     return found
 
 
 def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
-    """Return a row's notices; good-to-know ones only where the answer is bad or open."""
+    """Return a row's notices; notes only where the row fails or is undecided."""
     matters = report.fails(row) or row.outcome is GateOutcome.UNDECIDED
     return [
         notice
