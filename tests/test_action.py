@@ -181,6 +181,7 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
     assert code == 1, runner.shown
     text = runner.summary.read_text(encoding="utf-8")
     assert "1 new failure, 1 lost" in text
+    assert "interleaved" not in text  # each round measures both sides
     store = Store(Path(runner.outputs["measure"]["runs"]).parent)
     tag = runner.outputs["measure"]["current"]
     order = [(row.model, tag in row.tags) for row in reversed(store.rows())]

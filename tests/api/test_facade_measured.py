@@ -82,7 +82,7 @@ def test_a_history_warns_of_a_damaged_run(store) -> None:
     (whole,) = es.history("net.onnx", sitting_s=0, store=store.path)
     damaged = store.rows()[0].id
     (store.runs_folder / damaged / "run.json").write_text("{")
-    with pytest.warns(UserWarning, match=f"left out: run {damaged}: .* delete {damaged} removes"):
+    with pytest.warns(UserWarning, match=f"skipped: run {damaged}: .* delete {damaged} removes"):
         (left,) = es.history("net.onnx", sitting_s=0, store=store.path)
     assert len(left.points) == len(whole.points) - 1
 

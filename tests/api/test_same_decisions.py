@@ -86,7 +86,7 @@ def test_a_run_of_no_comparison_under_its_tag_is_left_out_with_a_warning(store, 
     store.save(process(1.0), tags=[tag])
     assert main(["compare", tag, "--json"]) == 0
     printed = capsys.readouterr()
-    assert "left out: 1 runs that are not of" in printed.err
+    assert "skipped: 1 runs that are not of" in printed.err
     sides = json.loads(printed.out)["measured"]["sides"]
     assert [(side["label"], side["processes"]) for side in sides] == [("A", 12), ("B", 12)]
 

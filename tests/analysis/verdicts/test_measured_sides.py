@@ -212,7 +212,7 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     assert floor.other_cores == 0.3
     assert decode(encode(floor), NoiseFloor, source="floor") == floor
     told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
-    assert "measured so: unstable: other load: 1.8 of 2 cores busy" in told
+    assert "measured on a disturbed machine: unstable: other load: 1.8 of 2 cores busy" in told
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
     few = [(*loud[0][:9], *a[9:]), b]
     assert noise_floor(named(*few)).notices == ()
@@ -236,7 +236,8 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
     assert known.floor == loud
     assert "I-ASSUMED-SCATTER" not in codes(known)
-    assert "is below what this machine can decide so: 13 %" in codes(known)["W-BELOW-FLOOR"]
+    said = codes(known)["W-BELOW-FLOOR"]
+    assert "below the smallest difference this machine can detect: 13 %" in said
     told = compare_sides(sides, CompareConfig(scatter_pct=0.5), (loud,))
     assert told.pairs[0].headline.kind is VerdictKind.SLOWER
 
@@ -272,6 +273,8 @@ def test_sides_apart_are_told_to_be() -> None:
     a = tuple(process(1.0, seed=one) for one in range(5))
     assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, a)))
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(*in_turn(1.0))))
+    b = tuple(process(1.0, seed=5 + one) for one in range(5))
+    assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, b)))
     files = tuple(replace(run, origin="imported") for run in a)
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(files, files)))
 
@@ -310,4 +313,11 @@ def test_rounds_that_are_left_out_are_said() -> None:
         verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
     )
     message = codes(replace(found, pairs=(pair,)))["W-DISTURBED-ROUNDS"]
-    assert message.startswith("3 of 12 rounds of A and B are left out")
+    assert message.startswith("3 of 12 rounds of A and B are skipped")
+
+
+def test_sides_that_took_turns_as_separate_commands_are_interleaved() -> None:
+    """The GitHub Action measures so: baseline, current, current, baseline, …"""
+    a = tuple(process(1.0, seed=one) for one in (0, 3, 4, 7))
+    b = tuple(process(1.0, seed=one) for one in (1, 2, 5, 6))
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(a, b)))

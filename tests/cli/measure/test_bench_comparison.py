@@ -101,9 +101,9 @@ def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
     arguments = ["bench", str(convnet), *fakes(200, 203), "--compare", "--rounds", str(LOOKS[1])]
     assert main(arguments) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Undecided whether B is faster than A" in text
+    assert "Inconclusive whether B is faster than A" in text
     assert "(interval-too-wide)" in text
-    assert "more rounds would probably decide it" in text or "no reasonable number" in text
+    assert "more rounds would probably settle it" in text or "no realistic number" in text
     assert len(store.rows()) == 2 * LOOKS[1]
 
 

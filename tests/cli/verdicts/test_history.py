@@ -83,7 +83,7 @@ def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     out, err = capsys.readouterr()
     assert "1 change of level" in out
-    assert f"left out: run {damaged}: " in err
+    assert f"skipped: run {damaged}: " in err
     assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
 
 

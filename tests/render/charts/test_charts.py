@@ -168,8 +168,11 @@ def test_memory_leaves_out_instants_without_a_value() -> None:
     values = np.array([np.nan, 1 << 20, 2 << 20])
     channel = Channel(name="rss_bytes", values=values)
     telemetry = Telemetry(time_ms=np.array([0.0, 1_000.0, 2_000.0]), channels=(channel,))
-    chart = memory_series(RunView(measured_run(telemetry=telemetry)))
+    chart = memory_series(RunView(measured_run(telemetry=telemetry, peak_memory_bytes=1 << 20)))
     assert chart.spec["data"]["values"] == [{"x": 1.0, "y": 1.0}, {"x": 2.0, "y": 2.0}]
+    assert chart.title == (
+        "Resident memory of the worker: peak 2.00 MiB, 1.00 MiB until the timed loop ended"
+    )
     empty = replace(telemetry, channels=(Channel(name="rss_bytes", values=np.full(3, np.nan)),))
     assert memory_series(RunView(measured_run(telemetry=empty))) is None
 

@@ -22,6 +22,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     kind_text,
     range_of,
+    ratio_note,
     ratio_text,
     rounds_hint,
     value_text,
@@ -75,11 +76,11 @@ def sentence(one: Verdict) -> str:
         ),
         (
             verdict("undecided", "interval-too-wide", method="samples"),
-            "Undecided whether B is faster than A: 0.613 × A (95 % CI 0.607 … 0.619), one process",
+            "Inconclusive whether B is faster than A: 0.613 × A (95 % CI 0.607 … 0.619), one",
         ),
         (
             verdict("undecided", "no-interval", interval=None, method="processes", n_a=2, n_b=3),
-            "Undecided whether B is faster than A: 0.613 × A, no interval, 2 and 3 processes, not",
+            "Inconclusive whether B is faster than A: 0.613 × A, no interval, 2 and 3 processes",
         ),
         (
             verdict("incomparable", "different-conditions", detail="GPU: A100 against H200"),
@@ -139,14 +140,17 @@ def test_decimals_tell_the_ends_apart() -> None:
             verdict("undecided", "interval-too-wide", method="processes", more=3),
             "about 3 more processes a side",
         ),
-        (verdict("undecided", "interval-too-wide"), "no reasonable number"),
+        (verdict("undecided", "interval-too-wide"), "no realistic number of runs"),
         (
             verdict("undecided", "interval-too-wide", method="samples"),
-            "more samples would not decide it, more processes may: bench --compare",
+            "more samples would not settle it; more processes may: bench --compare",
         ),
         (verdict("undecided", "one-value"), "one value a side"),
-        (verdict("undecided", "no-interval", method="processes"), "3 processes a side give"),
-        (verdict("undecided", "no-interval", method="samples"), "too few independent samples"),
+        (verdict("undecided", "no-interval", method="processes"), "needs 3 processes a side"),
+        (
+            verdict("undecided", "no-interval", method="samples"),
+            "sample size of a side is too small",
+        ),
         (
             verdict("undecided", "clock-step", detail="times come in steps of 8 % of the median"),
             "times come in steps of 8 % of the median",
@@ -208,7 +212,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert r"- **B** a\|b\_\*\<i\>" in text
     assert "**B is slower: 1.05" in text
     assert "| --- | ---: | ---: | ---: | ---: | --- | --- |" in text
-    assert "Measured in turn:" in text
+    assert "Interleaved:" in text
 
 
 def test_json_and_csv_have_every_verdict() -> None:
@@ -287,3 +291,14 @@ def test_the_page_of_what_has_no_plans() -> None:
     assert page.count('id="summary"') == 1
     plain = compare_sides(named((process(1.0),), (process(1.2),)), CompareConfig(threshold_pct=2))
     assert "one process a side" in compare_page(None, Chosen(), measured=plain).decode()
+
+
+def test_a_ratio_that_is_not_the_quotient_of_the_two_figures_says_how_it_is_computed() -> None:
+    differing = verdict(ratio=0.9104, interval=None, a=2.0, b=1.86)
+    pair = MeasuredPair(a="A", b="B", verdicts=(differing,))
+    assert ratio_note(pair) == (
+        "Latency: the ratio 0.910 is estimated from the ratios of all rounds; "
+        "the quotient of the two figures is 0.930"
+    )
+    equal = replace(differing, b=2.0 * 0.9104)
+    assert ratio_note(replace(pair, verdicts=(equal,))) is None

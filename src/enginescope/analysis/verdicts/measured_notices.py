@@ -1,4 +1,4 @@
-"""What weakens a comparison of measured sides."""
+"""Warnings and notes on a comparison of measured sides."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def _lost(found: MeasuredComparison) -> Found:
         lost = [run for run in side.runs if run not in side.measured]
         if lost:
             outcome = lost[0].outcome
-            rounds = ", and so are their rounds" if found.comparison else ""
+            skipped = "they and their rounds are" if found.comparison else "they are"
             yield Notice(
                 code="W-LOST-PROCESSES",
-                message=f"{len(lost)} of {len(side.runs)} processes of {side.label} failed and are "
-                f"left out{rounds}: {outcome.message or outcome.kind.value}",
+                message=f"{len(lost)} of {len(side.runs)} processes of {side.label} failed; "
+                f"{skipped} skipped: {outcome.message or outcome.kind.value}",
                 evidence={"side": side.label, "runs": [one.id for one in lost]},
             )
 
@@ -140,15 +140,15 @@ def _disturbed(found: MeasuredComparison) -> Found:
         if unstable is not None:
             yield Notice(
                 code="W-UNSTABLE-SIDE",
-                message=f"{unstable}, more than chance allows, so they count; look for the cause "
-                "on that side: an idle machine would not remove it",
+                message=f"{unstable}, more than chance allows, so these rounds count; look for "
+                "the cause on that side, an idle machine would not help",
                 evidence=evidence,
             )
         if estimate.left_out:
             yield Notice(
                 code="W-DISTURBED-ROUNDS",
-                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} are left "
-                "out: something disturbed a process, and its median is hardly known",
+                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} are "
+                "skipped: a process was disturbed, and its median is uncertain",
                 evidence=evidence,
             )
 
@@ -174,9 +174,9 @@ def _overstated(found: MeasuredComparison) -> Found:
         if f"{corrected:.3f}" != f"{estimate.ratio:.3f}":
             yield Notice(
                 code="I-OVERSTATED",
-                message=f"the comparison ended once it could decide, which favors large "
-                f"differences: {estimate.ratio:.3f} × {pair.a} may overstate; {corrected:.3f} × "
-                f"{pair.a} allows for that",
+                message=f"the comparison ended as soon as it was decided, which favors large "
+                f"differences: {estimate.ratio:.3f} × {pair.a} may overstate; the corrected ratio "
+                f"is {corrected:.3f}",
                 evidence={"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
                 level="info",
             )
@@ -190,8 +190,8 @@ def _below_floor(found: MeasuredComparison) -> Found:
         return
     yield Notice(
         code="W-BELOW-FLOOR",
-        message=f"the threshold of {found.threshold_pct:g} % is below what this machine can decide "
-        f"so: {format_significant(least, 2)} % (enginescope noise, {floor.model}, "
+        message=f"the threshold of {found.threshold_pct:g} % is below the smallest difference this "
+        f"machine can detect: {format_significant(least, 2)} % (enginescope noise, {floor.model}, "
         f"{floor.created[:10]})",
         evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
     )
@@ -205,8 +205,8 @@ def _disturbed_floor(found: MeasuredComparison) -> Found:
     for notice in floor.notices:
         yield Notice(
             code="W-LOADED-FLOOR",
-            message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was itself "
-            f"measured so: {notice.message}; enginescope noise measures it anew",
+            message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was "
+            f"measured on a disturbed machine: {notice.message}; run enginescope noise again",
             evidence={"code": notice.code, **notice.evidence, "unstable": False},
         )
 
@@ -219,8 +219,8 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
     few = "one process a side" if is_single else f"fewer than {FEWEST_TOGETHER} processes in all"
     yield Notice(
         code="I-ASSUMED-SCATTER",
-        message=f"{few}: two of the same work are taken to differ by as much as a "
-        f"scatter of ±{ASSUMED_SCATTER_PCT:g} % makes them; enginescope noise measures it here",
+        message=f"{few}: assuming ±{ASSUMED_SCATTER_PCT:g} % run-to-run variation; "
+        "enginescope noise measures it",
         evidence={"scatter_pct": ASSUMED_SCATTER_PCT},
         level="info",
     )
@@ -233,21 +233,32 @@ def _few_processes(found: MeasuredComparison) -> Found:
         return
     yield Notice(
         code="I-FEW-PROCESSES",
-        message="a few processes a side: intervals are of how far these scatter, which is taken "
-        "to be normal and the same on both sides (Student's t); 4 a side need neither",
+        message="few processes a side: intervals assume normal run-to-run variation, equal on both "
+        "sides (Student's t); 4 processes a side need no such assumption",
         evidence={"processes": _sizes(found)},
         level="info",
     )
 
 
 def _not_in_turn(found: MeasuredComparison) -> Found:
-    if found.comparison is None and all(_is_ours(side) for side in found.sides):
+    if found.comparison is not None or _take_turns(found.sides):
+        return
+    if all(_is_ours(side) for side in found.sides):
         yield Notice(
             code="I-NOT-IN-TURN",
-            message="the sides were not measured in turn: what drifted between them counts as a "
-            "difference; enginescope bench A B --compare measures them so",
+            message="the sides were not interleaved: drift between them counts as a difference; "
+            "enginescope bench A B --compare interleaves them",
             level="info",
         )
+
+
+def _take_turns(sides: Sequence[MeasuredSide]) -> bool:
+    """Whether separate commands measured the sides in rounds, one process of each side a round."""
+    created = sorted((run.created, side.label) for side in sides for run in side.runs)
+    labels, size = [label for _, label in created], len(sides)
+    rounds = [labels[at : at + size] for at in range(0, len(labels), size)]
+    is_ordered = len({moment for moment, _ in created}) == len(created)
+    return is_ordered and len(rounds) > 1 and all(len(set(each)) == size for each in rounds)
 
 
 def _is_ours(side: MeasuredSide) -> bool:
@@ -277,7 +288,7 @@ def _versions(found: MeasuredComparison) -> Found:
             texts = ", ".join(f"{name} {a} and {b}" for name, (a, b) in pairs.items())
             yield Notice(
                 code="I-OTHER-VERSIONS",
-                message=f"A and {label} ran on other versions: {texts}",
+                message=f"A and {label} ran with different versions: {texts}",
                 evidence={"versions": pairs},
                 level="info",
             )

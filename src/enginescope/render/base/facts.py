@@ -176,17 +176,17 @@ def phase_facts(run: Run) -> Facts:
     )
     memory, made = run.device_memory, run.preparation
     sizes = (
-        ("peak memory", run.peak_memory_bytes),
+        ("peak memory until the timed loop ended", run.peak_memory_bytes),
         ("GPU memory: engine", memory.engine_bytes if memory else None),
         ("GPU memory: contexts", memory.context_bytes if memory else None),
         ("GPU memory: activations", memory.activation_bytes if memory else None),
         ("GPU memory: inputs and outputs", memory.buffer_bytes if memory else None),
         ("GPU memory: whole process", memory.process_bytes if memory else None),
-        ("GPU memory: whole process, peak", memory.process_peak_bytes if memory else None),
-        ("peak memory of the build", run.build.peak_host_bytes if run.build else None),
-        ("GPU memory of the build, peak", run.build.peak_device_bytes if run.build else None),
-        ("peak memory of the preparation", made.peak_host_bytes if made else None),
-        ("GPU memory of the preparation, peak", made.peak_device_bytes if made else None),
+        ("peak GPU memory: whole process", memory.process_peak_bytes if memory else None),
+        ("peak memory during the build", run.build.peak_host_bytes if run.build else None),
+        ("peak GPU memory during the build", run.build.peak_device_bytes if run.build else None),
+        ("peak memory during the preparation", made.peak_host_bytes if made else None),
+        ("peak GPU memory during the preparation", made.peak_device_bytes if made else None),
     )
     return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
 

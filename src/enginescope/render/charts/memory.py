@@ -32,8 +32,10 @@ def memory_series(view: RunView) -> Chart | None:
         {"x": extreme.x / 1e3, "y": extreme.high / _MIB}
         for extreme in extremes(time_ms, rss, _POINTS)
     ]
-    peak = view.run.peak_memory_bytes
-    title = "Resident memory of the worker" + (f": peak {format_bytes(peak)}" if peak else "")
+    until_loop, peak = view.run.peak_memory_bytes, int(rss.max())
+    title = f"Resident memory of the worker: peak {format_bytes(max(peak, until_loop or 0))}"
+    if until_loop is not None and until_loop < peak:
+        title += f", {format_bytes(until_loop)} until the timed loop ended"
     return Chart(
         key="memory",
         title=title,

@@ -30,6 +30,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     kind_text,
     looks_text,
     range_of,
+    ratio_note,
     ratio_text,
     title_of,
     value_text,
@@ -176,13 +177,14 @@ def _told(found: MeasuredComparison) -> Iterator[str]:
         yield f"On {' and '.join(known)}."
     looks = looks_text(found)
     if looks:
-        yield f"Measured in turn: {looks}."
+        yield f"Interleaved: {looks}."
 
 
 def _table(pair: MeasuredPair) -> Figures:
     made = verdict_table(pair)
     threshold = f"differences up to {pair.headline.threshold_pct:g} % do not matter"
-    return _figures(made, f"{made.title}; {threshold}")
+    parts = (made.title, threshold, ratio_note(pair))
+    return _figures(made, "; ".join(part for part in parts if part))
 
 
 def _figures(made: CompareTable, caption: str) -> Figures:
@@ -197,11 +199,11 @@ def _figures(made: CompareTable, caption: str) -> Figures:
 def _open(pair: MeasuredPair) -> Iterator[str]:
     hint = across_hint(pair)
     if hint is not None:
-        yield f"{pair.b} and {pair.a}, {hint}."
+        yield f"{pair.b} and {pair.a}: {hint}."
     for verdict in pair.verdicts:
         why = why_text(verdict)
         if why is not None:
-            yield f"{title_of(verdict.metric)} of {pair.b}: {why} ({verdict.reason.value})."
+            yield f"{title_of(verdict.metric)}, {pair.b}: {why} ({verdict.reason.value})."
 
 
 def _runs(found: MeasuredComparison) -> Figures:

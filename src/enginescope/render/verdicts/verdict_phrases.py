@@ -114,7 +114,7 @@ def headline_sentence(pair: MeasuredPair) -> str:
         return f"{b} is as fast as {a} {within}: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
-    return f"Undecided whether {b} is faster than {a}: {amount}, {how}"
+    return f"Inconclusive whether {b} is faster than {a}: {amount}, {how}"
 
 
 def _interval(estimate: RatioEstimate | None) -> str:
@@ -129,8 +129,28 @@ def confidence_text(interval: Interval) -> str:
 
 
 def basis_text(estimate: RatioEstimate | None) -> str:
-    """Return `` per round`` where the ratio is no quotient of the two medians beside it."""
+    """Return `` per round`` where the ratio is not the quotient of the two medians shown."""
     return f" per {estimate.basis}" if estimate is not None and estimate.basis else ""
+
+
+def ratio_note(pair: MeasuredPair) -> str | None:
+    """Say how the ratio is computed if the two figures shown give another one.
+
+    Of several metrics the first that differs. ``None`` if every ratio is the quotient.
+    """
+    for verdict in pair.verdicts:
+        estimate = verdict.estimate
+        if estimate is None or not verdict.a or verdict.b is None:
+            continue
+        quotient = f"{verdict.b / verdict.a:,.{_places(estimate)}f}"
+        if quotient != ratio_text(estimate):
+            units = {"round": "the ratios of all rounds", "pair": "all pairs of processes"}
+            source = units[estimate.basis] if estimate.basis else "the processes"
+            return (
+                f"{title_of(verdict.metric)}: the ratio {ratio_text(estimate)} is estimated from "
+                f"{source}; the quotient of the two figures is {quotient}"
+            )
+    return None
 
 
 def _how(verdict: Verdict) -> str:
@@ -143,8 +163,8 @@ def _how(verdict: Verdict) -> str:
     if estimate.method == "processes":
         counts = (estimate.n_a, estimate.n_b)
     if counts[0] == counts[1]:
-        return f"{counts[0]} processes a side, not interleaved"
-    return f"{counts[0]} and {counts[1]} processes, not interleaved"
+        return f"{counts[0]} processes a side"
+    return f"{counts[0]} and {counts[1]} processes"
 
 
 def why_text(verdict: Verdict) -> str | None:
@@ -153,39 +173,39 @@ def why_text(verdict: Verdict) -> str | None:
     if not is_open or not (verdict.is_tested or verdict.reason is Reason.FEW_SAMPLES):
         return None
     if verdict.reason is Reason.CLOCK_STEP:
-        return f"{verdict.detail}, which is more than the difference; shorter runs have finer steps"
+        return f"{verdict.detail}, more than the difference; shorter runs have finer steps"
     if verdict.reason is Reason.FEW_SAMPLES:
         return verdict.detail
     if verdict.reason is Reason.ONE_VALUE:
-        return "one value a side says nothing of how values scatter; more processes would"
+        return "one value a side does not show the run-to-run variation; measure more processes"
     disturbed = verdict.estimate.disturbed if verdict.estimate else None
     if verdict.reason is Reason.UNSTABLE and disturbed and disturbed.unstable:
-        return "one side is unstable by itself; find out why, more rounds would not decide it"
+        return "one side is unstable; look for the cause, more rounds would not help"
     if verdict.reason is Reason.UNSTABLE:
-        return "unstable: most medians are hardly known; measure again when the machine is idle"
+        return "unstable: most medians are uncertain; measure again on an idle machine"
     if verdict.reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
-    return f"the interval is too wide; {more_text(verdict)}"
+    return f"inconclusive: the interval is too wide; {more_text(verdict)}"
 
 
 def _no_interval(verdict: Verdict) -> str:
     estimate = verdict.estimate
     if estimate is None or estimate.method == "samples":
-        return "a side has too few independent samples; longer measuring gives more"
+        return "the effective sample size of a side is too small; measure longer"
     if estimate.method == "rounds":
-        return f"{LOOKS[0]} rounds that count give an interval, there are {estimate.n_a}"
-    return f"{FEWEST_TOGETHER // 2} processes a side give an interval"
+        return f"an interval needs {LOOKS[0]} valid rounds; there are {estimate.n_a}"
+    return f"an interval needs {FEWEST_TOGETHER // 2} processes a side"
 
 
 def more_text(verdict: Verdict) -> str:
     """Say how many more rounds, processes or samples would probably decide a verdict."""
     amount = more_amount(verdict)
     if amount is not None:
-        return f"{amount} would probably decide it"
+        return f"{amount} would probably settle it"
     estimate = verdict.estimate
     if estimate is not None and estimate.method == "samples":
-        return "more samples would not decide it, more processes may: bench --compare"
-    return "no reasonable number would decide it"
+        return "more samples would not settle it; more processes may: bench --compare"
+    return "no realistic number of runs would settle it"
 
 
 def more_amount(verdict: Verdict) -> str | None:
@@ -213,7 +233,7 @@ def across_hint(pair: MeasuredPair) -> str | None:
     if not pair.differing:
         return None
     keys = ",".join(one.key for one in pair.differing)
-    return f"where that difference is meant: --across {keys}"
+    return f"to compare different conditions on purpose, add --across {keys}"
 
 
 def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str:
@@ -236,8 +256,8 @@ def looks_text(found: MeasuredComparison) -> str | None:
         return None
     each = format_significant(100 * estimate.interval.confidence, 3)
     return (
-        f"the order is random, and each side goes first equally often; it may end after any of "
-        f"four looks, so each interval is of {each} %, and all together hold 95 % at least"
+        f"the order is random and balanced; the comparison can stop after any of four looks, "
+        f"so each interval has {each} % confidence, and all together have at least 95 %"
     )
 
 
@@ -265,8 +285,8 @@ def side_labels(count: int) -> str:
     if count > len(ascii_uppercase):
         raise UsageError(
             f"{count} sides to compare",
-            why=f"a comparison has at most {len(ascii_uppercase)}, one for each letter",
-            hint="compare them in several parts, each with the same first side",
+            why=f"a comparison has at most {len(ascii_uppercase)}",
+            hint="split them into several comparisons with the same first side",
         )
     return ascii_uppercase[:count]
 

@@ -31,6 +31,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     counts_text,
     headline_sentence,
     looks_text,
+    ratio_note,
     rounds_hint,
     title_of,
     unit_of,
@@ -44,7 +45,7 @@ _NARROW = 76
 
 
 def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
-    """Return the answer, its table, what would decide the rest, and what weakens it.
+    """Return the result, its table, what would settle the rest, and the notices.
 
     Args:
         width: Columns.
@@ -53,6 +54,8 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     for pair in found.pairs:
         lines += [Text(headline_sentence(pair), style="bold"), Text()]
         lines += [_table(pair, width), Text()]
+        note = ratio_note(pair)
+        lines += [label_row("ratio", note)] if note else []
         lines += [label_row(name, text) for name, text in _open(pair)]
     every = pair_table(found)
     if every is not None:
@@ -228,7 +231,7 @@ def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
 
 
 def verdict_markdown(found: MeasuredComparison) -> str:
-    """Return the answer, its table, and what weakens it."""
+    """Return the result, its table, and the notices."""
     lines = [f"- **{side.label}** {escaped(side.name)}" for side in found.sides]
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
     lines += [f"- on {escaped(place)}" for place in places if place]
@@ -239,11 +242,13 @@ def verdict_markdown(found: MeasuredComparison) -> str:
             "",
             *markdown_table(verdict_table(pair)),
         ]
+        note = ratio_note(pair)
+        lines += ["", f"{escaped(note)}."] if note else []
         lines += _open_markdown(pair)
     every = pair_table(found)
     lines += ["", f"**{every.title}**", "", *markdown_table(every)] if every else []
     looks = looks_text(found)
-    lines += ["", f"Measured in turn: {looks}."] if looks else []
+    lines += ["", f"Interleaved: {looks}."] if looks else []
     notices = [
         f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "
         f"({notice.code})"

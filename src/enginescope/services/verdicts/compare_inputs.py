@@ -166,7 +166,7 @@ def _sides_of_comparison(given: RunsInput, store: Store, warn: Warn) -> tuple[Co
         ]
         if len(own) < len(together):
             warn(
-                f"left out: {len(together) - len(own)} runs that are not of comparison {comparison}"
+                f"skipped: {len(together) - len(own)} runs that are not of comparison {comparison}"
             )
         own.sort(key=lambda item: item[:2])
         for _, group in groupby(own, key=lambda item: item[0]):

@@ -115,7 +115,8 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
         what: A name is a suite's folder or its name in the store; a folder of runs: a store, a
             folder of run folders or of their zip files, the folder of one run; a zip file that
             ``runs export`` wrote; a folder or file of another tool; a tag, for all its runs; the
-            beginning of an id, ``latest``, ``latest~2``. A path goes before a tag or an id.
+            beginning of an id, ``latest``, ``latest~2``, which count runs with samples only. A path
+            goes before a tag or an id.
         warn: Receives what is skipped, and why.
 
     Raises:
@@ -129,6 +130,7 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.store.run_names import steps_back
     from enginescope.store.suite_folder import suite_named
 
     suite = suite_named(name, store.suite_home())
@@ -139,7 +141,27 @@ def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
         return runs_in_folder(path, warn) or _imported(path, warn)
     if path.is_file():
         return _of_file(path, warn)
+    back = steps_back(name)
+    if back is not None:
+        return (_latest(name, back, store, warn),)
     return tagged_runs(name, store, warn) or (store.load(name),)
+
+
+def _latest(name: str, back: int, store: Store, warn: Warn) -> Run:
+    """Return the newest run with samples, or a failed one; an imported plan alone has neither."""
+    rows = store.rows()
+    usable = [row for row in rows if row.samples or row.outcome != "ok"]
+    if len(usable) <= back:
+        raise StoreError(
+            f"run {name!r}",
+            why=f"{len(usable):,} of {len(rows):,} runs in {store.place} have samples",
+            hint="enginescope bench MODEL.onnx, or enginescope import PATH with times",
+        )
+    skipped = rows.index(usable[back]) - back
+    if skipped:
+        runs = f"{skipped:,} newer {'run' if skipped == 1 else 'runs'}"
+        warn(f"{name}: run {usable[back].id}; skipped {runs} without samples")
+    return store.load(usable[back].id)
 
 
 def tagged_runs(tag: str, store: Store, warn: Warn) -> tuple[Run, ...]:
@@ -158,7 +180,7 @@ def readable_runs(ids: Iterable[str], store: Store, warn: Warn) -> tuple[Run, ..
             runs.append(store.load_id(run_id))
         except (FormatError, StoreError) as error:
             next_step = f"; {error.hint}" if error.hint else ""
-            warn(f"left out: run {run_id}: {error}{next_step}")
+            warn(f"skipped: run {run_id}: {error}{next_step}")
     return tuple(runs)
 
 
@@ -266,7 +288,7 @@ def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
             elif path.suffix == ".zip":
                 runs.append(_of_zip(path))
         except (FormatError, StoreError) as error:
-            warn(f"left out: {error}")
+            warn(f"skipped: {error}")
     return tuple(runs)
 
 
@@ -292,5 +314,5 @@ def _imported(path: Path, warn: Warn) -> tuple[Run, ...]:
 
     imported = import_artifacts([path])
     for skipped, reason in imported.skipped:
-        warn(f"left out: {skipped}: {reason}")
+        warn(f"skipped: {skipped}: {reason}")
     return imported.runs
