@@ -105,3 +105,11 @@ def test_every_metric_of_a_run_is_explained(text) -> None:
 def test_every_figure_of_device_memory_is_explained(text) -> None:
     fields = {one.name for one in msgspec.structs.fields(DeviceMemory)}
     assert fields <= set(MARKED.findall(section(text, "Device memory")))
+
+
+def test_documentation_and_messages_name_the_same_extra() -> None:
+    """README said `enginescope[cu13]` where the messages say `enginescope[trt]`."""
+    install = re.compile(r"pip install tensorrt\S* '?enginescope\[(\w+)\]")
+    places = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"))
+    named = {found for path in places for found in install.findall(path.read_text("utf-8"))}
+    assert named == {"trt"}
