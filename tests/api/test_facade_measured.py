@@ -58,7 +58,7 @@ def test_names_of_a_store_say_what_the_verb_says(store) -> None:
     assert headline["estimate"]["ratio"] == found.verdict.estimate.ratio
     folders = [store.folder_of(one.id) for one in store.rows()[:2]]
     assert es.compare(*folders).pairs
-    with pytest.raises(UsageError, match="alone is nothing to compare"):
+    with pytest.raises(UsageError, match="alone cannot be compared"):
         es.compare(folders[0])
     with pytest.raises(UsageError, match="3 names for 2 sides"):
         es.compare(*folders, names=("a", "b", "c"))

@@ -54,12 +54,12 @@ def test_an_unknown_option_is_a_user_error(capsys) -> None:
 
 def test_our_errors_say_what_why_and_what_next(monkeypatch, capsys) -> None:
     def fail() -> None:
-        raise UsageError("model x.onnx", why="there is no such file", hint="did you mean y.onnx?")
+        raise UsageError("model x.onnx", why="no such file", hint="did you mean y.onnx?")
 
     replace_verb(monkeypatch, fail)
     assert main(["doctor"]) == 2
     assert capsys.readouterr().err == (
-        "enginescope: model x.onnx\n  why: there is no such file\n  try: did you mean y.onnx?\n"
+        "enginescope: model x.onnx\n  why: no such file\n  try: did you mean y.onnx?\n"
     )
 
 

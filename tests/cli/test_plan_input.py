@@ -125,7 +125,7 @@ def test_a_path_goes_before_a_run_of_the_same_name(folder) -> None:
     [
         ("absent.json", "absent.json does not exist"),
         ("absent", "there is none in"),
-        ("notes.txt", "notes.txt is no JSON file"),
+        ("notes.txt", "notes.txt is not a JSON file"),
         ("empty", "there are no files"),
     ],
 )
@@ -143,7 +143,7 @@ def test_what_is_not_there_is_said_alike(folder, tmp_path, verb, name, message, 
 @pytest.mark.parametrize("name", ["engines", "latest"])
 def test_files_beside_go_with_a_plan_file(folder, name) -> None:
     beside = CompanionFiles(profile=folder / "net.profile.json")
-    with pytest.raises(UsageError, match=f"{name} is no plan file"):
+    with pytest.raises(UsageError, match=f"{name} is not a plan file"):
         resolve_plan(name, beside)
 
 

@@ -216,12 +216,12 @@ def test_a_history_with_a_damaged_run(client, store) -> None:
     answer = client.get("/history?model=resnet.onnx")
     assert answer.status_code == 200
     assert "History of resnet.onnx" in answer.text
-    assert "run aaa222 is left out: " in answer.text
+    assert "run aaa222 is skipped: " in answer.text
     assert "enginescope runs delete aaa222" in answer.text
     DAMAGE["no array"](store.runs_folder / "aaa111")
     answer = client.get("/history?model=resnet.onnx")
     assert answer.status_code == 500
-    assert "none can be read; run aaa222 is left out: " in answer.text
+    assert "none can be read; run aaa222 is skipped: " in answer.text
 
 
 def test_a_file_that_is_gone(client, store) -> None:

@@ -46,7 +46,9 @@ def test_few_samples() -> None:
 def test_many_samples_worth_few() -> None:
     found = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-FEW-SAMPLES"]
     assert found.evidence["effective_n"] < 30
-    assert found.message.startswith("2,000 samples are worth ")
+    assert found.message.startswith(
+        "strongly autocorrelated: 2,000 samples, effective sample size "
+    )
 
 
 def test_not_converged() -> None:
@@ -79,8 +81,8 @@ def test_two_levels() -> None:
     assert share == pytest.approx(30, abs=3)
     assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
     assert found.message == (
-        f"two levels, {low:.3f} ms and {high:.3f} ms ({100 * (high / low - 1):.1f} % apart); "
-        f"{share:.0f} % of the samples are at the higher; one figure cannot stand for both"
+        f"latency is bimodal: {low:.3f} ms and {high:.3f} ms ({100 * (high / low - 1):.1f} % apart, "
+        f"{share:.0f} % of the samples at the higher mode); do not quote a single number"
     )
 
 
@@ -92,7 +94,7 @@ def test_outliers_by_share() -> None:
     some = notices(values)["I-OUTLIERS"]
     assert some.level == "info"
     assert some.evidence == {"count": 5, "share_pct": 0.25, "farthest_ms": 50.0}
-    assert some.message == ("5 of 2,000 samples (0.25 %) lie far from the median, one at 50.00 ms")
+    assert some.message == ("5 of 2,000 samples (0.25 %) are outliers, the farthest at 50.00 ms")
     values[600:630] = 9.0
     assert notices(values)["W-OUTLIERS"].level == "warning"
 
@@ -170,7 +172,7 @@ def test_a_first_run_that_no_figure_shows() -> None:
 def test_timer_names_the_step_of_the_samples() -> None:
     found = notices(np.round(quiet(8), 1))["W-TIMER"]
     assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
-    assert found.message == "times come in steps of 0.1000 ms, 2.0 % of the median"
+    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
 
 
 def test_timer_by_what_the_values_show() -> None:

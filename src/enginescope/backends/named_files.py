@@ -26,5 +26,5 @@ def check_named_files(
     named += [(key, path) for key, paths in lists for path in paths if path]
     for key, path in named:
         if not Path(path).is_file():
-            why = "it is a folder" if Path(path).is_dir() else "there is no such file"
+            why = "it is a folder" if Path(path).is_dir() else "no such file"
             raise UsageError(f"{spec.name}: {key}={path}", why=why)

@@ -34,7 +34,7 @@ def check_bounds(options: Mapping[str, str]) -> None:
         options: Each of ``min_shapes``, ``opt_shapes`` and ``max_shapes`` readable, or missing.
 
     Raises:
-        UsageError: They name unequal numbers of profiles, or an input's are not in order.
+        UsageError: They name unequal numbers of profiles, or an input's are not in ascending order.
     """
     given = {key: read_shapes(options[key]) for key in _KEYS if key in options}
     if len({len(one) for one in given.values()}) > 1:
@@ -81,7 +81,7 @@ def _check_order(name: str, bounds: Sequence[tuple[int, ...] | None], keys: Sequ
     known = [(key, dims) for key, dims in zip(keys, bounds, strict=True) if dims is not None]
     if not is_in_order([dims for _, dims in known]):
         told = ", ".join(f"{key[:3]} {dims_text(dims)}" for key, dims in known)
-        raise UsageError(f"shapes of {name}", why=f"{told} are not in order")
+        raise UsageError(f"shapes of {name}", why=f"{told} are not in ascending order")
 
 
 def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:

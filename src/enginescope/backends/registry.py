@@ -113,7 +113,7 @@ def read_spec(text: str) -> BackendSpec:
     if at and not is_environment(environment):
         raise UsageError(
             f"backend {text!r}",
-            why=f"{environment!r} after the @ is no name of an environment",
+            why=f"{environment!r} after the @ is not an environment name",
             hint="NAME[:PRECISION]@ENVIRONMENT[?KEY=VALUE], as trt:fp16@trt86",
         )
     return BackendSpec(

@@ -108,7 +108,8 @@ def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
     layers = table.get("layers", {})
     if not isinstance(layers, Mapping):
         raise UsageError(
-            f"{source}: lint.layers is no table", hint='as in [lint.layers] "head.*" = ["PLAN110"]'
+            f"{source}: lint.layers is not a table",
+            hint='as in [lint.layers] "head.*" = ["PLAN110"]',
         )
     return LintConfig(
         select=_names(table.get("select", []), f"{source}: lint.select"),
@@ -123,7 +124,9 @@ def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
 
 def _names(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise UsageError(f"{where} is no list of rules", hint='as in ["PLAN104", "tiny-kernels"]')
+        raise UsageError(
+            f"{where} is not a list of rules", hint='as in ["PLAN104", "tiny-kernels"]'
+        )
     try:
         return checked(value)
     except UsageError as error:

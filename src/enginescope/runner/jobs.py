@@ -215,7 +215,7 @@ def _name(path: Path) -> str:
 
 
 def _absence(path: Path) -> str:
-    return "it is a folder, not a file" if path.is_dir() else "there is no such file"
+    return "it is a folder, not a file" if path.is_dir() else "no such file"
 
 
 def _neighbour(path: Path) -> str | None:
@@ -243,7 +243,7 @@ def _data_set(model: Path, data: str, workload: Workload) -> str | None:
         return str(found[0]) if found else None
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises where there is no such user
     if not folder.is_dir():
-        raise UsageError(f"data set {data}", why="there is no such folder")
+        raise UsageError(f"data set {data}", why="no such folder")
     if not any(folder.glob("input_*.pb")):
         raise UsageError(
             f"data set {data}",

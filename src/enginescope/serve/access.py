@@ -99,7 +99,7 @@ def check_token(token: str) -> str:
             "the token",
             why=f"it has {len(stripped)} characters, or some that no header can hold",
             hint=f"at least {LEAST_TOKEN_CHARACTERS} letters and digits; "
-            "--token-file makes one where there is no file",
+            "--token-file creates a missing file",
         )
     return stripped
 

@@ -53,7 +53,7 @@ class KeptRuns:
             try:
                 runs.append(self.run(run_id))
             except (FormatError, StoreError) as error:
-                message = f"run {run_id} is left out: {error}"
+                message = f"run {run_id} is skipped: {error}"
                 if error.hint:
                     message += f"; {error.hint}"
                 notices.append(Notice(code="W-BROKEN-RUN", message=message))

@@ -226,7 +226,7 @@ def _check_files(settings: Settings) -> None:
     for path in written_paths(settings):
         folder = Path(path).resolve().parent
         if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            why = "it is a folder" if Path(path).is_dir() else f"{folder} is no folder to write to"
+            why = "it is a folder" if Path(path).is_dir() else f"{folder} is not a writable folder"
             raise UsageError(f"cannot write {path}", why=why)
 
 

@@ -71,7 +71,7 @@ def change_points(
     """
     series = as_series(values, name="medians")
     if (series <= 0).any():
-        raise UsageError("medians", why="one is not above 0: there is no ratio")
+        raise UsageError("medians", why="one is not above 0, so the ratio is undefined")
     smooth = _without_spikes(np.log(series))
     cuts = list(cut(smooth, penalty_of(smooth)))
     while True:

@@ -36,7 +36,7 @@ def scatter_of(medians: Sequence[float]) -> float:
     """
     series = as_series(medians, name="medians")
     if series.size < 2 or (series <= 0).any():
-        raise UsageError("medians", why="two or more, above 0, tell how processes scatter")
+        raise UsageError("medians", why="run-to-run variation needs two or more values above 0")
     first, second = np.triu_indices(series.size, k=1)
     logs = np.log(series)
     apart = np.abs(logs[first] - logs[second])

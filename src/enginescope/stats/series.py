@@ -35,6 +35,6 @@ def as_series(values: Any, *, name: str = "samples", at_least: int = 1) -> Array
         raise UsageError(
             name,
             why=f"sample {first} is {series[first]}",
-            hint="leave out what was not measured; NaN is no measurement",
+            hint="remove values that were not measured; NaN is not a measurement",
         )
     return series

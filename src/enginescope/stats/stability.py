@@ -1,4 +1,4 @@
-"""What weakens a series of samples, as notices.
+"""Derive warnings and notes from a series of samples.
 
 A rule is a function of `_Facts` that returns a notice or ``None``; adding one costs the function
 and its line in `_RULES`.
@@ -153,11 +153,11 @@ def _few_samples(facts: _Facts) -> Notice | None:
     n, effective = facts.values.size, facts.effective_n
     if n >= ENOUGH_SAMPLES and effective >= ENOUGH_EFFECTIVE:
         return None
-    worth = f"{n:,} samples are worth {math.floor(effective):,} independent ones"
+    few = f"strongly autocorrelated: {n:,} samples, effective sample size {math.floor(effective):,}"
     count = f"{n:,} samples" if n != 1 else "one sample"
     return Notice(
         code="W-FEW-SAMPLES",
-        message=worth if n >= ENOUGH_SAMPLES else f"{count}; {ENOUGH_SAMPLES} or more are wanted",
+        message=few if n >= ENOUGH_SAMPLES else f"{count}; measure at least {ENOUGH_SAMPLES}",
         evidence={"n": n, "effective_n": effective},
     )
 
@@ -169,7 +169,7 @@ def _not_converged(facts: _Facts) -> Notice | None:
         return None
     return Notice(
         code="W-NOT-CONVERGED",
-        message=f"the median is known to ±{format_significant(half_pct, 2)} % only",
+        message=f"the median is only known to ±{format_significant(half_pct, 2)} %; measure longer",
         evidence={"half_width_pct": half_pct, "low_ms": interval.low, "high_ms": interval.high},
     )
 
@@ -181,8 +181,8 @@ def _drift(facts: _Facts) -> Notice | None:
     way = "above" if found.change_pct > 0 else "below"
     return Notice(
         code="W-DRIFT",
-        message=f"the median of the last third, {format_ms(found.last)}, lies "
-        f"{format_significant(abs(found.change_pct), 2)} % {way} that of the first third, "
+        message=f"latency drifts: the median of the last third is {format_ms(found.last)}, "
+        f"{format_significant(abs(found.change_pct), 2)} % {way} the first third's "
         f"{format_ms(found.first)}",
         evidence={
             "first_ms": found.first,
@@ -200,9 +200,9 @@ def _bimodal(facts: _Facts) -> Notice | None:
     gap_pct = 100 * (modes.high - modes.low) / modes.low
     return Notice(
         code="W-BIMODAL",
-        message=f"two levels, {format_ms(modes.low)} and {format_ms(modes.high)} "
-        f"({format_significant(gap_pct, 2)} % apart); {100 * modes.share_high:.0f} % of the "
-        "samples are at the higher; one figure cannot stand for both",
+        message=f"latency is bimodal: {format_ms(modes.low)} and {format_ms(modes.high)} "
+        f"({format_significant(gap_pct, 2)} % apart, {100 * modes.share_high:.0f} % of the samples "
+        "at the higher mode); do not quote a single number",
         evidence={
             "low_ms": modes.low,
             "high_ms": modes.high,
@@ -223,8 +223,8 @@ def _outliers(facts: _Facts) -> Notice | None:
     return Notice(
         code="W-OUTLIERS" if many else "I-OUTLIERS",
         message=f"{count:,} of {facts.values.size:,} samples "
-        f"({format_significant(100 * share, 2)} %) lie far from the median, "
-        f"one at {format_ms(farthest)}",
+        f"({format_significant(100 * share, 2)} %) are outliers, "
+        f"the farthest at {format_ms(farthest)}",
         evidence={"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
         level="warning" if many else "info",
     )
@@ -284,7 +284,7 @@ def _timer(facts: _Facts) -> Notice | None:
     share_pct = 100 * step / facts.median
     return Notice(
         code="W-TIMER",
-        message=f"times come in steps of {format_ms(step, 3)}, "
+        message=f"the clock has steps of {format_ms(step, 3)}, "
         f"{format_significant(share_pct, 2)} % of the median",
         evidence={"step_ms": step, "share_pct": share_pct},
     )

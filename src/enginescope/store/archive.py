@@ -359,7 +359,7 @@ def _tagged(run: Run, tags: Iterable[str]) -> Run:
     refused = [tag for tag in asked if not is_tag(tag)]
     notices = run.notices
     if refused:
-        message = f"Not tags, and left out: {', '.join(map(repr, refused))}."
+        message = f"Skipped, not valid as tags: {', '.join(map(repr, refused))}."
         notices += (Notice(code="W-TAG", message=message, evidence={"tags": refused}),)
     kept = tuple(dict.fromkeys((*run.tags, *(tag for tag in asked if is_tag(tag)))))
     return msgspec.structs.replace(run, tags=kept, notices=notices)

@@ -44,7 +44,7 @@ class DatabaseUrl:
         if scheme not in _SCHEMES:
             raise UsageError(
                 f"store {without_password(url)}",
-                why="it is no folder and no database that can be a store",
+                why="it is neither a folder nor a database of runs",
                 hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
             )
         self.secret_url, self.artifacts = _parted(url)

@@ -30,7 +30,7 @@ def usable_floors(folder: Path, say: Callable[[str], None]) -> tuple[NoiseFloor,
     try:
         return read_floors(folder)
     except (FormatError, StoreError) as error:
-        say(f"noise floors are left out: {error}")
+        say(f"noise floors are skipped: {error}")
         return ()
 
 

@@ -40,7 +40,7 @@ class RemoteStore:
         except ValueError as error:
             raise UsageError(f"server {url}", why=str(error)) from None
         if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
-            raise UsageError(f"server {url}", why="it is no http:// or https:// address")
+            raise UsageError(f"server {url}", why="it is not an http:// or https:// address")
         if self._parts.username or self._parts.password:
             raise UsageError(
                 "the server's address holds credentials", hint="leave them out; the token is enough"
@@ -84,7 +84,7 @@ class RemoteStore:
             answer = self._ask("POST", "/api/missing", body)
             wanted = answer.get("missing")
             if not isinstance(wanted, list):
-                raise StoreError(f"server {self}", why="its answer is no list of runs")
+                raise StoreError(f"server {self}", why="the response is not a list of runs")
             found += [one for one in wanted if isinstance(one, str)]
         asked = set(ids)
         return tuple(one for one in found if one in asked)
@@ -126,7 +126,7 @@ class RemoteStore:
         answer = _decoded(data)
         if response.status // 100 == 2:
             return answer
-        why = answer.get("error") or f"it answers {response.status} {response.reason}"
+        why = answer.get("error") or f"it returned {response.status} {response.reason}"
         hint = None
         if response.status == _UNAUTHORIZED:
             why = "the token that was sent is not the server's"

@@ -171,8 +171,12 @@ def test_bfloat16_inputs(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "why", "hint"),
     [
-        (b"\x08\x07\xff\xff\xff", "its 5.00 B are no whole ONNX model", "may be cut off"),
-        (b"", "its 0 B are no whole ONNX model", "may be cut off"),
+        (
+            b"\x08\x07\xff\xff\xff",
+            "its 5.00 B are not a valid ONNX model (truncated?)",
+            "may be cut off",
+        ),
+        (b"", "its 0 B are not a valid ONNX model (truncated?)", "may be cut off"),
         (b"version https://git-lfs.github.com/spec/v1\n", "pointer of Git LFS", "git lfs pull"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_model_that_cannot_be_captured(use, tmp_path, monkeypatch) -> None:
     job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda", cuda_graph=True)
     with pytest.raises(UnsupportedError, match="cannot be captured") as caught:
         measured(job)
-    assert caught.value.hint == "leave out --graph"
+    assert caught.value.hint == "remove --graph"
 
 
 def test_cuda_takes_what_tensorrt_leaves(use, tmp_path) -> None:

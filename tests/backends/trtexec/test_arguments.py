@@ -20,9 +20,9 @@ def test_split_as_a_shell_does() -> None:
     ("text", "message"),
     [
         ("--tempdir='a", "No closing quotation"),
-        ("avgRuns=100", "is no argument of trtexec"),
-        ("-h", "is no argument of trtexec"),
-        ("--=3", "is no argument of trtexec"),
+        ("avgRuns=100", "is not an argument of trtexec"),
+        ("-h", "is not an argument of trtexec"),
+        ("--=3", "is not an argument of trtexec"),
         ("--exportTimes=t.json", "enginescope sets it"),
         ("--onnx=other.onnx", "enginescope sets it"),
         ("--skipInference", "without having measured"),

@@ -60,7 +60,7 @@ def test_the_binary_of_the_specification(tool, engine, monkeypatch) -> None:
 
 
 def test_what_is_missing_is_said_before_a_job_is_made(tool, engine, tmp_path) -> None:
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         make_jobs([engine], [f"trtexec?binary={tmp_path / 'absent'}"], workload())
 
 

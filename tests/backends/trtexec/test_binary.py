@@ -58,7 +58,7 @@ def test_what_is_asked_for_is_never_replaced(tool, tmp_path) -> None:
     plain.write_text("")
     plain.chmod(0o644)
     for asked, why in (
-        (tmp_path / "absent", "there is no such file"),
+        (tmp_path / "absent", "no such file"),
         (tmp_path, "it is a folder"),
         (plain, "it cannot be executed"),
     ):

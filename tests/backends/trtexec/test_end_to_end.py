@@ -101,11 +101,11 @@ def test_the_command_line(tool, tmp_path, convnet) -> None:
     [
         (["--on", "fake", "--trtexec-args", "--avgRuns=5"], "no --on is trtexec"),
         (["--on", "fake", "--", "--avgRuns=5"], "no --on is trtexec"),
-        (["--on", "trtexec", "--", "model.onnx"], "is no argument of trtexec"),
+        (["--on", "trtexec", "--", "model.onnx"], "is not an argument of trtexec"),
         (["--on", "trtexec", "--trtexec-args", "--exportTimes=x"], "enginescope sets it"),
         (["--on", "trtexec:fp61"], "no precision 'fp61'"),
         (["--on", "trtexec?stamps=1"], "six digits"),
-        (["--on", "trtexec?binary=/absent"], "there is no such file"),
+        (["--on", "trtexec?binary=/absent"], "no such file"),
     ],
 )
 def test_user_errors(tool, tmp_path, convnet, arguments, message) -> None:

@@ -71,7 +71,7 @@ def test_verbose_lines_are_kept_up_to_a_limit(tmp_path, monkeypatch) -> None:
         verbose,
         verbose,
         "the end",
-        "[enginescope: 3 further verbose lines are left out]",
+        "[enginescope: 3 further verbose lines are omitted]",
     ]
 
 

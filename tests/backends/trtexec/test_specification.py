@@ -247,7 +247,7 @@ def test_keys_without_a_flag_are_refused_by_name(key) -> None:
         ({"opt_shapes": "x"}, "opt_shapes=x"),
         ({"log_level": "error"}, "log_level=error"),
         ({"timing_cache": ""}, "timing_cache="),
-        ({"args": "fp16"}, "is no argument of trtexec"),
+        ({"args": "fp16"}, "is not an argument of trtexec"),
     ],
 )
 def test_what_no_version_takes(options, message) -> None:

@@ -148,7 +148,7 @@ def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--engines", "net.onnx", "--image", "gone.png"), "there is no such file"),
+        (("--engines", "net.onnx", "--image", "gone.png"), "no such file"),
         (("--engines", "net.onnx"), "Missing option '--image'"),
         (
             ("--engines", "net.onnx", "--image", "view.png", "--metric-gt-dir", "."),
@@ -164,7 +164,7 @@ def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
         ),
         (
             ("--engines", "gone.onnx", "--image", "view.png"),
-            "there is no such file",
+            "no such file",
         ),
     ],
 )

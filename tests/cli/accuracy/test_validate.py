@@ -111,7 +111,7 @@ def test_what_is_wrong_with_the_question_is_said_before_anybody_answers(
     assert main(["validate", str(model), "--on", EXACT, "--rtol", "z:1"]) == 2
     assert "no output is called 'z'" in capsys.readouterr().err
     assert main(["validate", str(model), str(text)]) == 2
-    assert "it is no ONNX model" in capsys.readouterr().err
+    assert "it is not an ONNX model" in capsys.readouterr().err
 
 
 def test_random_integers_that_a_model_rejects_are_to_be_bounded(tmp_path, capsys) -> None:

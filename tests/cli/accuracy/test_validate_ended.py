@@ -23,7 +23,7 @@ def began(folder: Path, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while not any(folder.rglob("*.npz")):
         assert process.poll() is None, process.stderr
-        assert time.monotonic() < deadline, "no answers"
+        assert time.monotonic() < deadline, "no outputs"
         time.sleep(0.05)
 
 

@@ -101,12 +101,12 @@ def test_no_model_measures_the_samples(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent.onnx"], "there is no such file"),
+        (["absent.onnx"], "no such file"),
         (["."], "it is a folder"),
         (["--on", "ort-cpo"], "did you mean ort-cpu?"),
         (["--iterations", "5", "--duration", "1s"], "each alone ends"),
         (["--warmup", "long"], "not a duration"),
-        (["--data", "absent"], "there is no such folder"),
+        (["--data", "absent"], "no such folder"),
         (["--shape", "image:3,224"], "not NAME:DIMS"),
         (["--batch", "99999999999999999999"], "not in the range"),
         (["--seed", "-1"], "not in the range"),

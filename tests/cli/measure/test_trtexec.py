@@ -280,7 +280,7 @@ def test_the_version_of_a_plan(device, capsys) -> None:
     [
         (["--onx=model.onnx"], "did you mean --onnx?"),
         (["--onnx=model.onnx", "--threads"], "--threads is not honoured"),
-        (["--onnx=nowhere.onnx"], "there is no such file"),
+        (["--onnx=nowhere.onnx"], "no such file"),
         (["--fp16=false"], "leave --fp16 out"),
         (["--"], "is not a flag"),
         (["--onnx=model.onnx", "--loadInputs=x:nowhere.raw"], "there is no file nowhere.raw"),

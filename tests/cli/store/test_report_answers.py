@@ -57,7 +57,7 @@ def test_exported_outputs_of_imported_runs_are_compared(tmp_path, capsys) -> Non
     assert "1 of 2 sides do not pass" in page
     assert 'id="chart-answers-1-side-2-o0-errors"' in page
     text = (tmp_path / "r" / "report.md").read_text()
-    assert "## Answers compared" in text
+    assert "## Outputs compared" in text
     assert "| Output |   | Max \\|error\\| |" in text
     assert "answers" not in report(capsys, tmp_path / "one", good)
 
@@ -106,7 +106,7 @@ def test_a_folder_of_validate_can_be_named(tmp_path, capsys) -> None:
 def test_a_damaged_comparison_is_told() -> None:
     data = json.loads(msgspec.json.encode(output_diff_data(found(side("x", 0.1)))))
     del data["sides"][0]["outputs"][0]["tolerance"]
-    with pytest.raises(FormatError, match="no comparison of answers that can be read"):
+    with pytest.raises(FormatError, match="not a readable comparison of outputs"):
         stored_validation(data, "f.json")
 
 

@@ -414,7 +414,7 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
         ),
         (
             '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "trt@x"',
-            "leave out the @",
+            "remove the @",
         ),
         (
             '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',

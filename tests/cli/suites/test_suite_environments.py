@@ -224,7 +224,7 @@ def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:
         ("nowhere/bin/python", ("cannot be started", "bin/python")),
         ("without", ("No module named enginescope", "-m pip install enginescope==")),
         ("older", ("has enginescope 0.0.1", "-m pip install enginescope==")),
-        ("mute", ("gave no answer that can be read: it said hello", "bin/python")),
+        ("mute", ("returned unreadable output: hello", "bin/python")),
     ],
 )
 def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) -> None:

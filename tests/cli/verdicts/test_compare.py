@@ -119,7 +119,7 @@ def test_the_threshold(stored, capsys) -> None:
     ("arguments", "said"),
     [
         ([], "no plans or runs to compare"),
-        (["A"], "alone is nothing to compare"),
+        (["A"], "alone cannot be compared"),
         (["A", "B", "--only", "Pool"], "did you mean Pooling?"),
         (["A", "B", "A", "--only", "tactic"], None),
         (["A", "B", "A", "--only", "Pooling"], "only the layers of two plans are listed"),

@@ -198,4 +198,4 @@ def test_one_run_that_is_of_no_comparison(store, capsys) -> None:
     run = process(1.0)
     store.save(run)
     assert main(["compare", run.id]) == 2
-    assert "alone is nothing to compare" in capsys.readouterr().err
+    assert "alone cannot be compared" in capsys.readouterr().err

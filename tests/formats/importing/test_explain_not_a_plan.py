@@ -21,7 +21,7 @@ METADATA = {"performance_summary": {"Throughput": 5.0}, "device_information": {}
         ("net.profile.metadata.json", json.dumps(METADATA), "trex's metadata", "--metadata"),
         ("net.onnx", "\x08\x07", "is a model", "--onnx"),
         ("net.graph.json", "", "is empty", "--exportLayerInfo"),
-        ("net.engine", "ftrt", "is no JSON file", "--exportLayerInfo"),
+        ("net.engine", "ftrt", "is not a JSON file", "--exportLayerInfo"),
     ],
 )
 def test_a_file_of_another_kind_is_named(

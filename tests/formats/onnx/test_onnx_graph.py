@@ -133,7 +133,7 @@ def test_what_is_no_model(tmp_path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         read_onnx_graph(path)
     path.write_bytes(b"\x0a\xff\xff")
-    with pytest.raises(FormatError, match="it is no ONNX model"):
+    with pytest.raises(FormatError, match="it is not an ONNX model"):
         read_onnx_graph(path)
     path.write_bytes(b"")
     with pytest.raises(FormatError, match="it has no graph"):

@@ -65,7 +65,7 @@ def test_ours_keeps_nan_and_infinities() -> None:
     ("record", "why"),
     [
         ({"dimensions": "2x2", "values": [1]}, "it has 1 values"),
-        ({"dimensions": "ax2", "values": [1]}, "is no shape"),
+        ({"dimensions": "ax2", "values": [1]}, "is not a shape"),
         ({"dimensions": "1", "values": ["a"]}, "no numbers"),
         ({"dimensions": "1", "values": [[1]]}, "no numbers"),
     ],

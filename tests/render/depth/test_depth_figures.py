@@ -30,10 +30,10 @@ THREE = ("fp32.engine · trt", "fp16.engine · trt", "int8.engine · trt")
 def test_panels_name_every_side_with_its_figures() -> None:
     found = depth_benchmark(THREE)
     text = depth_panels(found)
-    for one in ("Picture", "Known depth", "fp32.engine", "fp16.engine", "int8.engine: apart"):
+    for one in ("Picture", "Ground truth", "fp32.engine", "fp16.engine", "int8.engine: apart"):
         assert f">{one}<" in text
     assert "known for 90 % of the pixels" in text
-    assert "the others are held against it" in text
+    assert "the others are compared with it" in text
     assert text.count("data:image/png;base64,") == 5 + 2 + 6  # maps, apart, ramps below all but one
     rmse = found.agreement.sides[0].scores.values["rmse"]
     assert f"RMSE {rmse:.4f} to the first" in text
@@ -121,7 +121,7 @@ def test_models_on_one_backend_say_which() -> None:
 def test_the_screen_keeps_to_its_width(width: int) -> None:
     text = as_text(depth_text(depth_benchmark(THREE), ("a.png",), width=width), width=width)
     assert max(map(len, text.splitlines())) <= width
-    assert "Against known depth of street.jpg" in text
+    assert "Against ground-truth depth of street.jpg" in text
     for one in ("AbsRel", "δ3", "95 % CI", "W-DEPTH-RANGE"):
         assert one in text, one
 

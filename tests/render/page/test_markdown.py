@@ -50,7 +50,7 @@ def test_a_failed_run_says_why() -> None:
     text = text_of(failed_run())
     assert "**crashed (signal 11)**: the worker died while loading the model." in text
     assert "Next step: run it with --verbose." in text
-    assert "No samples: there is no latency to report." in text
+    assert "No samples, so no latency to report." in text
     assert "No profile: layers cannot be timed." in text
 
 

@@ -78,6 +78,6 @@ def test_requests_that_make_no_sense(tmp_path) -> None:
         write_report([], tmp_path)
     with pytest.raises(UsageError, match="topk is 0"):
         write_report([view], tmp_path, topk=0)
-    with pytest.raises(UsageError, match="'htm' is no report format") as caught:
+    with pytest.raises(UsageError, match="'htm' is not a report format") as caught:
         write_report([view], tmp_path, formats=("htm",))
     assert caught.value.hint == "did you mean html?"

@@ -63,7 +63,7 @@ def test_steps_that_changed_nothing_are_counted() -> None:
         "reformat layers",
     ]
     assert steps.rows[3] == ("concat removal", "1", "−2", "2", "0", "0")
-    assert steps.note == "steps that changed nothing, left out: 1"
+    assert steps.note == "skipped steps that changed nothing: 1"
 
 
 def test_fusions_of_the_engine_first() -> None:

@@ -92,7 +92,7 @@ def test_a_side_that_could_not_answer_has_words() -> None:
     lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
     page = validate_page(found(lost), []).decode()
     assert "died of SIGSEGV" in page
-    assert "x could not answer" in page
+    assert "x could not run" in page
 
 
 def test_json_holds_every_figure_and_no_nan() -> None:

@@ -152,8 +152,8 @@ def test_decimals_tell_the_ends_apart() -> None:
             "sample size of a side is too small",
         ),
         (
-            verdict("undecided", "clock-step", detail="times come in steps of 8 % of the median"),
-            "times come in steps of 8 % of the median",
+            verdict("undecided", "clock-step", detail="the clock has steps of 8 % of the median"),
+            "the clock has steps of 8 % of the median",
         ),
     ],
 )

@@ -90,7 +90,7 @@ def test_what_is_missing_is_said_before_anything_starts(docker, monkeypatch, tmp
         DockerFleet("absent:1")
     assert "docker pull absent:1" in (caught.value.hint or "")
     docker.fault("no daemon")
-    with pytest.raises(UnsupportedError, match="docker does not answer") as caught:
+    with pytest.raises(UnsupportedError, match="docker does not respond") as caught:
         DockerFleet(IMAGE)
     assert caught.value.why == "Cannot connect to the Docker daemon"
     assert "its daemon must run" in (caught.value.hint or "")

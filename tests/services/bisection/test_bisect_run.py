@@ -110,7 +110,7 @@ def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None
     assert (found.first, found.cause, found.notices) == (None, "unpaired", ())
     assert runtime.copies == []
     shown = "".join(as_text(one, width=80) for one in bisect_lines(found))
-    assert "not found: no tensor inside can be compared" in shown
+    assert "not found: no intermediate tensor can be compared" in shown
     assert "operator" not in shown  # no table of nothing
 
 

@@ -83,7 +83,7 @@ def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
 
 def test_bytes_of_another_version() -> None:
     for data in (b"", b"\x93\x01\x02\x03", b"\x81\xa4cell\x01"):
-        with pytest.raises(FormatError, match="an errand") as caught:
+        with pytest.raises(FormatError, match="a remote task") as caught:
             run_remote_cell(data)
         assert "the same on every machine" in (caught.value.hint or "")
 

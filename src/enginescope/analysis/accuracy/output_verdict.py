@@ -347,7 +347,7 @@ def _systematic(
         yield OutputReason(
             code="systematic-scale",
             message=f"values are {format_significant(slope, 5)} × the reference's, and that is "
-            f"{100 * (share or 0.0):.0f} % of the error: rounding would scatter",
+            f"{100 * (share or 0.0):.0f} % of the error: rounding errors would be random",
             evidence={
                 "slope": slope,
                 "systematic_share": share,

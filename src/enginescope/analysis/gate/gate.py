@@ -122,7 +122,7 @@ def _whole(job: _Job) -> Iterator[GateRow]:
     a, b = job.pair.a, job.pair.b
     if b is None:
         if a is not None and a.measured:
-            yield job.row(GateOutcome.LOST, why="the baseline has it, the current runs have not")
+            yield job.row(GateOutcome.LOST, why="the baseline has it, the current runs do not")
         return
     if b.failed:
         yield _failure(job, a, b)

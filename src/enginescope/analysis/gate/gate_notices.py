@@ -83,8 +83,8 @@ def _among_many(row: GateRow, alone: GateRow, tested: int) -> GateRow:
         for one in (alone, row)
     )
     why = (
-        f"a regression at {own} confidence, but not at the {needed} that one of "
-        f"{tested} rows needs; measure more processes"
+        f"a regression at {own} confidence, but not at {needed}, which one "
+        f"of {tested} rows needs; measure more processes"
     )
     return replace(row, why=why)
 
@@ -100,9 +100,8 @@ def gate_notices(rows: Sequence[GateRow], terms: GateTerms) -> Iterator[Notice]:
         false_pct = 100 * (1 - terms.confidence)
         yield Notice(
             code="I-WHOLE-GATE",
-            message=f"{len(tested)} rows are tested together: without any change, a gate fails for "
-            f"a regression in at most {false_pct:.3g} % of cases; a regression shows the interval "
-            "at the confidence that this takes (Holm)",
+            message=f"{len(tested)} rows are tested together (Holm): an unchanged gate fails in at "
+            f"most {false_pct:.3g} % of cases, so each regression needs higher confidence",
             evidence={"rows": len(tested), "false_pct": false_pct},
             level="info",
         )
@@ -124,8 +123,8 @@ def _sessions(shifts: Sequence[SessionShift]) -> Iterator[Notice]:
             "I-ASSUMED-SESSIONS",
             assumed,
             f"assumed: the store has {_range([shift.sessions for shift in assumed])} sessions of "
-            f"each job, and {FEWEST_SESSIONS} give an estimate; a baseline of the same hour needs "
-            "none",
+            f"each job, {FEWEST_SESSIONS} are needed for an estimate; measure the baseline in "
+            "the same session to avoid that",
         )
 
 
@@ -158,8 +157,8 @@ def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
     if counts:
         yield Notice(
             code="I-OWN-SCATTER",
-            message=f"{_range(counts)} processes a side: intervals use how far these scatter, and "
-            "no scatter is assumed",
+            message=f"{_range(counts)} processes a side: intervals use their measured "
+            "run-to-run variation",
             evidence={"rows": len(counts), "fewest": min(counts), "most": max(counts)},
             level="info",
         )
@@ -204,8 +203,8 @@ def flaky_baseline(
         100 * math.expm1(sd) for sd in (float(np.std(np.log(values), ddof=1)), ordinary_sd)
     )
     return _notice(
-        f"its {len(values)} processes scatter by {format_significant(sd_pct, 2)} % (standard "
-        f"deviation), clearly more than the ordinary {format_significant(ordinary_pct, 2)} %; "
+        f"its {len(values)} processes vary by {format_significant(sd_pct, 2)} % (standard "
+        f"deviation), more than the usual {format_significant(ordinary_pct, 2)} %; "
         "measure it again on a quiet machine",
         {"sd_pct": sd_pct, "ordinary_sd_pct": ordinary_pct, "processes": len(values)},
     )

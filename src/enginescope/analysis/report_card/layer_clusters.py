@@ -241,7 +241,7 @@ def quantity_named(name: str) -> Quantity:
     if name in QUANTITIES:
         return QUANTITIES[name]
     raise UsageError(
-        f"{name!r} is no quantity of a layer",
+        f"{name!r} is not a quantity of a layer",
         why=f"there are {', '.join(QUANTITIES)}",
         hint=did_you_mean(name, QUANTITIES),
     )

@@ -77,7 +77,7 @@ def _row(a: CellRow | None, b: CellRow | None) -> GateRow:
     assert one is not None
     outcome, why = _outcome(a, b)
     return GateRow(
-        job=f"{one.cell.label} · answers",
+        job=f"{one.cell.label} · outputs",
         model=one.cell.model,
         backend=one.cell.spec,
         outcome=outcome,

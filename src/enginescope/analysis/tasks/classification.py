@@ -79,7 +79,7 @@ class ClassNames:
             raise UsageError(f"no class in {self._file} is called {label!r}", hint=hint)
         if label in others:
             return sorted(others).index(label)
-        raise UsageError(f"class {label!r}", why="it is no number", hint="names=FILE names them")
+        raise UsageError(f"class {label!r}", why="it is not a number", hint="names=FILE names them")
 
 
 def _lines(path: Path) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class TopClasses:
             wanted = [int(target)]
         if len(wanted) != len(scores):
             raise UsageError(
-                "classification: one picture a sample", why=f"an answer has {len(scores)} rows"
+                "classification: one picture a sample", why=f"an output has {len(scores)} rows"
             )
         ranks = [self._rank(row, one) for row, one in zip(scores, wanted, strict=True)]
         for rank, one in zip(ranks, wanted, strict=True):
@@ -251,7 +251,7 @@ class TopClasses:
         low, high = wilson_pct(first, self._items)
         made = []
         if self._not_finite:
-            text = f"{self._not_finite:,} answers hold NaN: they count as wrong"
+            text = f"{self._not_finite:,} outputs contain NaN and count as wrong"
             made.append(Notice(code="W-SCORES-NOT-FINITE", message=text))
         total = self._items
         return TaskScores(

@@ -130,7 +130,7 @@ class DepthErrors:
         """Add a picture's map; it is brought to the target's size."""
         maps = first_maps(answers, self._options.output, "depth")
         if len(maps) != 1:
-            raise UsageError("depth: one picture a sample", why=f"an answer has {len(maps)} maps")
+            raise UsageError("depth: one picture a sample", why=f"an output has {len(maps)} maps")
         known = _known(target, self._options)
         if not known.any():
             return SampleScore(left_out="no pixel of its target is known and within bounds")

@@ -151,7 +151,7 @@ class DepthBenchmark(Result):
         sides: The first is the one the others are held against.
         agreement: Of the maps of the picture, brought to 0…1; ``None`` with one side.
         quality: Against depth that is known; ``None`` where none was given.
-        target: Known depth of the picture.
+        target: Ground truth of the picture.
         files: Written figures and data.
         is_stored: Whether every run and file could be stored.
     """

@@ -191,7 +191,7 @@ class AveragePrecision:
     def _notices(self) -> tuple[Notice, ...]:
         if not self._odd:
             return ()
-        text = f"{self._odd:,} boxes hold NaN or infinities and are left out"
+        text = f"{self._odd:,} boxes contain NaN or infinities; enginescope skips them"
         return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
 
     def _classes(self, judged: Any) -> list[ScoredPart]:

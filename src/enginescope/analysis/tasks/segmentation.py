@@ -156,7 +156,7 @@ class PixelClasses:
             given, classes = self._classes(answers, target.shape)
         if given.shape != wanted.shape:
             raise UsageError(
-                "segmentation: one picture a sample", why=f"an answer has {len(given)} maps"
+                "segmentation: one picture a sample", why=f"an output has {len(given)} maps"
             )
         known = wanted >= 0
         if not known.any():
@@ -237,7 +237,7 @@ def _confusion(wanted: Any, given: Any, classes: int) -> Any:
     count = max(classes, int(wanted.max()) + 1, int(given.max()) + 1)
     if count > _MOST_CLASSES or int(given.min()) < 0:
         raise UsageError(
-            "segmentation: values are no classes",
+            "segmentation: values are not class numbers",
             why=f"{int(given.min())} … {int(max(given.max(), wanted.max()))}",
         )
     return np.bincount(wanted * count + given, minlength=count * count).reshape(count, count)

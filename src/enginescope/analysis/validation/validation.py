@@ -156,9 +156,7 @@ def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
         head = msgspec.convert(value, _File)
         sides = tuple(_side(one) for one in value["sides"])
     except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise FormatError(
-            source, why=f"no comparison of answers that can be read ({error})"
-        ) from None
+        raise FormatError(source, why=f"not a readable comparison of outputs ({error})") from None
     outputs = [output.name for side in sides if side.diff for output in side.diff.outputs]
     return Validation(
         reference=head.reference,

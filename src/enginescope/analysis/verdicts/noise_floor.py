@@ -47,7 +47,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     if comparison is None or len(pairs) < LOOKS[0]:
         raise UsageError(
             f"{len(pairs)} of {len(measured)} rounds count",
-            why=f"{LOOKS[0]} are the fewest that tell how rounds scatter",
+            why=f"{LOOKS[0]} are the fewest that show run-to-run variation",
             hint="measure again when the machine is idle, or with more --rounds",
         )
     first = sides[0].measured[0]
@@ -83,8 +83,8 @@ def check_floor(floor: NoiseFloor) -> None:
             "no difference" if least is None else f"only a difference of {least:.0f} % or more"
         )
         raise UsageError(
-            f"its {floor.rounds} rounds scatter so far that {LOOKS[-1]} rounds detect {smallest}",
-            why=f"above {MOST_FLOOR_PCT:g} % the machine was disturbed, and the floor says nothing",
+            f"its {floor.rounds} rounds vary so much that {LOOKS[-1]} rounds detect {smallest}",
+            why=f"above {MOST_FLOOR_PCT:g} % the machine was disturbed, and the floor is useless",
             hint="measure again when the machine is idle, with more --rounds",
         )
 

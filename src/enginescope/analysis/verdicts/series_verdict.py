@@ -98,7 +98,7 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     detail = None
     if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
         kind, reason = VerdictKind.UNDECIDED, Reason.CLOCK_STEP
-        detail = f"times come in steps of {format_significant(100 * step, 2)} % of the median"
+        detail = f"the clock has steps of {format_significant(100 * step, 2)} % of the median"
     effective = [sum(one.effective_n for one in side if one) for side in summaries]
     samples = [sum(one.n for one in side if one) for side in summaries]
     return Verdict(

@@ -83,7 +83,7 @@ def _tail(sides: Sides, figure: Figure, p: float, terms: CompareConfig) -> Verdi
         return replace(
             verdict,
             reason=Reason.FEW_SAMPLES,
-            detail=f"no p{p:g} can be told from {shortest:,} samples in a process; "
+            detail=f"{shortest:,} samples in a process are too few for p{p:g}; "
             f"measure at least {math.ceil(max(least)):,} in each",
         )
     return _repeated(verdict, sides, known, terms)

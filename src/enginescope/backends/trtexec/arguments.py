@@ -117,7 +117,8 @@ def split_arguments(text: str) -> tuple[str, ...]:
     for one in parts:
         if not one.startswith("--") or not name_of(one):
             raise UsageError(
-                f"{one!r} is no argument of trtexec", hint="they are written --name or --name=value"
+                f"{one!r} is not an argument of trtexec",
+                hint="they are written --name or --name=value",
             )
         name = name_of(one)
         if name in _OURS:
@@ -152,7 +153,7 @@ def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, 
         raise UsageError(
             f"arguments for trtexec: {shlex.join(arguments)}",
             why="no --on is trtexec",
-            hint="--on trtexec, or leave out --trtexec-args and what follows --",
+            hint="--on trtexec, or remove --trtexec-args and what follows --",
         )
     return tuple(_with(job, arguments) if job.backend.name == NAME else job for job in jobs)
 

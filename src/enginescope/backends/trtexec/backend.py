@@ -58,7 +58,8 @@ class TrtexecBackend:
         """Build where needed, measure, profile and inspect: all in one run of trtexec."""
         if job.subject.kind not in ("onnx", "engine") or job.subject.path is None:
             raise UnsupportedError(
-                f"trtexec cannot run {job.subject.name}", why="it is no ONNX model and no engine"
+                f"trtexec cannot run {job.subject.name}",
+                why="it is neither an ONNX model nor an engine",
             )
         binary = find_binary(job.backend.options.get("binary"))
         version = version_of(binary)

@@ -54,7 +54,7 @@ def _given(text: str, source: str) -> Path:
         path = Path(shutil.which(text) or text)
     if _is_executable(path):
         return path
-    why = "there is no such file"
+    why = "no such file"
     if path.exists():
         why = "it is a folder" if path.is_dir() else "it cannot be executed"
     raise UsageError(f"trtexec at {text}", why=why, hint=f"{source} names the binary itself")
@@ -78,7 +78,7 @@ def version_of(binary: Path) -> Version:
         if version is not None:
             return _supported(binary, tuple(int(part) for part in version.split(".")))
     raise UnsupportedError(
-        f"{binary} is no trtexec that is known here",
+        f"{binary} is not a known version of trtexec",
         why=f"it says {_last_line(said)!r} in place of a version",
     )
 
@@ -113,7 +113,7 @@ def _answer(binary: Path, question: str) -> str:
     except OSError as error:
         raise _does_not_start(binary, error.strerror or str(error)) from error
     except subprocess.TimeoutExpired as error:
-        raise _does_not_start(binary, f"it did not answer within {_TIMEOUT_S} s") from error
+        raise _does_not_start(binary, f"it did not respond within {_TIMEOUT_S} s") from error
     if ended.returncode < 0:
         raise _does_not_start(binary, f"it dies of signal {-ended.returncode}")
     if "error while loading shared libraries" in ended.stdout:

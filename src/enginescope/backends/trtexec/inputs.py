@@ -51,7 +51,9 @@ def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
     try:
         graph = onnx.load(str(path), load_external_data=False).graph
     except Exception as error:  # each protobuf runtime has a DecodeError of its own
-        raise BackendError(f"reading {path.name}", why=f"it is no ONNX model ({error})") from error
+        raise BackendError(
+            f"reading {path.name}", why=f"it is not an ONNX model ({error})"
+        ) from error
     constant = {one.name for one in graph.initializer}
     constant |= {one.values.name for one in graph.sparse_initializer}
     return tuple(_spec(onnx, one) for one in graph.input if one.name not in constant)
@@ -231,7 +233,7 @@ def _plain(name: str) -> str:
     if "," in name or "'" in name:
         raise UnsupportedError(
             f"input {name!r}",
-            why="trtexec cannot be told of a name with a comma or a quotation mark",
+            why="trtexec does not accept a name with a comma or a quotation mark",
         )
     return name
 

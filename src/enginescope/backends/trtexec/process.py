@@ -126,7 +126,7 @@ class _Log:
 
     def text(self) -> str:
         if self._left_out:
-            note = f"[enginescope: {self._left_out} further verbose lines are left out]\n"
+            note = f"[enginescope: {self._left_out} further verbose lines are omitted]\n"
             return "".join((*self._lines, note))
         return "".join(self._lines)
 

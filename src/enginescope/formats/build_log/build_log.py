@@ -185,8 +185,8 @@ def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
         found.append(
             Notice(
                 code="W-SEVERAL-BUILDS",
-                message=f"{source} holds {builds} builds; they are told as one, with the layers of "
-                "the first",
+                message=f"{source} holds {builds} builds; enginescope merges them, with the layers "
+                "of the first",
                 evidence={"file": source, "builds": builds},
             )
         )

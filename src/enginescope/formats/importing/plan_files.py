@@ -60,7 +60,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
     if known is None:
         return None
     what, hint = known
-    return UsageError(f"{path} is no plan", why=f"it holds {what}", hint=hint)
+    return UsageError(f"{path} is not a plan", why=f"it holds {what}", hint=hint)
 
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
 def neighbour(plan: Path, role: str) -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
-    ``X.graph.json`` has ``X.profile.json``; ``None`` if there is no such file.
+    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file.
     """
     match = _ROLE.match(plan.name)
     stem = f"{match['stem']}{match['joint']}" if match else f"{plan.name.removesuffix('.json')}."
@@ -219,7 +219,7 @@ class _Reader:
         head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
         if not head.lstrip().startswith(("{", "[")):
             raise mistaken_plan(self._plan, data) or UsageError(
-                f"{self._plan} is no JSON file",
+                f"{self._plan} is not a JSON file",
                 hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
                 " with its plan",
             )

@@ -157,7 +157,9 @@ def load_onnx(path: Path) -> Any:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(
-            str(path), why=f"it is no ONNX model ({_first_line(error)})", expected="a ModelProto"
+            str(path),
+            why=f"it is not an ONNX model ({_first_line(error)})",
+            expected="a ModelProto",
         ) from None
     if not model.HasField("graph"):
         raise FormatError(str(path), why="it has no graph", expected="a ModelProto")

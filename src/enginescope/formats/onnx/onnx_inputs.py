@@ -146,4 +146,4 @@ def check_model_file(path: Path) -> None:
         head = file.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     for beginnings, why, hint in _BEGINNINGS:
         if head.startswith(beginnings):
-            raise UsageError(f"{path} is no model", why=why, hint=hint)
+            raise UsageError(f"{path} is not a model", why=why, hint=hint)

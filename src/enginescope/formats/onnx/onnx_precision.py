@@ -48,7 +48,7 @@ def onnx_precision(path: Path) -> str:
     except OSError as error:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(str(path), why=f"it is no ONNX model ({error})") from None
+        raise FormatError(str(path), why=f"it is not an ONNX model ({error})") from None
     nodes = [
         node
         for own in (model.graph.node, *(function.node for function in model.functions))

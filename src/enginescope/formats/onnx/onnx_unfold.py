@@ -293,7 +293,7 @@ def _link(words: list[str], line: int, source: str) -> ModelLink:
     where = f"line {line}"
     parts = urlsplit(words[0])
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise FormatError(source, where=where, why=f"{words[0]!r} is no http or https link")
+        raise FormatError(source, where=where, why=f"{words[0]!r} is not an http or https link")
     file = unquote(PurePosixPath(parts.path).name)
     if not _NAME.fullmatch(file):
         raise FormatError(source, where=where, why=f"{words[0]!r} does not end in a file's name")

@@ -97,7 +97,7 @@ def is_ort_profile(value: Any) -> bool:
 def _runs(document: Document) -> tuple[list[_Run], int]:
     """Finished runs, and how many node events came after the last of them."""
     if not isinstance(document.value, list):
-        raise FormatError(document.source, why="it is no list of events", expected="a JSON list")
+        raise FormatError(document.source, why="it is not a list of events", expected="a JSON list")
     runs: list[_Run] = []
     sums: dict[_Node, float] = {}
     started: dict[_Node, float] = {}
@@ -171,7 +171,7 @@ def _text(value: Any) -> str | None:
 def _unfinished(source: str, events: int) -> Notice:
     return Notice(
         code="W-TRUNCATED",
-        message=f"{source} ends within a run; its {events} node events are left out",
+        message=f"{source} ends within a run; its {events} node events are skipped",
         evidence={"file": source, "events": events},
     )
 

@@ -129,7 +129,7 @@ def read_suite_file(path: Path) -> SuiteFile:
 def suite_file(held: Any, *, source: str) -> SuiteFile:
     """Return a parsed suite file as records; see `read_suite_file`."""
     if not isinstance(held, dict):
-        raise FormatError(source, why="it is no table", expected="[suite] and [[model]]")
+        raise FormatError(source, why="it is not a table", expected="[suite] and [[model]]")
     for table, value in held.items():
         if table == _OF_NAMES:
             _check_names(value, source)
@@ -139,7 +139,7 @@ def suite_file(held: Any, *, source: str) -> SuiteFile:
         for number, part in enumerate(parts):
             where = f"{table}[{number}]" if isinstance(value, list) else table
             if not isinstance(part, dict):
-                raise FormatError(source, where=where, why="it is no table")
+                raise FormatError(source, where=where, why="it is not a table")
             for key in part:
                 _check_key(key, _TABLES[table].__struct_fields__, f"key of {table}", source, where)
     _check_finite(held, source)
@@ -209,7 +209,7 @@ def _model_list(held: Any, path: Path) -> SuiteFile:
     ``test_data_path``; a row with ``root_working_directory`` is where they start from.
     """
     if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
-        raise FormatError(str(path), why="it is no list of models", expected="model_list.json")
+        raise FormatError(str(path), why="it is not a list of models", expected="model_list.json")
     root = next((str(one[_ROOT]) for one in held if _ROOT in one), "")
     parts = []
     for number, row in enumerate(held):

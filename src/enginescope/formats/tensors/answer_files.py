@@ -65,8 +65,8 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
         notices += (
             Notice(
                 code="W-OUTPUTS-NOT-FINITE",
-                message=f"{document.source} has {lost:,} values that are no numbers; which of NaN "
-                "and infinity they were is not known, they are read as NaN",
+                message=f"{document.source} has {lost:,} values that are not numbers; "
+                "enginescope reads them as NaN",
                 evidence={"file": document.source, "count": lost},
             ),
         )
@@ -85,7 +85,7 @@ def _tensor(record: dict[str, Any], source: str) -> TensorValues:
         )
     dtype, kind = _type(record, values)
     if not all(value is None or isinstance(value, (int, float)) for value in values):
-        raise FormatError(source, where=name, why="its values are no numbers")
+        raise FormatError(source, where=name, why="its values are not numbers")
     try:
         data = np.array([math.nan if value is None else value for value in values])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -102,7 +102,9 @@ def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
     if str(text) in ("scalar", "()"):
         return ()
     if not all(part.isdecimal() for part in parts):
-        raise FormatError(source, where=name, why=f"{text!r} is no shape", expected="as in 1x1000")
+        raise FormatError(
+            source, where=name, why=f"{text!r} is not a shape", expected="as in 1x1000"
+        )
     return tuple(map(int, parts))
 
 

@@ -33,7 +33,7 @@ class FolderTargets:
         self, folder: Path, suffixes: tuple[str, ...], load: Callable[[Path], Any]
     ) -> None:
         if not folder.is_dir():
-            raise UsageError(f"targets {folder}", why="there is no such folder")
+            raise UsageError(f"targets {folder}", why="no such folder")
         self._load = load
         self._files: dict[str, Path] = {}
         ranks = {suffix: rank for rank, suffix in enumerate(suffixes)}

@@ -131,7 +131,7 @@ def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
         values = None if is_external else helper.to_array(proto)
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
         raise FormatError(
-            str(path), why=f"it is no ONNX tensor ({error})", expected="a TensorProto"
+            str(path), why=f"it is not an ONNX tensor ({error})", expected="a TensorProto"
         ) from None
     if is_external:
         raise FormatError(

@@ -179,13 +179,13 @@ def _figure(
 
 def _left_out(source: str, count: int) -> Notice:
     records = (
-        "1 record that is no layer time; it is"
+        "1 record that is not a layer time"
         if count == 1
-        else (f"{count:,} records that are no layer times; they are")
+        else (f"{count:,} records that are not layer times")
     )
     return Notice(
         code="W-RECORDS",
-        message=f"{source} has {records} left out",
+        message=f"{source}: skipped {records}",
         evidence={"file": source, "left_out": count},
     )
 

@@ -310,6 +310,6 @@ def _wall(columns: dict[str, Array], begin: int) -> float | None:
 def _left_out(source: str, count: int) -> Notice:
     return Notice(
         code="W-RECORDS",
-        message=f"{source} has {count} records without all their times; they are left out",
+        message=f"{source} has {count} incomplete records; enginescope skips them",
         evidence={"file": source, "left_out": count},
     )

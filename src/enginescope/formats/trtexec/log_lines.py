@@ -66,6 +66,6 @@ def newer_release_text(version: tuple[int, ...]) -> str | None:
         return None
     known, found = ".".join(map(str, NEWEST)), ".".join(map(str, version))
     return (
-        f"TensorRT {found} is newer than {known}, the last whose trtexec is known here: it is "
-        f"taken for {known}, so flags and defaults that came or went since are not seen"
+        f"TensorRT {found} is newer than {known}, the newest known trtexec; enginescope "
+        f"treats it as {known} and ignores later changes of flags and defaults"
     )

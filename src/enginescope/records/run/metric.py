@@ -25,12 +25,12 @@ METRICS: dict[str, Metric] = {
         Metric(
             tag="latency",
             title="Latency",
-            meaning="One request from call to answer, inputs and outputs in host memory.",
+            meaning="One request from call to output, inputs and outputs in host memory.",
         ),
         Metric(
             tag="device_latency",
             title="Latency, tensors on the device",
-            meaning="One request from call to answer, inputs and outputs in device memory.",
+            meaning="One request from call to output, inputs and outputs in device memory.",
         ),
         Metric(
             tag="trtexec_latency",

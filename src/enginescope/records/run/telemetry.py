@@ -105,7 +105,7 @@ THROTTLE_REASONS: tuple[ThrottleReason, ...] = (
     ),
     ThrottleReason(name="sw_power_cap", bit=4, meaning="power cap (software)"),
     ThrottleReason(name="hw_slowdown", bit=8, meaning="hardware slowdown (heat or power)"),
-    ThrottleReason(name="sync_boost", bit=16, meaning="held to the slowest GPU of its group"),
+    ThrottleReason(name="sync_boost", bit=16, meaning="limited by the slowest GPU of its group"),
     ThrottleReason(name="sw_thermal", bit=32, meaning="thermal limit (software)"),
     ThrottleReason(name="hw_thermal", bit=64, meaning="thermal limit (hardware)"),
     ThrottleReason(name="hw_power_brake", bit=128, meaning="power brake from outside (hardware)"),

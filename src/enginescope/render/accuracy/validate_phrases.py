@@ -49,7 +49,7 @@ def _sides_answer(found: Validation) -> str:
 def side_answer(side: ValidatedSide) -> str:
     """Return a side's answer in one sentence."""
     if side.failure:
-        return f"{side.label} could not answer"
+        return f"{side.label} could not run"
     if side.diff is None:
         return f"{side.label} fails: its inputs are not the reference's"
     outputs = side.diff.outputs

@@ -26,7 +26,7 @@ def start_text(found: Bisected) -> str:
         if found.cause == "gone":
             return "not found: it goes away when tensors are marked"
         if found.cause == "unpaired":
-            return "not found: no tensor inside can be compared"
+            return "not found: no intermediate tensor can be compared"
         if len(found.steps) == 1 and found.is_complete:
             return "the only tensor to look at is within its limits"
         looked = "all" if found.is_complete else "the"

@@ -154,7 +154,7 @@ def precision_section(found: PrecisionTrials, key: str, limit: float | None) -> 
     told = (
         ("That is", one.specification if one and one.kind != "none" else None),
         ("Tried by", found.way or None),
-        ("Each answered", f"{found.samples:,} samples" if found.trials else None),
+        ("Samples each", f"{found.samples:,} samples" if found.trials else None),
     )
     chart = precision_front(found, f"{key}-precision", limit)
     return PrecisionSection(
@@ -210,8 +210,9 @@ def inside_section(
     if all(step.own_error is None for step in steps):
         headers.pop(5)
         rows = [(*row[:5], *row[6:]) for row in rows]
+    what = "Where the error starts" if found.first else "Intermediate tensors"
     return InsideSection(
-        title=f"{'Where the error starts' if found.first else 'Inside'}: {start_text(found)}",
+        title=f"{what}: {start_text(found)}",
         facts=tuple((name, text) for name, text in told if text),
         table=Figures(
             caption="The start, what leads to it and what follows, and the outputs",

@@ -26,7 +26,7 @@ def error_growth(found: Bisected, key: str) -> Chart | None:
     exact = sum(1 for step in found.steps if not step.error.odd and not step.error.error)
     subtitle = []
     if exact:
-        subtitle.append(f"{exact:,} tensors without an error are left out")
+        subtitle.append(f"{exact:,} tensors without an error are not drawn")
     if any(one.error.odd for one in drawn):
         subtitle.append("Tensors with NaN or infinities are drawn at the upper edge")
     if len(shown) < len(found.steps):

@@ -75,7 +75,7 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
         subtitle=(
             ("Sides of one round ran one after the other, in an order drawn for the round",)
             if in_turn
-            else ("In the order of their making; the sides were not measured in turn",)
+            else ("In the order of measurement; the sides were not interleaved",)
         ),
         spec=_process_spec(rows, [side.label for side in found.sides], each),
         table=ChartTable(

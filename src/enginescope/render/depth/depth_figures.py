@@ -118,7 +118,7 @@ def _first(found: DepthBenchmark) -> list[_Panel]:
         low, high = _ends(known)
         made.append(
             _Panel(
-                title="Known depth",
+                title="Ground truth",
                 lines=(f"known for {share:.0f} % of the pixels",),
                 png=heat_png(_thin(known), low, high),
                 scale=(f"{low:.3g}", f"{high:.3g}"),
@@ -150,7 +150,7 @@ def _lines(found: DepthBenchmark, side: DepthSide) -> tuple[str, ...]:
     if found.agreement is not None:
         first = side is found.sides[0]
         made.append(
-            "the others are held against it" if first else _named(found.agreement, side, ("rmse",))
+            "the others are compared with it" if first else _named(found.agreement, side, ("rmse",))
         )
     return tuple(made)
 
@@ -277,7 +277,7 @@ def _cells(side: DepthSide) -> tuple[str, ...]:
 
 def _remarks(found: DepthBenchmark, room: int) -> list[str]:
     text = (
-        "Milliseconds from call to answer, copies included; SD of all samples; /s: batch ÷ mean. "
+        "Milliseconds from call to output, copies included; SD of all samples; /s: batch ÷ mean. "
         "Models were timed one after the other: compare decides which is faster"
     )
     made = [text]

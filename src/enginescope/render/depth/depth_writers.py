@@ -101,8 +101,8 @@ def speed_lines(side: DepthSide) -> tuple[str, ...]:
 def quality_title(report: TaskReport, image: str) -> str:
     """Return over what the figures against known depth were taken."""
     if report.counted == 1:
-        return f"Against known depth of {report.sides[0].samples[0].name or image}"
-    return f"Against known depth, means over {report.counted:,} pictures"
+        return f"Against ground-truth depth of {report.sides[0].samples[0].name or image}"
+    return f"Against ground-truth depth, means over {report.counted:,} pictures"
 
 
 def gpu_text(side: DepthSide) -> str:

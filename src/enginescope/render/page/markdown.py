@@ -92,7 +92,7 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
 
 
 def _answers(found: AnswersText) -> list[str]:
-    lines = ["## Answers compared", "", f"**{escaped(found.answer)}**.", ""]
+    lines = ["## Outputs compared", "", f"**{escaped(found.answer)}**.", ""]
     facts = [f"{name}: {value}" if name else value for name, value in found.facts]
     lines += [f"- {escaped(text)}" for text in (*facts, *found.said)]
     for side, table in found.tables:
@@ -108,7 +108,7 @@ def _answer(view: RunView) -> list[str]:
         hint = f" Next step: {escaped(outcome.hint)}." if outcome.hint else ""
         lines += [f"**{outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
     if latency is None:
-        return [*lines, "No samples: there is no latency to report.", ""]
+        return [*lines, "No samples, so no latency to report.", ""]
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:

@@ -103,7 +103,7 @@ def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
         raise UsageError(f"topk is {topk}", hint="give at least 1")
     for one in formats:
         if one not in FORMATS:
-            raise UsageError(f"{one!r} is no report format", hint=did_you_mean(one, FORMATS))
+            raise UsageError(f"{one!r} is not a report format", hint=did_you_mean(one, FORMATS))
 
 
 #: Returns a file's content, or a sentence on why there is none.

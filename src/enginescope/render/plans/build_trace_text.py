@@ -148,7 +148,7 @@ def _steps(story: BuildTrace) -> RowTable:
         headers=headers,
         rows=rows,
         right=headers[1:],
-        note=f"steps that changed nothing, left out: {left_out:,}" if left_out else None,
+        note=f"skipped steps that changed nothing: {left_out:,}" if left_out else None,
     )
 
 

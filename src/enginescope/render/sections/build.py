@@ -30,7 +30,7 @@ KEY = "build"
 _MESSAGES = 100
 _LAYERS = ("layer", "layers")
 _NO_LOG = (
-    "No log of the build: what was fused, tried and chosen cannot be told. Build with a verbose "
+    "No build log, so fusions and tactics are unknown. Build with a verbose "
     "log (trtexec --verbose, enginescope build) and name it: enginescope explore … --build-log "
     "LOG --html FILE."
 )
@@ -58,7 +58,7 @@ def build(subject: PageSubject) -> Section | None:
         title="Build",
         charts=(chart,) if chart else (),
         tables=tuple(table for table in tables if table is not None),
-        empty=None if rows else f"{story.source} tells nothing of a build: is the log verbose?",
+        empty=None if rows else f"{story.source} says nothing about a build: is the log verbose?",
         facts={"pairs": facts, "figures": tuple(map(_figures, rows)), "no_log": None},
     )
 

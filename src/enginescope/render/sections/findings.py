@@ -19,7 +19,7 @@ from enginescope.rules.engine import LintReport
 
 KEY = "findings"
 _NAME = 60
-_NO_TIMES = "No layer times: there is no time at stake, and rules on times find nothing."
+_NO_TIMES = "No layer times: findings have no time at stake, and rules on times find nothing."
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 

@@ -27,7 +27,7 @@ def percentiles(view: RunView) -> Section:
         key="percentiles",
         title="Percentiles",
         charts=(chart,) if chart else (),
-        empty=None if chart else "This run has no samples: there are no percentiles.",
+        empty=None if chart else "This run has no samples, so no percentiles.",
         facts={"table": percentile_rows(view)},
     )
 

@@ -40,7 +40,7 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
 
 
 _NO_MODEL = (
-    "No model was given: what its nodes cost cannot be told. Name the one that the engine was "
+    "No model was given, so the cost of its nodes is unknown. Name the model that the engine was "
     "built from: enginescope explore … --onnx MODEL --html FILE."
 )
 

@@ -40,8 +40,8 @@ def roofline_of(subject: PageSubject) -> Section | None:
 
 
 _NO_TIMES = (
-    "No layer times: what the layers lose against the GPU's limits cannot be told. The least time "
-    "of each is in the table of layers."
+    "No layer times, so the loss against the GPU's limits is unknown. The table of layers has "
+    "the least time of each layer."
 )
 
 

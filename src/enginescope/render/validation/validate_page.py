@@ -93,7 +93,7 @@ def _overview(found: Validation) -> Figures:
     """Return the sides in a table: each with the output farthest from its reference."""
     rows = []
     for side in found.sides:
-        mark = "passes" if side.passes else "no answers" if side.failure else "fails"
+        mark = "passes" if side.passes else "no outputs" if side.failure else "fails"
         worst = side.diff.worst if side.diff else None
         figures = worst.figures if worst else None
         rows.append(

@@ -104,7 +104,7 @@ RULES = (
     (
         "GATE003",
         "lost-coverage",
-        "The baseline has a job or a figure that the current runs have not.",
+        "The baseline has a job or a figure that the current runs lack.",
         "A job that is not measured any more cannot be seen to get worse.",
         "Measure it, or take it out of the baseline.",
     ),
@@ -113,7 +113,7 @@ RULES = (
         "incomparable",
         "A job was measured under other conditions than its baseline.",
         "Another GPU, driver, processor, precision, shape or mode changes figures by itself.",
-        "Measure the baseline here, or name what is meant with --across.",
+        "Measure the baseline here, or compare different conditions on purpose with --across.",
     ),
     (
         "GATE005",
@@ -126,7 +126,7 @@ RULES = (
         "GATE006",
         "flaky-baseline",
         "The baseline itself is not steady.",
-        "Its processes scatter more than usual, or its samples drift or have two levels.",
+        "Its run-to-run variation is larger than usual, or its samples drift or are bimodal.",
         "Measure the baseline again on a quiet machine, with more processes.",
     ),
     (

@@ -21,7 +21,7 @@ def history_chart(found: JobHistory, *, key: str = "history", title: str | None 
         title=title or title_text(found),
         subtitle=(
             span_text(found),
-            "Bars: lowest to highest run of a sitting, of a single one the interval of its median",
+            "Bars: lowest to highest run of a session; for a single run the interval of its median",
         ),
         spec={"layer": _layers(found)},
         table=_table(found),
@@ -82,7 +82,7 @@ def _layers(found: JobHistory) -> list[Spec]:
 
 def _x(count: int) -> Spec:
     scale = {"domain": [0.5, count + 0.5], "nice": False}
-    return quantity("at", "sitting", scale=scale, axis={"tickMinStep": 1, "grid": False})
+    return quantity("at", "session", scale=scale, axis={"tickMinStep": 1, "grid": False})
 
 
 def _levels(found: JobHistory, y: Spec) -> list[Spec]:

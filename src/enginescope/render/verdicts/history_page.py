@@ -68,7 +68,7 @@ def _section(found: JobHistory, number: int) -> HistorySection:
         label=found.label,
         span=span_text(found),
         chart=history_chart(
-            found, key=f"history-{number + 1}", title="Every sitting, the oldest first"
+            found, key=f"history-{number + 1}", title="Every session, the oldest first"
         ),
         changes=_changes(found),
         open=tuple(open_sentence(found, change) for change in found.changes if not change.is_sure),

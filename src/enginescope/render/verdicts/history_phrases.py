@@ -25,10 +25,10 @@ def span_text(found: JobHistory) -> str:
     runs = sum(len(point.runs) for point in found.points)
     sittings = len(found.points)
     first, last = found.points[0].created[:10], found.points[-1].created[:10]
-    failed = f"; {found.failed:,} failed run{_s(found.failed)} left out" if found.failed else ""
+    failed = f"; {found.failed:,} failed run{_s(found.failed)} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
     return (
-        f"{runs:,} run{_s(runs)} in {sittings:,} sitting{_s(sittings)}, {when}{failed}; changes of "
+        f"{runs:,} run{_s(runs)} in {sittings:,} session{_s(sittings)}, {when}{failed}; changes of "
         f"{found.threshold_pct:g} % or less do not count"
     )
 
@@ -79,13 +79,13 @@ def levels_sentence(found: JobHistory, change: LevelChange) -> str | None:
         return None
     counts = " and ".join(f"{one.last - one.first + 1:,}" for one in (before, after))
     texts = [value_text(found.metric, one.value) for one in (before, after)]
-    return f"{texts[0]} → {texts[1]}, over {counts} sittings"
+    return f"{texts[0]} → {texts[1]}, over {counts} sessions"
 
 
 def cause_texts(change: LevelChange) -> tuple[str, ...]:
     """Return what changed first, likely causes first; a sentence where nothing is known to."""
     if not change.changed:
-        return ("nothing that the runs know of changed: load, temperature, clocks?",)
+        return ("no recorded fact changed: load, temperature, clocks?",)
     told = [fact_text(one) for one in change.changed[:_FACTS_TOLD]]
     more = len(change.changed) - len(told)
     return (*told, *([f"… and {more} more"] if more else []))
@@ -104,7 +104,7 @@ def open_sentence(found: JobHistory, change: LevelChange) -> str:
     after = len(found.points) - change.at
     return (
         f"perhaps {_percent(change.estimate.ratio)} % since run "
-        f"{found.points[change.at].runs[0][:8]}: {after} sitting{_s(after)} cannot tell yet"
+        f"{found.points[change.at].runs[0][:8]}: inconclusive after {after} session{_s(after)}"
     )
 
 

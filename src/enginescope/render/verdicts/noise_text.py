@@ -49,9 +49,9 @@ def noise_answer(floor: NoiseFloor) -> str:
     """Return which difference the usual number of rounds can decide."""
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     if usual is None or usual.difference_pct is None:
-        return "What this machine can decide is not known: too few rounds."
+        return "The smallest detectable difference is unknown: too few rounds."
     return (
-        f"This machine can decide differences from {_percent(usual.difference_pct)} in "
+        f"This machine can detect differences from {_percent(usual.difference_pct)} in "
         f"{_duration(usual.duration_s)}, the usual {usual.rounds} rounds"
     )
 
@@ -72,19 +72,19 @@ def noise_facts(floor: NoiseFloor) -> list[tuple[str, str]]:
     """Return the variation between and within processes, and how the answer is derived."""
     apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
     between = (
-        f"processes of the same work lie within ±{_percent(floor.scatter_pct)} (95 %): one process "
-        f"a side cannot tell less than {_percent(apart)} from chance"
+        f"run-to-run variation ±{_percent(floor.scatter_pct)} (95 %): with one process a side, "
+        f"differences below {_percent(apart)} are noise"
     )
     rows = [("between", between)]
     if floor.within_pct is not None:
-        within = f"a process's own median is known to ±{_percent(floor.within_pct)} (95 %)"
+        within = f"within a process, the median is known to ±{_percent(floor.within_pct)} (95 %)"
         rows.append(("within", within))
     if floor.other_cores is not None:
-        load = f"{floor.other_cores:.1f} cores, in the middle process"
+        load = f"{floor.other_cores:.1f} cores, median of the processes"
         rows.append(("other load", load))
     derived = (
-        "comparisons were drawn from the rounds seen, each with either sign; "
-        f"{100 * POWER:.0f} of 100 would find a difference of that size"
+        "simulated comparisons from the measured rounds, with random signs; "
+        f"{100 * POWER:.0f} of 100 detect a difference of that size"
     )
     return [*rows, ("derived", derived)]
 
@@ -93,7 +93,7 @@ def _itself(found: MeasuredComparison) -> str:
     pair = found.pairs[0]
     text = headline_sentence(pair)
     if pair.headline.kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
-        return f"{text}. It is not: at most 5 of 100 comparisons end so by chance"
+        return f"{text}. That is a false alarm: at most 5 of 100 comparisons end so by chance"
     return text
 
 

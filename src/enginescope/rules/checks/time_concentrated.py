@@ -38,9 +38,9 @@ def _check(view: LintView) -> Iterator[Found]:
         yield Found(
             layers=(layer.index,),
             message="takes a quarter of the time or more"
-            + (": it is a whole part of the network" if part else ""),
+            + (": it stands for a part of the network" if part else ""),
             evidence={"share_pct": round(share, 3), "type": layer.type},
-            advice="build with a newer TensorRT to see the kernels inside" if part else None,
+            advice="build with a newer TensorRT to see its kernels" if part else None,
         )
 
 

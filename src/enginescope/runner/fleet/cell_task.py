@@ -99,21 +99,21 @@ def unpacked_errand(data: bytes) -> CellTask:
     Raises:
         FormatError: These are no bytes of one, or of another version.
     """
-    return _unpacked(data, CellTask, "an errand")
+    return _unpacked(data, CellTask, "a remote task")
 
 
 def packed_returned(returned: CellTaskResult) -> bytes:
-    """Return what came of an errand as bytes."""
+    """Return the result of a remote task as bytes."""
     return msgspec.msgpack.encode(returned)
 
 
 def unpacked_returned(data: bytes) -> CellTaskResult:
-    """Return what came of an errand.
+    """Return the result of a remote task.
 
     Raises:
         FormatError: These are no bytes of it, or of another version.
     """
-    return _unpacked(data, CellTaskResult, "what came of an errand")
+    return _unpacked(data, CellTaskResult, "the result of a remote task")
 
 
 def _unpacked(data: bytes, kind: type[T], what: str) -> T:

@@ -130,7 +130,7 @@ class DockerFleet:
         self._image = image
         _ask(
             [found, "version", "--format", "{{.Server.Version}}"],
-            "docker does not answer",
+            "docker does not respond",
             hint="docker version says so too: its daemon must run, and be yours to use",
         )
         _ask(

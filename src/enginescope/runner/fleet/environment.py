@@ -66,14 +66,14 @@ class Environment:
             why = error.strerror or str(error)
             raise self._unfit(f"cannot be started: {why}", _A_PYTHON) from error
         except subprocess.TimeoutExpired as error:
-            raise self._unfit(f"did not answer within {_ANSWER_S:.0f} s") from error
+            raise self._unfit(f"did not respond within {_ANSWER_S:.0f} s") from error
         if asked.returncode:
             said = _tail(asked.stderr, 1) or f"it ended with status {asked.returncode}"
             raise self._unfit(f"has no enginescope that starts: {said}", self._install())
         found = _answer(asked.stdout)
         if found is None:
             said = _tail(asked.stdout, 1) or "nothing"
-            raise self._unfit(f"gave no answer that can be read: it said {said}", _A_PYTHON)
+            raise self._unfit(f"returned unreadable output: {said}", _A_PYTHON)
         if found.get("enginescope") != __version__:
             other = found.get("enginescope", "of no version")
             raise self._unfit(f"has enginescope {other}, here is {__version__}", self._install())

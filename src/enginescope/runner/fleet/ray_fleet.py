@@ -115,7 +115,7 @@ class _Sitting:
             raise BackendError(
                 f"the Ray cluster {self._address_text()} has no machine left",
                 why=f"{len(self._waiting) + len(self._tasks)} cells are not done",
-                hint="the same command goes on from there",
+                hint="the same command resumes",
             )
         else:
             return

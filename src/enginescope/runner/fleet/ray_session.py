@@ -93,7 +93,7 @@ def _check_answers(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise BackendError(
             f"Ray cluster {address}",
-            why=f"nothing answers there: {error}",
+            why=f"no server responds there: {error}",
             hint="the address is that of its head: ray status, or the job that started it",
         ) from error
 

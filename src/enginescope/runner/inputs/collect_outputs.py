@@ -40,7 +40,7 @@ def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None)
     """
     if not isinstance(load_backend(job.backend.name), Answering):
         raise UsageError(
-            f"{job.backend.name} cannot hand over its answers", hint="ort-cpu, ort-cuda, trt can"
+            f"{job.backend.name} cannot return outputs", hint="ort-cpu, ort-cuda, trt can"
         )
     what = f"{job.subject.name} on {job.backend}"
     with disk_full_as_error(what), temporary_folder() as folder:

@@ -254,7 +254,7 @@ def picture_samples(
     skipped: list[str] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"images {path}", why="there is no such file or folder")
+            raise UsageError(f"images {path}", why="no such file or folder")
         root = path if path.is_dir() else path.parent
         before = len(samples)
         for one in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -42,7 +42,7 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
     """
     request = job.answering
     if request is None:
-        raise UsageError("no samples to answer")
+        raise UsageError("no samples to run")
     report(Progress(phase="load"))
     begin = perf_counter()
     session = backend.open_for_answers(job)

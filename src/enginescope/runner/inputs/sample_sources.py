@@ -42,7 +42,7 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
     skipped: list[str] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"data {path}", why="there is no such file or folder")
+            raise UsageError(f"data {path}", why="no such file or folder")
         before = len(samples)
         if path.is_dir():
             _from_folder(path.resolve(), image_input, samples, skipped)

@@ -152,7 +152,7 @@ class ClockHold:
             )
         if holding.lock.sm_mhz != wanted.sm_mhz:
             raise UsageError(
-                f"--lock-clocks: {wanted} inside a run that holds {holding.lock}",
+                f"--lock-clocks: {wanted} within a run that holds {holding.lock}",
                 why=f"process {holding.owner_pid}: {holding.command}",
                 hint="the same clock in both, or only outside",
             )

@@ -100,7 +100,7 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
         error.close()  # it holds the connection
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             return  # it was whole: only the check was missing
-        said = f"the server answers {error.code} {error.reason}"
+        said = f"the server returned {error.code} {error.reason}"
         if error.code in _WRONG_LINK:
             raise UsageError(link.url, why=said, hint="correct the link in the list") from error
         raise _unreachable(link, said) from error
@@ -112,9 +112,7 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
-    return UsageError(
-        f"{link.url}", why=why, hint="the same command goes on from what is there already"
-    )
+    return UsageError(f"{link.url}", why=why, hint="the same command resumes the download")
 
 
 def _keep_tag(file: Path, headers: Any) -> None:

@@ -90,7 +90,7 @@ def check_depth_request(request: DepthRequest) -> None:
             raise UsageError(f"`{name}`", why="it is too small")
     for name, path in (("image", request.image), ("gt", request.gt)):
         if path is not None and not path.is_file():
-            raise UsageError(f"`{name}` {path}", why="there is no such file")
+            raise UsageError(f"`{name}` {path}", why="no such file")
 
 
 #: Says what a model takes without building anything.

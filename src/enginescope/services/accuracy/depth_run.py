@@ -241,10 +241,10 @@ class DepthRun:
         if folder is None:
             return ()
         if not folder.is_dir():
-            raise UsageError(f"`metric_images_dir` {folder}", why="there is no such folder")
+            raise UsageError(f"`metric_images_dir` {folder}", why="no such folder")
         pictures = sorted(one for one in folder.rglob("*") if one.suffix.lower() in IMAGE_SUFFIXES)
         if not pictures:
-            raise UsageError(f"`metric_images_dir` {folder}", why="there is no picture in it")
+            raise UsageError(f"`metric_images_dir` {folder}", why="it has no picture")
         found = samples_in(pictures).samples
         return tuple(
             replace(sample, name=path.relative_to(folder).as_posix())

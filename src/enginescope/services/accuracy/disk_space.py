@@ -27,7 +27,7 @@ def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise UsageError(
-            f"answers to {samples:,} samples",
+            f"outputs for {samples:,} samples",
             why=f"they need {format_bytes(needed)} or more in {folder}, "
             f"{format_bytes(free)} are free",
             hint="TMPDIR or `output` on another disk, or fewer `samples`",

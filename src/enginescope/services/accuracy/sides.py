@@ -156,7 +156,7 @@ def _reference_job(request: ValidateRequest) -> Job:
     if path.is_file():
         return _made(path, _on_its_own(path, request), request)[0]
     if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
-        raise UsageError(f"reference {given}", why="there is no such file or folder")
+        raise UsageError(f"reference {given}", why="no such file or folder")
     on = REFERENCE if given == "ort-cpu" else given
     return _made(first, (on,), request)[0]
 

@@ -117,14 +117,14 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
         if reference is None:
             raise UsageError(
                 f"`bisect`: {other.label}",
-                why=f"{plan.sides.reference.label} do not say what is right inside the model",
+                why=f"{plan.sides.reference.label} give no reference for intermediate tensors",
                 hint="`reference` MODEL, one that is known to be right",
             )
         for job in (other.job, reference):
             if job is None or job.subject.kind != "onnx":
                 raise UsageError(
                     f"`bisect`: {job.subject.name if job else other.label}",
-                    why="an engine does not give the tensors inside it",
+                    why="an engine does not return intermediate tensors",
                     hint="the ONNX model it was built from, with `on` trt:fp16",
                 )
 
@@ -145,7 +145,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
     """Return what is to be searched in a side."""
     reference = computing_reference(side, plan.sides.reference)
     if side.job is None or reference is None or one.diff is None:
-        raise UsageError(f"`bisect`: {side.label}", why="nothing there computes answers")
+        raise UsageError(f"`bisect`: {side.label}", why="nothing there computes outputs")
     held = tolerance_name(side, plan.sides.reference)[0]
     row = tolerance_named(plan.tolerance or held)
     return BisectPlan(

@@ -115,11 +115,11 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         words = "layers kept in FP32 by keep_fp32, binding"
         return FallbackStrategy(words=words, job=job, option="keep_fp32", whole=whole), words
     if spec.name.startswith("ort") and parts == {"fp16"}:
-        words = "nodes that the conversion to FP16 leaves out (node_block_list)"
+        words = "nodes that the conversion to FP16 skips (node_block_list)"
         return FallbackStrategy(words=words, job=job, option="node_block_list", whole=whole), words
     held = onnx_precision(Path(job.subject.path or ""))
     if held == "fp16" and onnx_precision(Path(reference.subject.path or "")) == "fp32":
-        words = f"{reference.subject.name} converted to FP16 anew, with nodes left out"
+        words = f"{reference.subject.name} converted to FP16 again, without some nodes"
         whole = msgspec.structs.replace(job, subject=reference.subject)
         return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
     return None, _why_not(spec, held)

@@ -296,8 +296,8 @@ def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
     return (
         Notice(
             code="I-FP16-ON-CPU",
-            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and leaves out casts "
-            "between them: a GPU rounds more often, and overflows where this does not",
+            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts "
+            "between them: a GPU rounds more often and can overflow where the CPU does not",
             level="info",
         ),
     )

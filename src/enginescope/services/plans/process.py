@@ -71,7 +71,7 @@ def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessRes
     model, folder, flags = request.model, request.folder, request.flags
     version = _tensorrt()
     if not model.is_file():
-        raise UsageError(f"model {model}", why="there is no such file")
+        raise UsageError(f"model {model}", why="no such file")
     _check_flags(model, flags, version)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -89,7 +89,7 @@ def _file(path: Path) -> Path:
     file = path / _NAME if path.is_dir() else path
     if file.is_file():
         return file
-    why = f"it holds no {_NAME}" if path.is_dir() else "there is no such file or folder"
+    why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
     raise UsageError(f"answers {path}", why=why, hint="a folder of validate --output")
 
 

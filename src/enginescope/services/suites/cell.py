@@ -115,7 +115,7 @@ def checked_cell(
     if not isinstance(load_backend(cell.job.backend.name), Answering):
         # it can still be measured, as a tool that times by itself
         status = CellStatus.UNSUPPORTED if cell.mode == "validate" else CellStatus.OK
-        why = f"{cell.job.backend.name} does not hand over its answers: they were not compared"
+        why = f"{cell.job.backend.name} does not return outputs: they were not compared"
         return CellChecked(status=status, reason=why)
     samples, job = _samples(cell)
     folder = Path(tempfile.mkdtemp(prefix="enginescope-"))

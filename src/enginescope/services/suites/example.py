@@ -10,20 +10,20 @@ from enginescope.formats.suites.suite_file import SUITE_SUFFIXES
 
 EXAMPLE = """\
 # A suite: models × backends × batches × shapes. Run it with:  enginescope suite FILE
-# Each combination is a cell, each cell a process of its own, or several. What is commented out is
-# the default or an example. Relative paths start from this file, but those in options of backends.
+# Each combination is a cell, each cell a process of its own, or several. Commented
+# lines are defaults or examples. Relative paths start from this file, except in backend options.
 
 [suite]
 # name = "nightly"              # its folder and the tag of its runs; by default this file's name
 models = ["onnx:light"]         # files, folders, patterns such as "zoo/**/*.onnx"; "onnx:light":
-                                # nine topologies of the onnx package; "samples": our own two
-backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16?workspace=2GiB"
+                                # nine models of the onnx package; "samples": two of ours
+backends = ["ort-cpu"]          # as for --on: "ort-cuda:fp16", "trt:fp16?workspace=2GiB"
 # precisions = ["default", "fp16"]  # each backend above without a precision, in each of these
 # batches = [1, 8]              # of dynamic first dimensions; by default the model's own
-# mode = "benchmark"            # "validate": are the answers right; "both": measured if they are
+# mode = "benchmark"            # "validate": compare outputs; "both": measure if they are correct
 # input = "random"              # "dataset": the test_data_set_* folders beside the models
-# baseline = "ort-cpu"          # speed-up is counted from it; by default each model's first backend
-# include = ["resnet", "light_*"]   # names that hold or match one of these
+# baseline = "ort-cpu"          # baseline of the speed-up; by default each model's first backend
+# include = ["resnet", "light_*"]   # names that contain or match one of these
 # exclude = []
 # layers = true                 # time layers in a pass of their own, for the share of each provider
 # retries = 0                   # further attempts of a process that failed
@@ -32,7 +32,7 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # memory_limit = "4GiB"         # of one cell; by default most of what is free
 # seed = 0                      # of random inputs
 # gpu = "H200"                  # only on a machine with such a GPU
-# exclusive = false             # nothing else on the machine meanwhile, on a fleet
+# exclusive = false             # on a fleet: no other cell on the machine
 
 # [environments]                # other Pythons of this machine, with enginescope in them: backends
 # trt86 = "/opt/trt86/bin/python"   # such as "trt:fp16@trt86" run there
@@ -44,12 +44,12 @@ backends = ["ort-cpu"]          # as --on takes them: "ort-cuda:fp16", "trt:fp16
 # iterations = 1000             # or stop after exactly so many
 # duration = "5s"               # or after this time
 # min_samples = 100
-# processes = 1                 # fresh processes for each cell; 5 tell how far they differ
+# processes = 1                 # fresh processes per cell; 5 show the run-to-run variation
 
 [validation]
 # reference = "ort-cpu"         # a backend, model, engine or folder of outputs; by default the data
                                 # set's outputs, else ort-cpu with one thread
-# samples = 4                   # random ones, where there is no data set
+# samples = 4                   # random samples, without a data set
 # tolerance = "fp16"            # limits of a precision; by default by the precisions of both sides
 # rtol = 1e-3
 # atol = 1e-3

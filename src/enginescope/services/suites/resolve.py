@@ -73,7 +73,7 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
     else:
         raise UsageError(
             f"suite {source}",
-            why="there is no such file or folder",
+            why="no such file or folder",
             hint="enginescope suite --init writes an example",
         )
     file = _replaced(file, request)
@@ -150,14 +150,14 @@ def _check_validation(suite: Suite) -> None:
     if len(path.parts) > 1 or path.suffix.lower() in (".onnx", *ENGINE_SUFFIXES):
         raise UsageError(
             f"reference {reference}",
-            why="there is no such file or folder",
+            why="no such file or folder",
             hint="relative paths start from the suite's file; those that are typed, from here",
         )
     if read_spec(reference).environment is not None:
         raise UsageError(
             f"reference {reference}",
-            why="a cell's reference answers in the Python that the cell runs in",
-            hint="leave out the @",
+            why="a cell's reference runs in the Python of the cell",
+            hint="remove the @",
         )
     parse_backend(reference)
 
@@ -169,6 +169,6 @@ def _check_remote(suite: Suite) -> None:
     if named is not None:
         raise UsageError(
             f"backend {named}",
-            why="environments are of this machine, and cells are to be done elsewhere",
-            hint="a fleet's machines or an image have the versions that they have: leave out the @",
+            why="environments belong to this machine, and the cells run on other machines",
+            hint="a fleet or an image has its own versions: remove the @",
         )

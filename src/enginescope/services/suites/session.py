@@ -261,7 +261,7 @@ def write_jobs(
     )
     for cell in todo:
         if cell.refusal is not None:
-            observer.warn(f"left out: {cell.label}: {cell.refusal}")
+            observer.warn(f"skipped: {cell.label}: {cell.refusal}")
     cells = [cell for cell in todo if cell.refusal is None]
     root = folder.path.resolve()
     jobs = [

@@ -102,7 +102,7 @@ def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) 
     if chosen.skipped:
         more = " …" if len(chosen.skipped) > _MOST_NAMED else ""
         count = len(chosen.skipped)
-        what = "1 file is no sample" if count == 1 else f"{count:,} files are no samples"
+        what = "1 file is not a sample" if count == 1 else f"{count:,} files are not samples"
         observer.warn(f"{what}: {', '.join(chosen.skipped[:_MOST_NAMED])}{more}")
     samples = with_picture_shapes(chosen.samples, request.models, request.preprocessing)
     settled = replace(request, workload=replace(workload, shapes=chosen.shapes))
@@ -203,7 +203,7 @@ def validate(
     Raises:
         UsageError: A file is not there, the request contradicts the model, or there is nothing to
             compare.
-        UnsupportedError, BackendError: The reference could not answer. What a side could not is its
+        UnsupportedError, BackendError: The reference could not run. What a side could not is its
             ``failure``.
     """
     return validate_models(

@@ -173,8 +173,8 @@ def _sides_of_comparison(given: RunsInput, store: Store, warn: Warn) -> tuple[Co
             sides.append(_of_runs(name or comparison, [run for *_, run in group]))
     if len(sides) < 2:
         raise UsageError(
-            f"{name or 'one side'} alone is nothing to compare",
-            why="it is no comparison of bench --compare",
+            f"{name or 'one side'} alone cannot be compared",
+            why="it is not a comparison made by bench --compare",
             hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
         )
     return tuple(sides)

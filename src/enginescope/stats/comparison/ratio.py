@@ -275,7 +275,7 @@ def _reach(side: Sequence[Array], logs: Array) -> tuple[float, float] | None:
 def _logs(values: Sequence[Any]) -> Array:
     series = as_series(values, name="medians")
     if (series <= 0).any():
-        raise UsageError("medians", why="one is not above 0: there is no ratio")
+        raise UsageError("medians", why="one is not above 0, so the ratio is undefined")
     logs: Array = np.log(series)
     return logs
 

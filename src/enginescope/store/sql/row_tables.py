@@ -115,7 +115,7 @@ def fetch_suites(connection: sa.Connection, home: Path) -> None:
     """
     for name, digest in connection.execute(sa.select(TABLE.c.name, TABLE.c.digest)).all():
         if name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise StoreError(f"suite {name!r} of the database", why="it is no name of a folder")
+            raise StoreError(f"suite {name!r} of the database", why="it is not a folder name")
         folder = SuiteFolder(home / SUITES / name)
         if digest == _digest(_read(folder.path / PLAN), _read(folder.path / ROWS)):
             continue

@@ -285,7 +285,7 @@ def test_each_error_of_the_parser_names_node_and_operator(each, tmp_path, engine
 
 def test_a_file_that_is_no_model_is_told_as_that(each, tmp_path, engines) -> None:
     path = tmp_path / "no.onnx"
-    path.write_bytes(b"this is no model")
+    path.write_bytes(b"this is not a model")
     with pytest.raises(BackendError, match="MODEL_DESERIALIZE_FAILED"):
         flags(path, engines)
 

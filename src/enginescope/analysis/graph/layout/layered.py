@@ -157,7 +157,7 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     if len(boxes.heights) != count or len(groups) != m:
         raise ValueError("as many heights as widths and groups as edges are needed")
     if m and not (edges.min() >= 0 and edges.max() < count):
-        raise ValueError("an edge's end is no node")
+        raise ValueError("an edge ends at an unknown node")
     with gc_paused():
         pairs = [(source, target) for source, target in edges.tolist()]
         parts = [

@@ -137,7 +137,7 @@ def raise_if_no_model(path: str, error: Exception) -> None:
     file = Path(path)
     try:
         check_model_file(file)
-        why = f"its {format_bytes(file.stat().st_size)} are no whole ONNX model"
+        why = f"its {format_bytes(file.stat().st_size)} are not a valid ONNX model (truncated?)"
         hint = "export or fetch it again: the file may be cut off"
     except UsageError as known:
         why, hint = known.why or "", known.hint or ""
@@ -153,7 +153,7 @@ def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None
         raise UnsupportedError(
             "the model cannot be captured as a CUDA graph",
             why=str(error).splitlines()[0],
-            hint="leave out --graph",
+            hint="remove --graph",
         ) from error
     is_of_library = isinstance(error, RuntimeError)
     if is_of_library and not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):

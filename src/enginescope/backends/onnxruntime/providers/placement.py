@@ -134,8 +134,8 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
         found.append(
             Notice(
                 code="W-UNKNOWN-OPTION",
-                message=f"{setup.provider.backend}: {key} is no option known here; it is handed "
-                f"on as it is{guess}",
+                message=f"{setup.provider.backend}: {key} is an unknown option; enginescope "
+                f"passes it on unchanged{guess}",
                 evidence={"option": key},
                 level="warning" if near else "info",
             )

@@ -129,7 +129,7 @@ def library_of(provider: Provider, given: str | None) -> str | None:
     if given is not None:
         path = Path(given).expanduser()
         if not path.is_file():
-            why = "it is a folder" if path.is_dir() else "there is no such file"
+            why = "it is a folder" if path.is_dir() else "no such file"
             raise UsageError(f"{provider.backend}: plugin={given}", why=why)
         return str(path.resolve())
     modules = {one for one in map(_module_of, metadata.distributions()) if one is not None}

@@ -308,9 +308,9 @@ def stripped_notice(trt: Any, engine: Any, options: Mapping[str, Any]) -> Notice
     weights = f"{format_bytes(size)} of weights" if size else "the weights"
     return Notice(
         code="W-STRIPPED-WEIGHTS",
-        message=f"the engine lacks {weights} that its build left out (strip_plan): its plan and "
-        "its times may hold, its answers do not; the option refit_from=MODEL.onnx of trt puts "
-        "those of the model back",
+        message=f"the engine lacks {weights} that its build stripped (strip_plan): plan and "
+        "times are valid, outputs are not; the trt option refit_from=MODEL.onnx "
+        "restores the weights",
         evidence={"stripped_bytes": size},
     )
 

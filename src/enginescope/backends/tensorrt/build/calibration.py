@@ -112,6 +112,6 @@ def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -
 def _random_notice() -> Notice:
     return Notice(
         code="W-RANDOM-CALIBRATION",
-        message="INT8 ranges come from one random batch: times are those of an INT8 engine, its "
-        "answers are worthless; give calibration_cache=FILE or a model with Q/DQ nodes",
+        message="INT8 ranges come from one random batch: times are valid, "
+        "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes",
     )

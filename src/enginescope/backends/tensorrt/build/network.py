@@ -184,7 +184,7 @@ def load_plugins(libraries: Libraries, logger: Any, paths: tuple[str, ...]) -> N
         register(logger, "")
     for path in paths:
         if not Path(path).is_file():
-            raise UsageError(f"plugin library {path}", why="there is no such file")
+            raise UsageError(f"plugin library {path}", why="no such file")
         if trt.get_plugin_registry().load_library(str(Path(path).resolve())) is None:
             raise BackendError(f"plugin library {path}", why="TensorRT could not load it")
 

@@ -97,7 +97,7 @@ def _span(
         raise UsageError(
             f"shapes of {one.name}",
             why=f"min {dims_text(span.low)}, opt {dims_text(span.opt)}, max {dims_text(span.high)} "
-            "are not in order",
+            "are not in ascending order",
         )
     return span
 

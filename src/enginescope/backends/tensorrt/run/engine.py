@@ -183,7 +183,7 @@ def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, l
         BackendError: The model does not fit the engine.
     """
     if not Path(path).is_file():
-        raise UsageError(f"refit_from={path}", why="there is no such file")
+        raise UsageError(f"refit_from={path}", why="no such file")
     trt = libraries.trt
     make = getattr(trt, "OnnxParserRefitter", None)
     if make is None:

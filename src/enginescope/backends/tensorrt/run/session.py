@@ -251,7 +251,7 @@ class TrtSession:
                 Notice(
                     code="W-RAW-LAYOUT",
                     message=f"{names}: values are passed to and from the engine's memory format "
-                    "without reordering, so times are true and answers are not",
+                    "without reordering, so times are valid and outputs are not",
                     evidence={one.name: one.format_text for one in strange},
                 )
             )
@@ -280,6 +280,8 @@ def must_be_runnable(job: Job) -> None:
         BackendError: A model came without its engine.
     """
     if job.subject.kind not in ("onnx", "engine"):
-        raise UnsupportedError(f"trt cannot run {job.subject.name}", why="it is no model or plan")
+        raise UnsupportedError(
+            f"trt cannot run {job.subject.name}", why="it is neither a model nor a plan"
+        )
     if job.subject.kind == "onnx" and job.engine is None:
         raise BackendError(f"running {job.subject.name}", why="its engine was not built")

@@ -48,7 +48,7 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
     rows = [part for rank, row in enumerate(ranked[:top]) for part in _parts(rank, row)]
     whole = sum(row.size.footprint_bytes or 0 for row in known)
     unknown = len(view.facts) - sum(row.size.footprint_bytes is not None for row in view.facts)
-    left = (f"{counted(unknown, 'layer')} left out: a size is not known",) if unknown else ()
+    left = (f"{counted(unknown, 'layer')} not counted: unknown size",) if unknown else ()
     shown = f"{min(top, len(ranked)):,} of {counted(len(ranked), 'layer')}"
     return Chart(
         key="footprint-per-layer",
@@ -91,7 +91,7 @@ def live_activations(view: PlanView) -> Chart | None:
         }
         for start in range(0, len(found.live_bytes), step)
     ]
-    unknown = (f"{counted(found.unknown, 'tensor')} of unknown size left out",)
+    unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
     peak = view.layers[found.peak_at]
     return Chart(
         key="live-activations",

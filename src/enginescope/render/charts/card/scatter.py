@@ -98,7 +98,7 @@ def check_color(color: str) -> None:
     """Raise unless `color` is one of `COLORS`."""
     if color not in COLORS:
         raise UsageError(
-            f"{color!r} is no colour of layers",
+            f"{color!r} is not a color of layers",
             why=f"there are {', '.join(COLORS)}",
             hint=did_you_mean(color, COLORS),
         )
@@ -153,7 +153,7 @@ def scatter(
     """
     if color not in GROUPS:
         raise UsageError(
-            f"{color!r} is no colour of points",
+            f"{color!r} is not a color of points",
             why=f"there are {', '.join(GROUPS)}",
             hint="amounts go on an axis" if color in COLORS else None,
         )
@@ -189,7 +189,7 @@ def _notes(found: Clusters) -> tuple[str, ...]:
     together = layers > len(found.points)
     drawn = f"{counted(layers, 'layer')}{', near ones as one larger point' if together else ''}"
     left = (
-        f"; {counted(found.left_out, 'layer')} left out, where a value is 0 or not known"
+        f"; {counted(found.left_out, 'layer')} not drawn: a value is 0 or unknown"
         if found.left_out
         else ""
     )

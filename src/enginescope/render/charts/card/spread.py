@@ -77,7 +77,7 @@ def _spread(
         return None
     unit = "bytes" if binary else "ms"
     missing = len(view.facts) - len(known)
-    left_out = (f"{counted(missing, 'layer')} left out: not known",) if missing else ()
+    left_out = (f"{counted(missing, 'layer')} not drawn: unknown",) if missing else ()
     return Chart(
         key=key,
         title=f"{title}: {_middle(known, binary=binary)}",

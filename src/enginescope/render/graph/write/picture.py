@@ -135,7 +135,7 @@ class Picture:
             raise UsageError(
                 f"--fold {wish.fold}",
                 why="it is of the whole plan: layers in a group cannot be chosen",
-                hint="leave out --beam, --filter and --highlight",
+                hint="remove --beam, --filter and --highlight",
             )
         from enginescope.analysis.graph.folding.fold import fold, folded
 

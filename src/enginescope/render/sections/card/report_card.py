@@ -58,8 +58,8 @@ def _hidden(view: PlanView) -> str | None:
         return None
     stand = "stands" if count == 1 else "stand"
     return (
-        f"{counted(count, 'layer')} {stand} for a whole part of the network (Myelin, ForeignNode): "
-        "the plan does not tell the weights and the tensors inside, which are missing below."
+        f"{counted(count, 'layer')} {stand} for a part of the network (Myelin, ForeignNode): "
+        "the plan does not list its weights and tensors, so they are missing below."
     )
 
 
@@ -213,7 +213,7 @@ _CONVOLUTIONS = (
     "convolutions-mnk",
 )
 _PRODUCTS = ("latency-per-matrix-product", "products-mnk", "products-compute")
-_NO_TIMES = "No profile: how well they use the GPU cannot be told without their times."
+_NO_TIMES = "No layer times, so their use of the GPU is unknown."
 _NO_SIZES = "No times and no known shapes: there is nothing to draw of these layers."
 
 
