@@ -120,7 +120,7 @@ def test_without_tensorrt_the_json_beside_it_is_named(use, capsys, monkeypatch) 
     Path("net.engine.graph.json").write_text("{}")
     monkeypatch.setattr("enginescope.backends.tensorrt.libraries.is_installed", lambda _: False)
     assert main(["explore", str(engine)]) == 2
-    assert "or give net.engine.graph.json, which lies beside it" in capsys.readouterr().err
+    assert "or give net.engine.graph.json, next to it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_a_broken_run_comes_with_a_way_out(store, ask) -> None:
     assert caught.value.hint == way_out
     with pytest.raises(FormatError) as caught:
         Store(store.path / "another").load(str(folder))
-    assert caught.value.hint == "copy the run's folder anew from where it came from"
+    assert caught.value.hint == "copy the run's folder again from its source"
 
 
 def test_what_was_broken_is_forgotten_when_it_is_whole_again(store) -> None:

@@ -80,7 +80,7 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
         raise ValueError(f"expected an array as {{'{_KEY}': file}}")
     file = (folder / value[_KEY]).resolve()
     if not file.is_relative_to(folder.resolve()):
-        raise ValueError(f"array file {value[_KEY]} lies outside the folder")
+        raise ValueError(f"array file {value[_KEY]} is outside the folder")
     try:
         array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError) as error:  # a damaged header asks for all

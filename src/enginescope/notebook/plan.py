@@ -60,7 +60,7 @@ class OpenedPlan(PlanView):
             **options: Of that chart: ``top=10``, ``color="macs"``, ``x="intensity"``.
 
         Raises:
-            UsageError: There is no such chart or option, or the plan has nothing to show in it: no
+            UsageError: There is no such chart or option, or the plan has no data for it: no
                 layer times, no convolutions.
         """
         from enginescope.notebook.chart import ChartDisplay
@@ -68,7 +68,7 @@ class OpenedPlan(PlanView):
         made = self._make(name, options)
         if made is None:
             raise UsageError(
-                f"{self.plan.name} has nothing to show in {name!r}",
+                f"{self.plan.name} has no data for {name!r}",
                 why="it has no layer times" if self.profile is None else None,
                 hint="charts() has those that it has something for",
             )

@@ -62,7 +62,7 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         raise UsageError(
             f"{spec.name} with {decided[0]} for {subject.name}",
             why="that was decided when the engine was built",
-            hint=f"--on {spec.name}, or build the model anew",
+            hint=f"--on {spec.name}, or build the model again",
         )
 
 

@@ -83,14 +83,14 @@ class KeptRuns:
 
     def _check(self, run_id: str) -> None:
         if not is_id(run_id) or not self.store.has(run_id):
-            raise NotHereError("this run", why="there is none of that id")
+            raise NotHereError("this run", why="no run with that id")
         if isinstance(self.store.place, DatabaseUrl):
             return
         top = self.store.runs_folder.resolve()
         folder = self.store.runs_folder / run_id
         for one in (folder, folder / DOCUMENT):  # a link that leads out is no run of the store
             if not one.resolve().is_relative_to(top):
-                raise NotHereError("this run", why="there is none of that id")
+                raise NotHereError("this run", why="no run with that id")
 
 
 def _inside(folder: Path, path: str) -> Path | None:

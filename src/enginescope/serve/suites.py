@@ -128,7 +128,7 @@ def _folder(store: Store, name: str) -> SuiteFolder:
     for folder in suite_folders(store.suite_home()):
         if folder.path.name == name:
             return folder
-    raise NotHereError("this suite", why="there is none of that name")
+    raise NotHereError("this suite", why="no suite with that name")
 
 
 def _view(cell: MatrixCell, kept: frozenset[str]) -> CellView:

@@ -167,7 +167,7 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
     """
     for name, share in (("quantile", q), ("confidence", confidence)):
         if not 0 < share < 1:
-            raise UsageError(f"{name} {share}", why="it lies outside 0…1")
+            raise UsageError(f"{name} {share}", why="it is outside 0…1")
     series = as_series(values)
     n = series.size
     if n < BATCHES:

@@ -36,7 +36,7 @@ def nearest_rank(p: float, n: int) -> int:
         UsageError: `p` is outside 0…100, or there are no values.
     """
     if not 0 <= p <= 100:
-        raise UsageError(f"percentile {p}", why="it lies outside 0…100")
+        raise UsageError(f"percentile {p}", why="it is outside 0…100")
     if n < 1:
         raise UsageError(f"percentile {p}", why="there are no samples")
     share = np.float32(1) - np.float32(p) / np.float32(100)
@@ -107,7 +107,7 @@ def needed_samples(p: float, confidence: float = 0.99) -> int:
     if not 0 < p < 100:
         raise UsageError(f"percentile {p}", why="no number of samples gives it")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence {confidence}", why="it lies outside 0…1")
+        raise UsageError(f"confidence {confidence}", why="it is outside 0…1")
     share = max(p, 100 - p) / 100
     return math.ceil(math.log1p(-confidence) / math.log(share))
 

@@ -131,14 +131,14 @@ class Store:
             FormatError: It is damaged.
         """
         if not self.has(run_id):
-            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+            raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
         with _way_out_of(run_id):
             return self._shelf.read(run_id)
 
     def folder_of_id(self, run_id: str) -> Path:
         """Return a folder with all files of the run of just that id; see `folder_of`."""
         if not self.has(run_id):
-            raise StoreError(f"run {run_id!r}", why=f"there is none of that id in {self._shelf}")
+            raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
         return self._shelf.folder(run_id)
 
     def folder_of(self, name: str) -> Path:
@@ -337,7 +337,7 @@ def load_path(path: Path) -> Run:
     try:
         return read_run(_folder_in(path))
     except FormatError as error:
-        raise error.with_hint("copy the run's folder anew from where it came from") from error
+        raise error.with_hint("copy the run's folder again from its source") from error
 
 
 @contextmanager

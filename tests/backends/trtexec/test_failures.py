@@ -49,7 +49,7 @@ def test_signals_have_names() -> None:
 
 
 def test_what_says_nothing_of_trtexecs() -> None:
-    assert failure(0, "").why == "it said nothing"
+    assert failure(0, "").why == "it printed nothing"
     assert failure(127, "no such library\n").why == "no such library"
 
 

@@ -242,8 +242,8 @@ def test_the_hint_of_a_failed_conversion_is_in_every_form(tmp_path, capsys) -> N
     status, found = run(capsys, *given)
     assert status == 3
     assert "no FP16 form below opset 19" in found["sides"][0]["failure"]
-    assert "export it anew at opset 19" in found["sides"][0]["hint"]
+    assert "export it again at opset 19" in found["sides"][0]["hint"]
     main(["validate", *map(str, given)])
-    assert "export it anew at opset 19" in " ".join(capsys.readouterr().out.split())
+    assert "export it again at opset 19" in " ".join(capsys.readouterr().out.split())
     (side,) = es.validate(model, on="ort-cpu:fp16", samples=1).sides
-    assert "export it anew" in (side.hint or "")
+    assert "export it again" in (side.hint or "")

@@ -165,7 +165,7 @@ def test_other_inputs_end_it_after_a_round(
     ("arguments", "said"),
     [
         (["--compare"], "--compare without models"),
-        (["MODEL", "--compare"], "there is 1 job, and nothing to compare it with"),
+        (["MODEL", "--compare"], "there is only 1 job; a comparison needs 2"),
         (["MODEL", "--rounds", "9"], "--rounds without --compare"),
         (["MODEL", "--threshold", "2"], "--threshold without --compare"),
         (["MODEL", "--across", "gpu"], "--across without --compare"),

@@ -26,9 +26,7 @@ def test_nothing_to_fold_is_said_and_drawn_whole(data, tmp_path, capsys) -> None
     plan = data / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
     path = tmp_path / "x.svg"
     assert main(["explore", str(plan), "--svg", str(path), "--fold", "block"]) == 0
-    assert "drawn unfolded: no stretch of layers comes again (I-NOT-FOLDED)" in (
-        capsys.readouterr().err
-    )
+    assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in (capsys.readouterr().err)
     assert path.exists()
 
 

@@ -88,7 +88,7 @@ def test_another_platform_skips_the_inference() -> None:
 def test_a_model_beside_an_engine_is_passed_over() -> None:
     found = settings("--onnx=m.onnx", "--loadEngine=e.plan")
     assert found.model == "e.plan"
-    assert found.warnings == ("--onnx has no effect beside --loadEngine",)
+    assert found.warnings == ("--onnx has no effect with --loadEngine",)
 
 
 def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
@@ -110,7 +110,7 @@ def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
 def test_every_setting_of_a_build_is_named_beside_an_engine(flag) -> None:
     given = (flag,) if flag != "--profile=0" else (flag, "--minShapes=x:1")
     found = settings("--loadEngine=e.plan", *given, trt="10.3.0").warnings
-    assert f"{flag.partition('=')[0]} has no effect beside --loadEngine" in found
+    assert f"{flag.partition('=')[0]} has no effect with --loadEngine" in found
     assert settings(*given, trt="10.3.0").warnings == () or "Shapes" in str(given)
 
 
@@ -150,7 +150,7 @@ def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
         assert found.profiles == ()
     both = settings("--loadEngine=e.plan", "--optShapes=x:2", "--shapes=x:3")
     assert run_shapes(both) == (InputShape(name="x", dims=(3,)),)
-    assert both.warnings == ("--optShapes has no effect beside --loadEngine",)
+    assert both.warnings == ("--optShapes has no effect with --loadEngine",)
     assert run_shapes(settings("--loadEngine=e.plan", "--minShapes=x:1")) == ()
 
 

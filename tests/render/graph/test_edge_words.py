@@ -41,7 +41,7 @@ def test_titles_say_who_else_reads_it_and_which_life_of_the_memory_it_is() -> No
     assert any("read by 2 from here" in one for one in titles)
     assert "t\nFP16\nw1 → t\n1st use of this memory" in titles
     assert "t\nFP16\nt → r3\n2nd use of this memory" in titles
-    assert any("the same memory, written anew" in one for one in titles)
+    assert any("the same memory, written again" in one for one in titles)
 
 
 def test_long_names_are_cut_at_the_ends_only() -> None:

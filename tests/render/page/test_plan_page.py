@@ -74,7 +74,7 @@ def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None
 
 def test_a_plan_without_times_says_so_and_shows_its_layers() -> None:
     page = page_of(plan_run(profile=None))
-    assert "no layer times: none were given or found beside the plan" in page.words
+    assert "no layer times: none were given or found next to the plan" in page.words
     assert "No layer times: there is no time at stake" in page.words
     assert len(table(page, "layers")["Layer"]) == 4
     assert "Mean ms" not in table(page, "layers")

@@ -38,7 +38,7 @@ def test_titles_in_order() -> None:
         "Fusions",
         "Chosen against fastest tried",
         "What tuning cost",
-        "Conversions put in",
+        "Inserted conversions",
         "Memory by stage",
         "Warnings and errors",
     ]
@@ -48,7 +48,7 @@ def test_overview() -> None:
     figures = dict(tables_of(build_logs.log_86())["The build"].rows)
     assert figures["layers"] == "5 → 2"
     assert figures["tactics timed"] == "6"
-    assert figures["tactics put aside"] == "8"
+    assert figures["tactics rejected"] == "8"
     assert figures["tuning took"] == "1.50 s"
     assert figures["timing cache"] == "7 entries loaded, 9 stored, 7 hits"
 
@@ -99,10 +99,10 @@ def test_tuning_names_what_has_no_name() -> None:
 
 
 def test_conversions() -> None:
-    (row,) = tables_of(build_logs.log_86())["Conversions put in"].rows
+    (row,) = tables_of(build_logs.log_86())["Inserted conversions"].rows
     assert row == (f"Input Tensor 0 to {CONV}", "FP32", "FP16:8", "4.00", "2")
     free = build_logs.log_86().replace(b"Layer(Reformat)", b"Layer(NoOp)")
-    assert tables_of(free)["Conversions put in"].rows[0][3] == "none: a no-op"
+    assert tables_of(free)["Inserted conversions"].rows[0][3] == "none: a no-op"
 
 
 def test_memory() -> None:

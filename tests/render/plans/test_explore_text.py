@@ -78,7 +78,7 @@ def test_tables() -> None:
         "Tactics",
         "Reformats by origin",
         "FP32 NCHW → FP16 NHWC8",
-        "REFORMAT: put in by TensorRT",
+        "REFORMAT: inserted by TensorRT",
     ):
         assert title in text
     assert "(W-TIMES-UNMATCHED)" in text

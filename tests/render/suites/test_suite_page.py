@@ -84,7 +84,7 @@ def test_copies_are_on_the_page_where_they_are_known() -> None:
 
 def test_a_long_table_lies_beside_the_page() -> None:
     text = suite_page(zoo(), b"x" * (3 << 20)).decode()
-    assert "results.csv lies beside this page" in text
+    assert "see results.csv next to this page" in text
     assert len(text) < 3 << 20
 
 

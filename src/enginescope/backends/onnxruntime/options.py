@@ -137,7 +137,7 @@ def _check_conversion(spec: BackendSpec, provider: Provider) -> None:
     if way == "autocast" and "autocast_python" not in spec.options:
         raise UsageError(
             f"{named}: fp16_by=autocast",
-            why="ModelOpt lives in an environment of its own",
+            why="ModelOpt needs a separate environment",
             hint="autocast_python=/path/to/its/bin/python",
         )
     wanted = provider.switches.get(spec.precision or "", {}) if way == "switch" else {}

@@ -168,5 +168,5 @@ def inspect(
 
 def _silent(why: str) -> Notice:
     return Notice(
-        code="W-NO-PLAN", message=f"there is no plan to look into: {why}", evidence={"why": why}
+        code="W-NO-PLAN", message=f"the plan cannot be read: {why}", evidence={"why": why}
     )

@@ -79,7 +79,7 @@ def version_of(binary: Path) -> Version:
             return _supported(binary, tuple(int(part) for part in version.split(".")))
     raise UnsupportedError(
         f"{binary} is not a known version of trtexec",
-        why=f"it says {_last_line(said)!r} in place of a version",
+        why=f"it says {_last_line(said)!r} instead of a version",
     )
 
 

@@ -83,7 +83,7 @@ def _hint(report: ToolReport) -> str | None:
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ def _times(files: _Files, job: Job) -> ExportedTimes:
     if found is None:
         raise BackendError(
             "trtexec exported no times",
-            why="it said PASSED and wrote no file of them",
+            why="it reported PASSED and did not write the file",
             hint="its log is kept with the run",
         )
     try:

@@ -182,7 +182,7 @@ def flags_without_effect(arguments: Arguments) -> tuple[str, ...]:
     found = [f"{one} is deprecated and has no effect" for one in names if one in given]
     if arguments.has("--loadEngine"):
         left = (one for one in given if one not in names and _is_idle(one, arguments))
-        found += [f"{one} has no effect beside --loadEngine" for one in left]
+        found += [f"{one} has no effect with --loadEngine" for one in left]
     return tuple(found)
 
 

@@ -176,7 +176,7 @@ def _budget(arguments: Arguments) -> str:
     if text.endswith("%"):
         percent = decimal_number("--weightStreamingBudget", text[:-1])
         if not 0 <= percent <= 100:
-            raise UsageError(f"--weightStreamingBudget={text}", why="it lies in 0…100 %")
+            raise UsageError(f"--weightStreamingBudget={text}", why="it must be in 0…100 %")
         return f"{percent:g}%"
     if not text[-1:].isalpha():
         text += "B"

@@ -91,7 +91,7 @@ def _check_names(files: Sequence[TeaFile]) -> None:
     seen: dict[str, Path] = {}
     for file in files:
         if file.name == MANIFEST:
-            why = f"an archive has a {MANIFEST} of its own"
+            why = f"an archive has its own {MANIFEST}"
             raise UsageError(f"cannot archive {file.path}", why=why, hint="rename it")
         if file.name in seen:
             why = f"{seen[file.name]} would have the same name in the archive: {file.name}"

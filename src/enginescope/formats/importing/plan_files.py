@@ -54,7 +54,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
     if path.suffix.lower() == ".onnx":
         return UsageError(
             f"{path} is a model, no plan",
-            hint="enginescope build makes an engine and its plan; beside a plan: --onnx",
+            hint="enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
     known = _FOREIGN_KINDS.get(recognise(data, path.name).kind)
     if known is None:
@@ -271,6 +271,6 @@ class _Reader:
 def _damaged(path: Path, error: FormatError) -> Notice:
     return Notice(
         code="W-DAMAGED-FILE",
-        message=f"{path.name}, which lies beside the plan, could not be used: {error}",
+        message=f"{path.name}, next to the plan, could not be used: {error}",
         evidence={"file": path.name, "reason": str(error)},
     )

@@ -79,7 +79,7 @@ def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
     opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 1)
     if opset < _LEAST_OPSET:
         why = f"its opset is {opset}; emulating {row} takes {_LEAST_OPSET}"
-        raise UnsupportedError(f"{path.name} cannot be rounded", why=why, hint="export it anew")
+        raise UnsupportedError(f"{path.name} cannot be rounded", why=why, hint="export it again")
     if model.functions:
         inliner = require("onnx.inliner", purpose="rounding a model", install="onnx")
         model = inliner.inline_local_functions(model)

@@ -284,7 +284,7 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
             str(path),
             where=f"line {twice.line}",
             why=f"another line is called {twice.name} too",
-            expected="a name of its own at the end of the line",
+            expected="a separate name at the end of the line",
         )
     return tuple(found)
 

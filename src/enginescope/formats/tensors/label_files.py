@@ -77,7 +77,9 @@ def _folders(path: Path) -> dict[str, str]:
             found[inner.with_suffix("").as_posix()] = inner.parts[0]
     if not found:
         raise UsageError(
-            f"targets {path}", why="no file lies in a folder of it", hint="a folder for each class"
+            f"targets {path}",
+            why="it has no file in a class folder",
+            hint="a folder for each class",
         )
     return found
 

@@ -33,4 +33,4 @@ def open_sampler(address: str) -> Sampler:
             continue
         except EnginescopeError as error:
             reasons.append(str(error))
-    raise UnsupportedError(f"GPU {address} cannot be asked", why="; ".join(reasons))
+    raise UnsupportedError(f"GPU {address} cannot be queried", why="; ".join(reasons))

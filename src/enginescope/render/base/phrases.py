@@ -19,14 +19,14 @@ from enginescope.render.base.text_table import shorten as shorten
 from enginescope.render.base.text_table import shorten_apart as shorten_apart
 
 _STOP_RULES = {
-    "iterations": "the asked number of iterations was reached",
-    "duration": "the asked time was over",
+    "iterations": "the requested number of iterations was reached",
+    "duration": "the requested time was over",
     "precision": "the median's 95 % interval was narrow enough",
     "max_time": "the time limit was reached before the interval was narrow enough",
     "hard_limit": "the hard time limit was reached short of the samples wanted",
 }
 _WARM_UP_ENDS = {
-    "steady": "ended when the two halves of its last stretch agreed",
+    "steady": "ended when the two halves of its last part agreed",
     "limit": "ended by its time limit, not yet steady",
     "fixed": "of a fixed length",
 }

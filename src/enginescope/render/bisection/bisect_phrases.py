@@ -61,7 +61,7 @@ def _unseen_text(found: Bisected) -> str | None:
             "kernel is what is wrong"
         )
     if found.cause == "unpaired":
-        return "none of floating-point numbers has a counterpart in the reference"
+        return "no floating-point output has a counterpart in the reference"
     return None
 
 

@@ -66,7 +66,7 @@ def latency_series(view: RunView) -> Chart | None:
     drawn = (
         f"each of {len(samples):,} samples"
         if whole
-        else f"least and greatest in {len(rows):,} stretches of {len(samples):,} samples"
+        else f"least and greatest in {len(rows):,} blocks of {len(samples):,} samples"
     )
     layers = [_marks(rows, x_title, limit, whole=whole), _median(latency.median_ms)]
     subtitle = ["The dashed line is the median"]

@@ -128,7 +128,7 @@ def telemetry_picture(
     )
 
 
-_IDLE = "Left of 0 the model is loaded and nothing is asked of it; a gap: nothing was reported"
+_IDLE = "Left of 0 the model is loaded and idle; a gap means that nothing was reported"
 
 
 def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:

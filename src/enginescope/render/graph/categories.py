@@ -217,7 +217,7 @@ def _title(edge: GraphEdge, nodes: tuple[GraphNode, ...], readers: int) -> Itera
     if readers > 1:
         yield f"read by {readers:,} from here"
     if edge.kind == "reuse":
-        yield "the same memory, written anew"
+        yield "the same memory, written again"
     else:
         use = next((end.generation for end in ends if end.generation is not None), None)
         yield f"{ordinal(use + 1)} use of this memory" if use is not None else ""

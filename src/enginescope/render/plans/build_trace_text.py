@@ -109,7 +109,7 @@ def _overview(story: BuildTrace) -> RowTable:
         ("layers", " → ".join(f"{end.layers:,}" for end in _ends(story)) or None),
         ("formats tried", f"{len(tried):,}" if tried else None),
         ("tactics timed", f"{trials:,}" if tried else None),
-        ("tactics put aside", f"{pruned:,}" if pruned else None),
+        ("tactics rejected", f"{pruned:,}" if pruned else None),
         ("timing cache", _cache(story.cache)),
     )
     rows = tuple((name, value) for name, value in figures if value is not None)
@@ -240,7 +240,7 @@ def _reformats(story: BuildTrace, limit: int, name_width: int) -> RowTable:
         for cost in costs[:limit]
     )
     return RowTable(
-        title="Conversions put in",
+        title="Inserted conversions",
         headers=("conversion", "from", "to", "µs", "tried"),
         rows=rows,
         right=("µs", "tried"),

@@ -28,7 +28,7 @@ _SORT_WORDS = {
 }
 _ORIGINS = {
     "QDQ": "QDQ: quantisation in the model",
-    "REFORMAT": "REFORMAT: put in by TensorRT",
+    "REFORMAT": "REFORMAT: inserted by TensorRT",
 }
 
 
@@ -162,7 +162,7 @@ def _tactic_table(found: Exploration, top: int) -> PlanTable:
 
 
 def _with_words(one: ReformatShare) -> ReformatShare:
-    words = _ORIGINS.get(one.key, one.key) if one.key is not None else "not said by the plan"
+    words = _ORIGINS.get(one.key, one.key) if one.key is not None else "not in the plan"
     return ReformatShare(key=words, layers=one.layers, mean_ms=one.mean_ms, share_pct=one.share_pct)
 
 

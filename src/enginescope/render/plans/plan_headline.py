@@ -205,7 +205,7 @@ def _layers(subject: PageSubject) -> Figure:
         why = (
             "those given are of another build"
             if is_foreign
-            else "none were given or found beside the plan"
+            else "none were given or found next to the plan"
         )
         note += f"\nno layer times: {why}"
     return Figure(label="layers", value=f"{totals.layers:,}", note=note)

@@ -68,7 +68,7 @@ def _of_report(report: BuildReport | None) -> Facts:
         return ()
     pairs = (
         ("Engine", format_bytes(report.engine_bytes)),
-        ("Precision asked for", report.precision),
+        ("Requested precision", report.precision),
         ("Parsing", None if report.parse_ms is None else format_ms(report.parse_ms)),
         ("Building", None if report.build_ms is None else format_ms(report.build_ms)),
         ("From the cache of engines", "yes" if report.from_cache else None),
@@ -157,7 +157,7 @@ def _tuning(story: BuildTrace) -> DataTable | None:
             column("Share %", (cost.share_pct for cost in costs), 2, is_share=True),
             column("Formats", (cost.combinations for cost in costs), 0),
             column("Tactics timed", (cost.trials for cost in costs), 0),
-            column("Put aside", (cost.pruned for cost in costs), 0),
+            column("Rejected", (cost.pruned for cost in costs), 0),
             column("Kind", (cost.kind for cost in costs), is_choice=True),
         ),
     )
@@ -169,7 +169,7 @@ def _conversions(story: BuildTrace) -> DataTable | None:
     )
     return data_table(
         "build-conversions",
-        "Conversions put in, most time first",
+        "Inserted conversions, most time first",
         ("conversion", "conversions"),
         (
             column("Conversion", (one.name for one in order)),

@@ -76,7 +76,7 @@ def findings(subject: PageSubject) -> Section | None:
 
 
 def _nothing(report: LintReport) -> str:
-    said = f"Nothing found: {len(report.rules)} rules were asked."
+    said = f"No findings: {len(report.rules)} rules ran."
     return said if report.sum_ms is not None else f"{said} {_NO_TIMES}"
 
 

@@ -17,7 +17,7 @@ from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"
-_NOTHING = "No layer of the plan touches a tensor or does work: there is nothing to draw."
+_NOTHING = "No layer of the plan uses a tensor or launches work, so there is no graph."
 #: Nodes of the picture for readers without JavaScript; a page with more says so instead.
 MOST_STILL = 200
 

@@ -89,12 +89,12 @@ def plan_facts(view: RunView) -> Facts:
 
 
 _NOT_SAMPLED = (
-    "Nothing was sampled over time: enginescope bench --telemetry repeats the loop for that, and "
-    "gives the energy of a request."
+    "No telemetry: enginescope bench --telemetry repeats the loop to sample it, and gives the "
+    "energy per request."
 )
 _IDLE = (
     "Time counts from where requests were made again; left of 0 the model is loaded and nothing is "
-    "asked of it. Utilisation changes every 1/6 to 1 s however often it is asked for."
+    "asked of it. The driver updates utilization every 1/6 to 1 s."
 )
 
 

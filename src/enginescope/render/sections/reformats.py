@@ -21,7 +21,7 @@ from enginescope.render.sections.section import Section
 KEY = "reformats"
 _ORIGINS = {
     "QDQ": "QDQ: quantisation in the model",
-    "REFORMAT": "REFORMAT: put in by TensorRT",
+    "REFORMAT": "REFORMAT: inserted by TensorRT",
     None: "the plan does not say",
 }
 _CONVERSIONS = 30

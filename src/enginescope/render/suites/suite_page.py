@@ -73,7 +73,7 @@ def suite_page(result: SuiteResult, table: bytes) -> bytes:
         failures=_failures(result),
         gains=_gains(result),
         cells=cells,
-        left_out=[] if files else ["The table is long: results.csv lies beside this page."],
+        left_out=[] if files else ["The table is long: see results.csv next to this page."],
     )
 
 

@@ -60,7 +60,9 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
         notices=found.notices,
         left_out=[]
         if len(files) > 1
-        else [f"per_sample_diff.json has more than {_MOST_CARRIED} samples; it lies beside."],
+        else [
+            f"per_sample_diff.json has more than {_MOST_CARRIED} samples; see the file next to it."
+        ],
         command=found.command,
     )
 

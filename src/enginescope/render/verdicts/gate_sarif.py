@@ -118,7 +118,7 @@ RULES = (
     (
         "GATE005",
         "undecided",
-        "It cannot be said whether a figure got worse by more than its limit.",
+        "Inconclusive: the figure may or may not be worse than its limit.",
         "The interval of the ratio reaches beyond the limit, or there is none.",
         "Measure more processes of either side.",
     ),

@@ -62,7 +62,7 @@ RULE = Rule(
     name="misaligned-channels",
     summary="A convolution's channels do not fill the vectors of tensor cores",
     severity=Severity.WARNING,
-    advice="make the channels such a multiple in the model",
+    advice="round the channels up to such a multiple in the model",
     doc=__doc__,
     check=_check,
 )

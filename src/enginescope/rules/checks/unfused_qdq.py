@@ -53,7 +53,7 @@ def _is_qdq(layer: Layer) -> bool:
 RULE = Rule(
     code="PLAN106",
     name="unfused-qdq",
-    summary="A Quantize or Dequantize runs as a layer of its own",
+    summary="A Quantize or Dequantize runs as a separate layer",
     severity=Severity.WARNING,
     advice="place the Q/DQ pair where it fuses with the layers around it",
     doc=__doc__,

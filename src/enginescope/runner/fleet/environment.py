@@ -69,7 +69,7 @@ class Environment:
             raise self._unfit(f"did not respond within {_ANSWER_S:.0f} s") from error
         if asked.returncode:
             said = _tail(asked.stderr, 1) or f"it ended with status {asked.returncode}"
-            raise self._unfit(f"has no enginescope that starts: {said}", self._install())
+            raise self._unfit(f"has no working enginescope: {said}", self._install())
         found = _answer(asked.stdout)
         if found is None:
             said = _tail(asked.stdout, 1) or "nothing"

@@ -189,9 +189,7 @@ def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> A
         return np.asarray(picture)
     if how.filter.startswith("opencv-"):
         if how.fit != "stretch":
-            raise UsageError(
-                f"filter {how.filter} with fit {how.fit}", why="it goes with stretch alone"
-            )
+            raise UsageError(f"filter {how.filter} with fit {how.fit}", why="it needs stretch")
         values = np.asarray(picture)
         planes = values[:, :, None] if values.ndim == 2 else values
         return opencv_resized(planes, size, is_cubic=how.filter == "opencv-bicubic")

@@ -251,7 +251,7 @@ def _data_set_notice(workload: Workload) -> Notice:
     folder = Path(workload.data_set or "")
     return Notice(
         code="I-DATA-SET",
-        message=f"inputs come from {folder.name} beside the model; --data none gives random ones",
+        message=f"inputs come from {folder.name} next to the model; --data none uses random inputs",
         evidence={"folder": str(folder)},
         level="info",
     )

@@ -146,7 +146,7 @@ def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) 
     """Take a plain file or folder out; what is neither, or lies elsewhere, is refused."""
     target = (home / member.name).resolve()
     if not target.is_relative_to(home.resolve()):
-        raise ValueError(f"{member.name} lies outside the folder")
+        raise ValueError(f"{member.name} is outside the folder")
     if member.isdir():
         target.mkdir(parents=True, exist_ok=True)
     elif member.isfile():

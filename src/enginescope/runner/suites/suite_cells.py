@@ -71,7 +71,7 @@ def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
     if suite.baseline is not None and suite.baseline not in specs:
         raise UsageError(
             f"baseline {suite.baseline}",
-            why="it is none of the suite's backends",
+            why="it is not one of the suite's backends",
             hint=did_you_mean(suite.baseline, specs),
         )
 

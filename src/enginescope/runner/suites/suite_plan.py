@@ -183,7 +183,7 @@ def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
     if not models:
         why, hint = "it names none", "models = […] or [[model]]"
         if found:
-            why = f"include and exclude leave none of {found}"
+            why = f"include and exclude remove all of {found}"
             hint = "they are parts or patterns of models' names: enginescope models list WORD"
         raise UsageError("a suite without models", why=why, hint=hint)
     names = [model.name for model in models]

@@ -156,7 +156,7 @@ def _check_tolerance(request: ValidateRequest) -> None:
     if general and not request.bisection.is_wanted:  # the row is the limit of tensors inside
         raise UsageError(
             f"`tolerance` and `{general}`",
-            why=f"`{general}` for all outputs leaves nothing to `tolerance` {name}",
+            why=f"`{general}` for all outputs already covers `tolerance` {name}",
             hint=f"one of them, or `{general}` for single outputs",
         )
 

@@ -32,7 +32,7 @@ EXTRAS = {
     "serve": ("starlette", "enginescope serve"),
     "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
     "gpu": ("pynvml", "GPU facts"),
-    "trt": ("cuda.bindings", "trt, beside TensorRT"),
+    "trt": ("cuda.bindings", "trt, with TensorRT"),
     "cu12": ("cuda.bindings", "trt, driver of CUDA 12"),
     "cu13": ("cuda.bindings", "trt, driver of CUDA 13"),
 }

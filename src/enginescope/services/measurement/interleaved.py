@@ -94,7 +94,7 @@ def compare_interleaved(
     jobs = jobs_of(request, store)
     if len(jobs) < 2:
         raise UsageError(
-            "there is 1 job, and nothing to compare it with",
+            "there is only 1 job; a comparison needs 2",
             hint="name a second model or a second backend",
         )
     side_labels(len(jobs))

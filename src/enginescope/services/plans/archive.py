@@ -77,7 +77,7 @@ def create_archive(request: ArchiveRequest, observer: PlanObserver) -> CreatedAr
     left = tuple(file for file in known if file.kind not in request.without)
     if not left:
         names = ", ".join(request.files)
-        raise UsageError("there is nothing to archive", why=f"no files in {names}")
+        raise UsageError("no plans and no runs to archive", why=f"no files in {names}")
     taken = {file.path for file in left}
     companions = tuple(path for path in companions if path in taken)
     check_outputs([archive], companions)

@@ -202,7 +202,7 @@ def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:
     except MissingDependencyError as error:
         hint, written = error.hint, _written_plan(path)
         if written is not None:
-            hint = f"{hint}; or give {written}, which lies beside it"
+            hint = f"{hint}; or give {written}, next to it"
         why = f"looking into {path.name} needs it"
         raise MissingDependencyError(error.what, why=why, hint=hint) from error
 

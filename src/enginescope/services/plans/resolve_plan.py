@@ -191,7 +191,7 @@ def _of_any_file(
 
 def _no_plan_file(path: Path) -> UsageError:
     return UsageError(
-        "files beside a plan can only be named with a plan file",
+        "companion files need a plan file",
         why=f"{path} is not a plan file",
         hint="give the plan's JSON file",
     )

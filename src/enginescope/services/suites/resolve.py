@@ -138,7 +138,7 @@ def _check_validation(suite: Suite) -> None:
     if checking.tolerance is not None and general is not None:
         raise UsageError(
             f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}",
-            why=f"{general} for all outputs leaves nothing to it",
+            why=f"{general} for all outputs already covers it",
             hint="one of them",
         )
     if checking.tolerance is not None:

@@ -76,8 +76,8 @@ def _store_of(
             return Store(place) if file.exists() else None
         if _SENT_TO_ALL in os.environ:
             warn(
-                f"the runs of {plan.suite.name} are in {place}, which is not asked for them: "
-                f"${_SENT_TO_ALL} would go to whatever machine a suite names; --store URL asks it"
+                f"the runs of {plan.suite.name} are in {place}, which was not queried: "
+                f"${_SENT_TO_ALL} would go to any machine that a suite names; add --store URL"
             )
             return None
         store = Store(place)
@@ -234,7 +234,7 @@ def runs_of_model(
     known = {row.model for row in store.rows()}
     raise UsageError(
         f"no runs of {model}",
-        why=f"in {store.place}, with what was asked for",
+        why=f"in {store.place}, with these filters",
         hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
     )
 

@@ -209,7 +209,7 @@ class DatabaseStore:
             deleted = connection.execute(FILES.delete().where(FILES.c.run_id == run_id)).rowcount
             forget_rows(connection, [run_id])
         if not deleted:
-            raise StoreError(f"cannot delete run {run_id}", why="there is none of that id")
+            raise StoreError(f"cannot delete run {run_id}", why="no run with that id")
         shutil.rmtree(self._copies / run_id, ignore_errors=True)
         if root is not None:
             root.remove(run_id)

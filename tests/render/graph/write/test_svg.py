@@ -121,7 +121,7 @@ def test_every_kind_of_edge_is_told_apart() -> None:
     root = picture(plan)
     for name in ("reuse", "order", "back"):
         assert of_class(root, name), name
-    assert {"same memory, written anew", "order only"} <= set(texts(root))
+    assert {"same memory, written again", "order only"} <= set(texts(root))
     assert "back, for the next iteration" in texts(root)
     titles = [one.text or "" for one in root.iter(f"{SVG}title")]
     assert any("from an earlier iteration" in one for one in titles)

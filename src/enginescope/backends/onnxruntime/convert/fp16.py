@@ -192,7 +192,7 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
         raise UnsupportedError(
             f"{model.name} cannot be converted to fp16",
             why="it is quantised, and QuantizeLinear has no FP16 form below opset 19",
-            hint="export it anew at opset 19 or later, or convert the model it was quantised from",
+            hint="export it again at opset 19 or later, or convert the model before quantization",
         )
     operators = {*float16.DEFAULT_OP_BLOCK_LIST, *lacking, *options.op_block_list}
     return sorted(operators), sorted(options.node_block_list)

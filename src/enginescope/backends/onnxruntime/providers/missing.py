@@ -71,7 +71,7 @@ def wheel_hint(provider: Provider) -> str:
     if provider.plugin:
         return f"pip install 'onnxruntime>=1.24' {provider.install}"
     if not provider.install.startswith("onnxruntime"):
-        return f"{provider.install}, or plugin=LIBRARY for a provider that is a library of its own"
+        return f"{provider.install}, or plugin=LIBRARY for a provider in a separate library"
     others = [one for one in installed_wheels() if one != provider.install]
     if provider.install in installed_wheels() and others:
         both = " and ".join((provider.install, *others))
@@ -119,8 +119,8 @@ def library_hint(library: str, cuda: int | None) -> str:
     for pattern, command in _SOURCES:
         if pattern.search(library):
             made = command.format(cuda=cuda or 13)
-            return f"{made}, or put its folder on LD_LIBRARY_PATH"
-    return f"install {library}, or put its folder on LD_LIBRARY_PATH"
+            return f"{made}, or add its folder to LD_LIBRARY_PATH"
+    return f"install {library}, or add its folder to LD_LIBRARY_PATH"
 
 
 def library_hint_for(ort: Any, failure: str) -> str:

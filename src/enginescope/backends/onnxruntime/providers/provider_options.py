@@ -109,7 +109,7 @@ def check_value(backend: str, key: str, value: str, known: Mapping[str, Kind]) -
     if key in _STREAMS:
         raise UsageError(
             f"{backend}: {key}",
-            why="a stream is an address in a process of its own; every job is one",
+            why="a stream is an address in another process; each job has its own process",
             hint="leave it out: the provider makes its stream",
         )
     kind = known.get(key)

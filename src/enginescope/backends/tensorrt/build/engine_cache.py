@@ -145,7 +145,8 @@ def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     return (
         Notice(
             code="W-TIMING-CACHE",
-            message=f"the timing cache {file} is of another TensorRT or GPU; it is written anew",
+            message=f"the timing cache {file} belongs to another TensorRT or GPU; enginescope "
+            "replaces it",
             evidence={"file": str(file)},
         ),
     )

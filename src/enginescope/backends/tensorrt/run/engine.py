@@ -51,7 +51,7 @@ def load_engine(
             raise UnsupportedError(
                 f"running {path}",
                 why="it has an implicit batch dimension, which is not run by tensor names",
-                hint="build it anew from the ONNX model, whose batch is explicit",
+                hint="build it again from the ONNX model, which has an explicit batch",
             )
         return runtime, engine
     why = log.why("TensorRT gave no reason")

@@ -42,7 +42,7 @@ def by_origin(view: PlanView) -> Chart | None:
 
     def key(row: LayerFacts) -> tuple[str, str]:
         one = found[row.layer.index]
-        return one.origin or "origin not told", _change(one.changes_type, one.changes_layout)
+        return one.origin or "origin unknown", _change(one.changes_type, one.changes_layout)
 
     groups = group_layers(rows, key)
     if not groups:

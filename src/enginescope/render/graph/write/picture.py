@@ -85,7 +85,7 @@ class Wish(Record, frozen=True, kw_only=True):
 
 _UNFOLDED = {
     "module": "drawn unfolded: the names of the plan's layers tell no modules",
-    "block": "drawn unfolded: no stretch of layers comes again",
+    "block": "drawn expanded: no block of layers repeats",
 }
 
 

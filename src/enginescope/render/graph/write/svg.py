@@ -33,7 +33,7 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
         yield "e", _FORK, "fork: one tensor, several readers"
     kinds = {edge.kind for edge in graph.edges}
     if "reuse" in kinds:
-        yield "e reuse", _LINE, "same memory, written anew"
+        yield "e reuse", _LINE, "same memory, written again"
     if "order" in kinds:
         yield "e order", _LINE, "order only"
     if bool(drawing.laid_out.is_back.any()) or any(edge.is_carried for edge in graph.edges):

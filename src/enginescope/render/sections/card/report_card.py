@@ -214,7 +214,7 @@ _CONVOLUTIONS = (
 )
 _PRODUCTS = ("latency-per-matrix-product", "products-mnk", "products-compute")
 _NO_TIMES = "No layer times, so their use of the GPU is unknown."
-_NO_SIZES = "No times and no known shapes: there is nothing to draw of these layers."
+_NO_SIZES = "No times and no known shapes, so these layers are not drawn."
 
 
 def card_convolutions(subject: PageSubject) -> Section | None:
