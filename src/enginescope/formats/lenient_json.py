@@ -273,6 +273,6 @@ def _repair_notice(source: str, name: str, count: int) -> Notice:
 def _cut_notice(source: str, end: int, size: int) -> Notice:
     return Notice(
         code="W-TRUNCATED",
-        message=f"{source} is cut off or damaged at byte {end:,}; what was whole before is used",
+        message=f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
         evidence={"file": source, "byte": end, "size_bytes": size},
     )

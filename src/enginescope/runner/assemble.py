@@ -66,8 +66,8 @@ def _steal(run: Run) -> Notice | None:
         return None
     return Notice(
         code="W-STEAL",
-        message=f"the hypervisor gave {share:.1f} % of the processor time that this machine asked "
-        "for to other guests",
+        message=f"stolen CPU time: the hypervisor took {share:.1f} %; use a machine with dedicated "
+        "cores",
         evidence={"steal_pct": share},
     )
 
@@ -97,7 +97,7 @@ def _siblings(run: Run) -> Notice | None:
     groups = "; ".join(" and ".join(map(str, group)) for group in shared)
     return Notice(
         code="W-SMT-SIBLINGS",
-        message=f"--pin has threads of one physical core ({groups}), which share its units",
+        message=f"--pin names threads of one physical core ({groups}), which share its units",
         evidence={"groups": [list(group) for group in shared]},
     )
 

@@ -83,13 +83,13 @@ def test_unknown_conditions_are_a_note() -> None:
     assert (note.code, note.level) == ("I-CONDITIONS-UNKNOWN", "info")
     assert note.evidence == {"unknown": ["GPU of B", "TensorRT version of B"]}
     (note,) = compare([network_a().run("a"), network_b().run("b")]).notices
-    assert note.message == "the files do not say: GPU of any plan; TensorRT version of any plan"
+    assert note.message == "unknown: GPU of all plans; TensorRT version of all plans"
 
 
 def test_conditions_of_many_plans_are_told_by_value() -> None:
     runs = [network_a().run("x", report=report(gpu)) for gpu in ("T4", "L4", "T4")]
     assert compare(runs).notices[0].message == (
-        "not the same GPU (A, C T4, B L4): part of the difference is the GPU's"
+        "different GPU (A, C T4, B L4): part of the difference is the GPU's"
     )
 
 

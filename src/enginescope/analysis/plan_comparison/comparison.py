@@ -71,15 +71,15 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         values = {plan.label: fact(plan) for plan in plans}
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
-            message = f"not the same {what} ({_listed(known)}): {so}"
+            message = f"different {what} ({_listed(known)}): {so}"
             yield Notice(code=code, message=message, evidence=known)
         if len(known) < len(values):
             missing = ", ".join(label for label in values if label not in known)
-            unknown.append(f"{what} of {missing if known else 'any plan'}")
+            unknown.append(f"{what} of {missing if known else 'all plans'}")
     if unknown:
         yield Notice(
             code="I-CONDITIONS-UNKNOWN",
-            message=f"the files do not say: {'; '.join(unknown)}",
+            message=f"unknown: {'; '.join(unknown)}",
             evidence={"unknown": unknown},
             level="info",
         )
@@ -98,7 +98,7 @@ def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         listed = "; ".join(f"{name}: {_listed(known)}" for name, known in differing.items())
         yield Notice(
             code="W-OTHER-MODE",
-            message=f"requests were not issued alike ({listed}): their times differ by that too",
+            message=f"requests were issued differently ({listed}), which also changes the times",
             evidence=differing,
         )
 
@@ -120,7 +120,7 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
     if untimed:
         yield Notice(
             code="W-NO-LAYER-TIMES",
-            message=f"no layer times of {', '.join(untimed)}: only the structure is compared; "
+            message=f"no layer times for {', '.join(untimed)}, so only the structure is compared; "
             "trtexec --exportProfile writes them",
             evidence={"plans": untimed},
         )
@@ -129,7 +129,7 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         yield Notice(
             code="W-FEW-ITERATIONS",
             message=f"layer times are means of few iterations ({_listed(few)}): small differences "
-            "may be chance",
+            "can be noise",
             evidence=few,
         )
 

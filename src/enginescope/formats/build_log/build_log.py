@@ -194,7 +194,7 @@ def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
         found.append(
             Notice(
                 code="W-LOG-NOT-VERBOSE",
-                message=f"{source} is not verbose: the builder's choices are not in it; build with "
+                message=f"{source} is not verbose and lacks the builder's choices; build with "
                 "--verbose",
                 evidence={"file": source},
             )
@@ -203,7 +203,7 @@ def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
         found.append(
             Notice(
                 code="W-NO-TUNING",
-                message=f"{source} has no autotuning in it: not a build, or cut off before",
+                message=f"{source} has no autotuning: not a build log, or cut off early",
                 evidence={"file": source, "steps": len(story.steps)},
             )
         )
@@ -219,7 +219,7 @@ def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
         found.append(
             Notice(
                 code="W-NO-CHOICES",
-                message=f"{source} does not list the engine's layers: what was chosen is not known",
+                message=f"{source} does not list the engine's layers, so the choices are unknown",
                 evidence={"file": source, "tuned": len(story.tuned)},
             )
         )

@@ -269,7 +269,7 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
         found.append(
             Notice(
                 code="I-NAMES-ONLY",
-                message=f"{source} names its layers and says nothing else of them; "
+                message=f"{source} only has the names of its layers; "
                 "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
                 "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED",
                 evidence={"file": source, "layers": len(plan.layers)},
@@ -281,7 +281,7 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
         found.append(
             Notice(
                 code="W-UNKNOWN-FORMAT",
-                message=f"{source} has tensor formats that are not known; their size is not either",
+                message=f"{source} has unknown tensor formats, so their size is unknown",
                 evidence={"file": source, "formats": unknown},
             )
         )
@@ -291,8 +291,8 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
 def _guessed_io(source: str, plan: Plan) -> Notice:
     return Notice(
         code="I-IO-DEDUCED",
-        message=f"{source} does not list the engine's inputs and outputs; they were deduced "
-        "from which tensors are only read or only written",
+        message=f"{source} does not list the engine's inputs and outputs; enginescope "
+        "derived them from the tensors that are only read or only written",
         evidence={"file": source, "inputs": len(plan.inputs), "outputs": len(plan.outputs)},
         level="info",
     )

@@ -261,7 +261,7 @@ class _LogReader:
             found.append(
                 Notice(
                     code="W-SEVERAL-RUNS",
-                    message=f"{source} holds {self.runs} runs of trtexec; of each fact the last "
+                    message=f"{source} holds {self.runs} runs of trtexec; of each fact, the last "
                     "is used",
                     evidence={"file": source, "runs": self.runs},
                 )
@@ -270,7 +270,7 @@ class _LogReader:
             found.append(
                 Notice(
                     code="W-LOG-UNFINISHED",
-                    message=f"{source} ends before trtexec says PASSED or FAILED",
+                    message=f"{source} ends before trtexec prints PASSED or FAILED",
                     evidence={"file": source},
                 )
             )

@@ -49,7 +49,7 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
     of = f"median of {count} processes" if count > 1 else "median"
     title = f"latency ({of}) and speed-up"
     if not _has_latency(result):
-        title = "status" if result.plan.suite.mode == "benchmark" else "answers"
+        title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
     called = backend_names(result)
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
     name_width = max(map(len, names), default=0)

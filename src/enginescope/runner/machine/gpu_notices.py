@@ -57,7 +57,7 @@ def throttled(run: Run) -> Notice | None:
     )
     return Notice(
         code="W-THROTTLED",
-        message=f"the GPU held its clock down {where}: {named}",
+        message=f"the GPU throttled its clock {where}: {named}",
         evidence={"timed": _shares(timed), "pass": _shares(load)},
     )
 
@@ -103,8 +103,8 @@ def lost(run: Run) -> Notice | None:
     last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
     return Notice(
         code="W-GPU-SILENT",
-        message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; what comes after "
-        "is not known",
+        message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; later values "
+        "are unknown",
         evidence={"last_ms": last},
     )
 

@@ -70,8 +70,8 @@ def _steal(_: Environment) -> Iterator[Hint]:
     if share is not None and share >= _STEAL_PCT:
         yield Hint(
             code="H-STEAL",
-            message=f"the hypervisor has kept back {share:.1f} % of the processor time since the "
-            "start: a machine of your own, or dedicated cores, would not lose it",
+            message=f"the hypervisor has stolen {share:.1f} % of the CPU time since boot: use "
+            "a machine with dedicated cores",
         )
 
 
@@ -82,8 +82,8 @@ def _quota(_: Environment) -> Iterator[Hint]:
         yield Hint(
             code="H-CPU-QUOTA",
             message=f"the container's CPU quota stopped it in {_throttled_pct(worst):.0f} % of its "
-            "periods: give it whole cores and no quota",
-            command="docker run --cpuset-cpus 0-3 in the place of --cpus 4",
+            "periods: give it whole cores without a quota",
+            command="docker run --cpuset-cpus 0-3 instead of --cpus 4",
         )
 
 
@@ -94,22 +94,22 @@ def _clocks(environment: Environment) -> Iterator[Hint]:
         if device.clock_lock is not None and is_left_behind(device.uuid):
             yield Hint(
                 code="H-CLOCKS-LEFT",
-                message=f"{device.name} was left locked ({device.clock_lock}) by a run that was "
-                "killed together with what resets it",
+                message=f"{device.name} is still locked ({device.clock_lock}): a run and its "
+                "guard were killed",
                 command=reset_command(device.uuid, device.clock_lock),
             )
         elif device.clock_lock is None:
             right = "" if os.geteuid() == 0 else ", as root"
             yield Hint(
                 code="H-CLOCKS",
-                message=f"{device.name} sets its clocks as heat and power allow: hold them{right}",
+                message=f"{device.name} changes its clocks with heat and power: lock them{right}",
                 command="enginescope bench --lock-clocks",
             )
         if persistence_enabled(device.uuid) is False:
             yield Hint(
                 code="H-PERSISTENCE",
                 message=f"{device.name} has persistence mode off: without a client the driver "
-                "unloads, and the next load pays for it",
+                "unloads, and the next load is slower",
                 command=f"sudo nvidia-smi -i {device.uuid} -pm 1",
             )
 

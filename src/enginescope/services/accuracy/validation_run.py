@@ -385,7 +385,7 @@ def _on_random(sides: Sequence[ValidatedSide], random: int) -> Iterator[Notice]:
     if failing and random:
         yield Notice(
             code="W-RANDOM-SAMPLES",
-            message=f"{random:,} samples are random, which is not what a quantised model was "
+            message=f"{random:,} samples are random, which is not what a quantized model was "
             f"calibrated for; --data with real ones says more of {', '.join(failing)}",
             evidence={"random": random, "sides": failing},
         )

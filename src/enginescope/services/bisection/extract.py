@@ -118,7 +118,7 @@ This folder holds the node, its weights, its right inputs and its right output.
 
 
 def _not(why: str) -> Notice:
-    return Notice(code="W-NOT-EXTRACTED", message=f"--extract wrote nothing: {why}")
+    return Notice(code="W-NOT-EXTRACTED", message=f"--extract wrote no file: {why}")
 
 
 #: Shows a failure on any machine with ONNX Runtime and NumPy.

@@ -308,7 +308,7 @@ def _gone(when: str) -> Notice:
 
 
 def _refused(name: str, why: str) -> Notice:
-    return Notice(code="W-NOT-MARKED", message=f"{name} could not be looked at: {why}")
+    return Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
 
 
 def _not_compared(names: Sequence[str]) -> Notice:

@@ -90,7 +90,7 @@ def _file(path: Path) -> Path:
     if file.is_file():
         return file
     why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
-    raise UsageError(f"answers {path}", why=why, hint="a folder of validate --output")
+    raise UsageError(f"outputs {path}", why=why, hint="a folder of validate --output")
 
 
 def _read(path: Path, source: str) -> ReportedAnswers:
