@@ -30,7 +30,7 @@ def test_shapes_of_several_profiles() -> None:
             {"min_shapes": "x:3x4", "max_shapes": "x:2x4"},
             "min 3x4, max 2x4 are not in ascending order",
         ),
-        ({"opt_shapes": "x:2x4", "max_shapes": "x:2x4x1"}, "not in order"),
+        ({"opt_shapes": "x:2x4", "max_shapes": "x:2x4x1"}, "not in ascending order"),
         ({"opt_shapes": "x:1;x:4", "max_shapes": "x:1;x:3"}, "opt 4, max 3"),
         ({"min_shapes": "x:1;x:2", "opt_shapes": "x:2"}, "min_shapes 2, opt_shapes 1"),
     ],

@@ -38,7 +38,7 @@ def test_nothing_is_said_of_a_metric_that_is_nothing() -> None:
 
 def test_few_samples() -> None:
     found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
-    assert found.message == "40 samples; 100 or more are wanted"
+    assert found.message == "40 samples; measure at least 100"
     assert found.evidence["n"] == 40
     assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; 100 or more are wanted"
 
@@ -66,8 +66,8 @@ def test_drift() -> None:
     assert change == pytest.approx(100 * (last / first - 1))
     assert 0 < found.evidence["noise_pct"] < 1
     assert found.message == (
-        f"the median of the last third, {last:.3f} ms, lies {change:.1f} % above that of the first "
-        f"third, {first:.3f} ms"
+        f"latency drifts: the median of the last third is {last:.3f} ms, {change:.1f} % above the "
+        f"first third's {first:.3f} ms"
     )
     falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     assert "% below that of the first third" in falling.message

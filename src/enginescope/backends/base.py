@@ -230,7 +230,7 @@ class AnsweringSession(Protocol):
 
 @runtime_checkable
 class Answering(Protocol):
-    """A backend whose answers can be compared with another's."""
+    """A backend whose outputs can be compared with another's."""
 
     def open_for_answers(self, job: Job) -> AnsweringSession:
         """Load the model in this process.

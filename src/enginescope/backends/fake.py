@@ -92,7 +92,7 @@ class FakeSession:
         """Nothing to allocate."""
 
     def step(self) -> None:
-        """Wait, busily, as a computation would."""
+        """Busy-wait as a computation would."""
         if self._fault:
             self._fault()
         until = perf_counter_ns() + int(self._waits[self._count % 1024])

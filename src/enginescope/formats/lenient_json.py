@@ -53,7 +53,7 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _BACKSLASH = re.compile(r"\\")
 _CONTROL = re.compile(r"[\x00-\x1f]")
-# Those that are no blanks stand in strings, or the file is damaged in other ways too.
+# Those that are not blanks stand in strings, or the file is damaged in other ways too.
 _NO_BLANK = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BAD_ESCAPE = re.compile(r'\\(?!\Z)(?:(u[0-9a-fA-F]{4}|["\\/bfnrt])|)')
 _SURROGATE = re.compile(

@@ -1,4 +1,4 @@
-"""Sides that were held against each other, as Python and notebooks show them.
+"""Sides that were compared with each other, as Python and notebooks show them.
 
 Comparisons with their display.
 A gate's report with its display.

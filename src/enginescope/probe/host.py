@@ -109,7 +109,7 @@ class LoadMeter:
     """Cores kept busy by other processes between `start` and `other_cores`.
 
     Busy time of the whole machine, less this process's own processor time, over wall time.
-    Time stolen by a hypervisor is no process's: `CpuLossMeter` counts it.
+    Time stolen by a hypervisor is not a process's: `CpuLossMeter` counts it.
     """
 
     def __init__(self) -> None:

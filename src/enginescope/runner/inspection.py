@@ -51,7 +51,7 @@ def inspect_engine(
         shutil.rmtree(folder, ignore_errors=True)
     raise_unless_ok(run.outcome, f"{path} cannot be looked into")
     created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-    # the memory of a process that only asked is no figure of the engine, and its files are gone
+    # the memory of a process that only asked is not a figure of the engine, and its files are gone
     return msgspec.structs.replace(
         run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=()
     )

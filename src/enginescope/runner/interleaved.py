@@ -192,7 +192,7 @@ def _may_end(pacing: Pacing, tally: _Tally, sides: Sides) -> bool:
 
 
 def _of_round(job: Job, number: int) -> Job:
-    """Return the job as the round does it: what is no timing is done once."""
+    """Return the job as the round does it: what is not a timing is done once."""
     return job if number == 0 else replace(job, layer_profile=False, rebuild=False)
 
 

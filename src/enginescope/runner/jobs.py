@@ -114,7 +114,7 @@ def make_jobs(
         has_its_inputs: Whether each model must have every input that the workload names.
 
     Raises:
-        UsageError: A model or folder that is not there, a file that is no model, an input that a
+        UsageError: A model or folder that is not there, a file that is not a model, an input that a
             model does not have, a backend that is not known, or one that would not issue requests
             as the workload says.
         MissingDependencyError: A backend needs what is not installed here.

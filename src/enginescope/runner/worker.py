@@ -187,7 +187,7 @@ def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) 
 
 
 def _write_progress(path: Path, progress: Progress) -> None:
-    """Write where the job stands; no sync, a lost line of progress is no loss."""
+    """Write where the job stands; no sync, a lost line of progress is not a loss."""
     temporary = path.with_suffix(".part")
     temporary.write_bytes(msgspec.json.encode(progress))
     temporary.replace(path)

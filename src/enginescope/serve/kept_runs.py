@@ -88,7 +88,7 @@ class KeptRuns:
             return
         top = self.store.runs_folder.resolve()
         folder = self.store.runs_folder / run_id
-        for one in (folder, folder / DOCUMENT):  # a link that leads out is no run of the store
+        for one in (folder, folder / DOCUMENT):  # a link that leads out is not a run of the store
             if not one.resolve().is_relative_to(top):
                 raise NotHereError("this run", why="no run with that id")
 

@@ -119,7 +119,7 @@ def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Respon
 
 
 def _refusal(request: Request) -> Response | None:
-    """Turn away what no server that only shows takes; a cookie is no leave to write."""
+    """Turn away what no server that only shows takes; a cookie is not a leave to write."""
     if not request.app.state.accepts:
         return _error(403, "this server takes no runs: it was started without --accept-push")
     if not request.app.state.access.has_bearer(request.headers):

@@ -240,7 +240,7 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text=str(one.dtype))
         for one in run.inputs
     )
-    # the batch was read off the inputs, and is not to be held against each of them
+    # the batch was read off the inputs, and is not to be compared with each of them
     feeds = make_feeds(specs, msgspec.structs.replace(run.job.workload, batch=None))
     return tuple(
         TensorValues(

@@ -44,7 +44,7 @@ def two_modes(values: Any) -> Modes | None:
     is split in two where that leaves the least variance within (Otsu 1979), the parts' widths give
     the bandwidth of a kernel density, and between the parts' medians that density has to fall to a
     fifth of the lower of its two peaks. The bandwidth is never below the `quantum`: the steps of
-    a clock are no modes.
+    a clock are not modes.
 
     Args:
         values: Fewer than 100 show no modes.

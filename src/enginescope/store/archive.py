@@ -222,7 +222,7 @@ class Store:
             return self._shelf.retag(run_id, add=tags)
 
     def untag(self, name: str, *tags: str) -> Run:
-        """Take tags off a run; one it does not have is no error."""
+        """Take tags off a run; one it does not have is not an error."""
         run_id = self.id_of(name)
         with _way_out_of(run_id):
             return self._shelf.retag(run_id, drop=tags)
@@ -253,7 +253,7 @@ class Store:
             most_bytes: What its files may take when unpacked.
 
         Raises:
-            FormatError: It is no zip file of one run, or the run is damaged.
+            FormatError: It is not a zip file of one run, or the run is damaged.
             StoreError: The store has a run of that id, or cannot be written.
         """
         from enginescope.store.run_folder import read_run

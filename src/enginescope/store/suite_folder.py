@@ -183,7 +183,7 @@ class _Read(NamedTuple):
 
 
 def _read(data: bytes) -> _Read:
-    """Read lines; the last one may be cut off by a kill, which is no fault of the file."""
+    """Read lines; the last one may be cut off by a kill, which is not a fault of the file."""
     decoder = msgspec.json.Decoder(CellRow)
     lines = data.split(b"\n")
     rows, spoilt = [], []

@@ -48,7 +48,7 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
         most_bytes: What all files together may take.
 
     Raises:
-        FormatError: It is no zip file of one run, it is damaged, or a path in it leads out of its
+        FormatError: It is not a zip file of a run, it is damaged, or a path in it leads out of its
             folder.
         StoreError: There is no space for it.
     """

@@ -219,7 +219,7 @@ def test_an_engine_size_is_exact() -> None:
 def test_a_flaky_baseline_is_said() -> None:
     report = gate(processes(4.0, apart=UNSTEADY), processes(4.0, first=60, apart=UNSTEADY))
     (notice,) = [one for one in only(report).notices if one.code == "W-FLAKY-BASELINE"]
-    assert notice.message.startswith("flaky baseline: its 5 processes scatter by 6.")
+    assert notice.message.startswith("flaky baseline: its 5 processes vary by 6.")
     steady = gate(processes(4.0), processes(4.0, first=60, apart=UNSTEADY))
     assert "W-FLAKY-BASELINE" not in [one.code for one in only(steady).notices]
 

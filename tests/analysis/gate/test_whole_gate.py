@@ -56,7 +56,7 @@ def test_a_row_that_is_a_regression_only_by_itself_says_so() -> None:
     (row,) = [row for row in report.rows if row.model == "net0.onnx"]
     assert row.outcome is GateOutcome.UNDECIDED
     assert row.verdict.estimate.interval.low < 1
-    assert "a regression at 95 % confidence, but not at the 99." in row.why
+    assert "a regression at 95 % confidence, but not at 99." in row.why
 
 
 def test_eight_rounds_of_many_comparisons_still_find_a_regression() -> None:

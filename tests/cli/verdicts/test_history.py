@@ -149,7 +149,7 @@ def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
     Store(tmp_path).save(process(4.0))
     assert main(["history", "net"]) == 0
     shown = capsys.readouterr().out
-    assert "1 run in 1 sitting, 2026-01-01;" in shown
+    assert "1 run in 1 session, 2026-01-01;" in shown
     assert shown.count("•") == 1
 
 

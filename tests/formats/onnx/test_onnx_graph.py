@@ -115,7 +115,7 @@ def test_notes_need_a_package_that_knows_them(model: Path, monkeypatch) -> None:
             self.attribute = ()
 
     monkeypatch.setattr("enginescope.formats.onnx.onnx_graph._walk", lambda *_: iter([(Old(), 0)]))
-    with pytest.raises(FormatError, match="cannot put notes on nodes"):
+    with pytest.raises(FormatError, match="cannot store node metadata"):
         annotated_onnx(model, {})
 
 

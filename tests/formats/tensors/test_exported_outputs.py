@@ -66,8 +66,8 @@ def test_ours_keeps_nan_and_infinities() -> None:
     [
         ({"dimensions": "2x2", "values": [1]}, "it has 1 values"),
         ({"dimensions": "ax2", "values": [1]}, "is not a shape"),
-        ({"dimensions": "1", "values": ["a"]}, "no numbers"),
-        ({"dimensions": "1", "values": [[1]]}, "no numbers"),
+        ({"dimensions": "1", "values": ["a"]}, "not numbers"),
+        ({"dimensions": "1", "values": [[1]]}, "not numbers"),
     ],
 )
 def test_what_contradicts_itself_is_refused(record, why) -> None:

@@ -193,7 +193,7 @@ def test_figures_without_an_interval() -> None:
     two = gate(before, [process(4.4, 60, **more), process(4.4, 61, **more)], limits)
     (row,) = gate_rows(two)
     assert ", +10.0 %, limit 2 %" in row[1]
-    assert "3 processes a side give an interval" in row[1]
+    assert "an interval needs 3 processes a side" in row[1]
 
 
 @pytest.mark.parametrize(

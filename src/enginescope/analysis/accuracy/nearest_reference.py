@@ -1,4 +1,4 @@
-"""Whether answers belong to their own samples: is another sample's reference nearer?
+"""Whether outputs belong to their own samples: is another sample's reference nearer?
 
 Outputs of one model resemble each other. A side that mixes samples up may then be within any
 tolerance that is wide enough for INT8, and is still wrong. Items of a batch are samples too.
@@ -22,18 +22,18 @@ import numpy as np
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.records.run.run import TensorValues
 
-#: Samples that each one is held against: those before it, and it again by those after.
+#: Samples that each one is compared with: those before it, and it again by those after.
 KEPT = 3
 #: Items of a batch, the first axis, that are told apart; of more only the first.
 _MOST_ITEMS = 64
 #: Of more elements every n-th is taken: the distances of so many tell samples apart.
 _ENOUGH_ELEMENTS = 1 << 16
 #: By how many standard deviations of the side's own error two references must differ for that
-#: error not to carry an answer past the middle between them: half of it.
+#: error not to carry an output past the middle between them: half of it.
 _APART = 6.0
 #: So many elements at most are taken to have errors of their own: those of neighbours are alike.
 _INDEPENDENT = 256
-#: Of squared distances: an answer this many times nearer to another reference belongs to it, even
+#: Of squared distances: an output this many times nearer to another reference belongs to it, even
 #: where rounding moves all elements alike.
 _CLEARLY = 9.0
 
@@ -67,12 +67,12 @@ class NearestReference:
 
     @property
     def astray(self) -> int:
-        """Samples whose answer is nearer to another sample's reference than to its own."""
+        """Samples whose output is nearer to another sample's reference than to its own."""
         return len(self._astray)
 
     @property
     def clearly_astray(self) -> int:
-        """Samples whose answer is three times nearer to another sample's reference."""
+        """Samples whose output is three times nearer to another sample's reference."""
         return len(self._clear)
 
     def add(self, sample: int, reference: TensorValues, candidate: TensorValues) -> None:
@@ -113,7 +113,7 @@ def are_apart(gap: float, error: float, size: int) -> bool:
     """Whether two references differ by so much that a side's own error cannot hide which is meant.
 
     Args:
-        gap, error: Squared distances: between the references, and of the answer from the nearer
+        gap, error: Squared distances: between the references, and of the output from the nearer
             one.
         size: Elements; their errors cancel, the more of them there are.
     """
@@ -141,7 +141,7 @@ class NearestArrangement:
 
     Attributes:
         samples: By arrangement, samples in which it could be told from the right one.
-        astray: By arrangement, samples whose answer is nearer to the reference arranged so.
+        astray: By arrangement, samples whose output is nearer to the reference arranged so.
     """
 
     def __init__(self) -> None:

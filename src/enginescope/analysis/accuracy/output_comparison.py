@@ -1,4 +1,4 @@
-"""Answers of one side against the reference's, sample by sample, in one pass."""
+"""Outputs of one side against the reference's, sample by sample, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the comparison of two sides' answers comes to: by output, and by sample.
+"""What the comparison of two sides' outputs comes to: by output, and by sample.
 
 Which sample is farthest from its reference: of all, and of each output.
 """

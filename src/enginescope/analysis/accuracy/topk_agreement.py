@@ -84,7 +84,7 @@ def _rows(values: TensorValues) -> Any:
 
 #: Changes that are kept, those with the largest margins.
 _MOST_KEPT = 1024
-#: Fewer classes than these are no scores: coordinates of boxes beside each other.
+#: Fewer classes than these are not scores: coordinates of boxes beside each other.
 _FEWEST_PEERS = 5
 #: Smallest probability whose logarithm is taken.
 _SMALLEST = 1e-30

@@ -104,7 +104,7 @@ class Bisected(Record, frozen=True, kw_only=True):
     """Where a side departs from its reference.
 
     Attributes:
-        tolerance: The row whose limits tensors are held to.
+        tolerance: The row whose limits tensors are checked against.
         limit, peak_limit: Most RMSE ÷ spread, and most error of an element ÷ spread.
         largest: The largest finite number of the side's type, where it is a narrow one.
         steps: Of the tensors looked at.

@@ -22,7 +22,7 @@ class KnownTensor(Record, frozen=True, kw_only=True):
     Attributes:
         shape: ``None`` where samples differ.
         bytes: Of the largest sample.
-        peak: Largest finite magnitude that is no sentinel of a mask; 0 for other types than
+        peak: Largest finite magnitude that is not a sentinel of a mask; 0 for other types than
             floating.
     """
 

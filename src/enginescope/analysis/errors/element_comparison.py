@@ -1,4 +1,4 @@
-"""Two tensors of one shape held against each other, element by element, chunk by chunk."""
+"""Two tensors of one shape compared with each other, element by element, chunk by chunk."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class ElementErrors:
         relative_count, relative_sum, relative_squares: Signed relative errors of elements that are
             not far below the largest: how many, their sum and that of their squares.
         mismatched: Elements beyond ``atol + rtol·|reference|``, and those finite on one side alone.
-        control_mismatched: As many of the reference itself, each element held against another: what
+        control_mismatched: As many of the reference itself, each element against another: what
             noise would get. Counted for a tolerance that a user gave; the shipped ones are tried by
             the tests.
         beyond_pct: Elements whose relative error is beyond the tolerance's percentage.

@@ -138,7 +138,7 @@ class ErrorMoments:
 
     @property
     def scale(self) -> float | None:
-        """What errors are held against: the reference's spread, or its size where it has none."""
+        """What errors are compared with: the reference's spread, or its size where it has none."""
         return self.norm if self.is_constant else self.spread
 
     @property

@@ -1,4 +1,4 @@
-"""How far an answer may be from its reference: limits by the precision it was computed in."""
+"""How far an output may be from its reference: limits by the precision it was computed in."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def matching(graph: PlanGraph, pattern: str) -> tuple[int, ...]:
     """Return the ids of nodes whose name, type, tactic or ONNX nodes hold a regular expression.
 
     Raises:
-        UsageError: `pattern` is no regular expression, or nothing matches it.
+        UsageError: `pattern` is not a regular expression, or nothing matches it.
     """
     try:
         sought = re.compile(pattern)
@@ -158,7 +158,7 @@ def queried(graph: PlanGraph, queries: Iterable[str]) -> tuple[int, ...]:
             else is a regular expression, sought in names, types, tactics and ONNX nodes.
 
     Raises:
-        UsageError: One of them is no regular expression, or nothing is meant by all.
+        UsageError: One of them is not a regular expression, or nothing is meant by all.
     """
     given = tuple(queries)
     found = {node.id for node in graph.nodes}

@@ -39,7 +39,7 @@ class WholeRequest(NamedTuple):
 
 
 def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
-    """Return what layer times are held against.
+    """Return what layer times are compared with.
 
     Args:
         measured: Of its samples: GPU compute time or latency without copies where there is one,

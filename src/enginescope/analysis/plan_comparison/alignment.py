@@ -68,7 +68,7 @@ def _by_ends(side: Side, of: list[int]) -> dict[_Ends, list[list[int]]]:
             chain.append(below[0])
             below = side.consumers[below[0]]
         before, behind = _groups(of, above), _groups(of, below)
-        # A free neighbour is no end, but beside one that has a group it does not matter.
+        # A free neighbour is not an end, but beside one that has a group it does not matter.
         if (before or not above) and (behind or not below):
             chains[before, behind].append(chain)
     return chains
@@ -233,7 +233,7 @@ def align(plan_a: Plan, plan_b: Plan) -> Alignment:
 def _whichever_way(a: Side, b: Side) -> Matching:
     """Match two sides in an order of their own.
 
-    Where two answers are equally good one is taken by order, which must not be the caller's.
+    Where two results are equally good one is taken by order, which must not be the caller's.
     """
     if a.names == b.names:
         words_a, words_b = a.description(), b.description()

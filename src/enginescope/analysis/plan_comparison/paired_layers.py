@@ -184,7 +184,7 @@ def layers_side(layers: Sequence[Layer], mean_ms: float | None) -> LayersSide:
 
 
 def changes_between(a: LayersSide, b: LayersSide) -> tuple[Change, ...]:
-    """Return what of two sides differs; what one of them does not know is no difference.
+    """Return what of two sides differs; what one of them does not know is not a difference.
 
     Tactics are compared without the hash that Myelin ends its kernels in. A side that names no
     tactic, where the other does, runs another.

@@ -171,7 +171,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
 def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
     """Return the counts and bytes of `plan`.
 
-    A tensor that only layers read, that none writes and that is no input of the engine is a
+    A tensor that only layers read, that none writes and that is not an input of the engine is a
     constant; so is what a ``Constant`` layer writes. Constants count as weights, not as
     activations.
 

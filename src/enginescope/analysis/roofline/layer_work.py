@@ -30,7 +30,7 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
     launch nothing, so they read and write nothing: a constant counts with the layer that reads it.
 
     Attributes:
-        activation_bytes: Inputs that are no constants, and outputs. An input that a no-op passes on
+        activation_bytes: Inputs but constants, and outputs. An input that a no-op passes on
             counts at the size that goes into the no-op. Not known of a layer that launches work and
             has no tensors in the file.
         weights_bytes: Kernels it carries, and constants among its inputs at their size in the

@@ -1,4 +1,4 @@
-"""What a gate says of cells whose answers were compared: a wrong answer is a failure too."""
+"""What a gate says of cells whose outputs were compared: a wrong output is a failure too."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def with_cells(
 ) -> GateReport:
     """Return a gate's report with the cells that it cannot tell of by their runs alone.
 
-    Those were validated, and on one side at least not measured: because their answers were wrong or
-    could not be had, or because nothing but answers was asked for.
+    Those were validated, and on one side at least not measured: because their outputs were wrong or
+    could not be had, or because nothing but outputs was asked for.
     """
     rows_now = tuple(current)
     before, now = _validated(baseline), _validated(rows_now)

@@ -62,7 +62,7 @@ def _interval(medians: Sequence[float], unit: str) -> list[CellFigure]:
 
 
 class CellChecked(Record, frozen=True, kw_only=True):
-    """What the comparison of a cell's answers came to."""
+    """What the comparison of a cell's outputs came to."""
 
     status: CellStatus
     reason: str | None = None
@@ -85,7 +85,7 @@ def cell_row(
 
     Args:
         runs: Of its processes in order; none: it was not measured.
-        checked: Where its answers were compared.
+        checked: Where its outputs were compared.
     """
     run = _shown(runs)
     status, reason, hint, detail = _ending(run, checked)

@@ -1,1 +1,1 @@
-"""What answers are worth for their task: one file each."""
+"""What outputs are worth for their task: one file each."""

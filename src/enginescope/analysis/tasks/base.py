@@ -72,13 +72,13 @@ class TaskScores(Record, frozen=True, kw_only=True):
 
 
 class Scorer(Protocol):
-    """Adds up one side's answers in one pass."""
+    """Adds up one side's outputs in one pass."""
 
     def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
         """Add a sample's answers.
 
         Args:
-            target: From `Targets.read`; the reference's answers where there are no targets.
+            target: From `Targets.read`; the reference's outputs where there are no targets.
 
         Raises:
             UsageError: No output is of the task's form, or an option does not fit it.
@@ -135,10 +135,10 @@ class Task(Protocol):
         """
 
     def against_targets(self) -> Scorer:
-        """Return a scorer of answers against `targets`."""
+        """Return a scorer of outputs against `targets`."""
 
     def against_reference(self) -> Scorer:
-        """Return a scorer of answers against another side's."""
+        """Return a scorer of outputs against another side's."""
 
 
 #: name -> "module:class", called with the options as texts. Other packages add theirs as entry

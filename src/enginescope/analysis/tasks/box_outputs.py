@@ -144,7 +144,7 @@ def _input_size(layout: BoxLayout) -> tuple[float, float]:
 
 
 def boxes_of(answers: Sequence[TensorValues], layout: BoxLayout) -> Boxes:
-    """Return the boxes among a sample's answers; those of score 0 or less are no boxes.
+    """Return the boxes among a sample's outputs; those of score 0 or less are not boxes.
 
     Raises:
         UsageError: An output is not there, or not of that form.

@@ -63,7 +63,7 @@ class ClassNames:
 
         Args:
             label: A name, where they are known; a number; or one of `others`.
-            others: All labels there are: without names, and where they are no numbers, their
+            others: All labels there are: without names, and where they are not numbers, their
                 alphabetical order is that of the model's output, as folders of classes are read
                 elsewhere.
 

@@ -59,7 +59,7 @@ class DepthOptions(Record, frozen=True, kw_only=True):
     Attributes:
         output: Which; ``None``: the first that is a map.
         holds: Whether the model's values grow with distance, or with nearness.
-        align: What is done to a prediction, picture by picture, before it is held against its
+        align: What is done to a prediction, picture by picture, before it is compared with its
             target.
         scale: What a file's values are multiplied by: 0.001 for millimetres, 1/256 for KITTI's PNG.
         min_depth, max_depth: Targets outside are not known; predictions are cut off there.
@@ -102,7 +102,7 @@ class DepthTask:
         return FolderTargets(path, MAP_SUFFIXES, self.load)
 
     def load(self, path: Path) -> Any:
-        """Return the known depth in one file, in float64, scaled."""
+        """Return the ground-truth depth in one file, in float64, scaled."""
         return load_map(path).astype(np.float64) * self._options.scale
 
     def against_targets(self) -> Scorer:

@@ -148,7 +148,7 @@ class DepthBenchmark(Result):
 
     Attributes:
         image: Bytes of red, green and blue, height × width × 3.
-        sides: The first is the one the others are held against.
+        sides: The first is the one the others are compared with.
         agreement: Of the maps of the picture, brought to 0…1; ``None`` with one side.
         quality: Against depth that is known; ``None`` where none was given.
         target: Ground truth of the picture.

@@ -3,7 +3,7 @@
 Intersection over union as PASCAL VOC and Cityscapes define it (Everingham and others, "The PASCAL
 Visual Object Classes Challenge: A Retrospective", 2015): true positives ÷ (true positives + false
 positives + false negatives) of a class, counted over the pixels of the *whole set*, not averaged
-over pictures; mIoU is the mean over classes. Classes that neither targets nor answers hold are left
+over pictures; mIoU is the mean over classes. Classes that neither targets nor outputs hold are left
 out of it; pixels whose target is to be ignored are left out of all.
 
 Maps at another size.
@@ -74,7 +74,7 @@ METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="mean_accuracy", title="mean of classes", better="higher", unit="%"),
 )
 _SUFFIXES = (".png", ".npy", ".npz")
-#: More classes than this are no classes.
+#: More classes than this are not classes.
 _MOST_CLASSES = 4096
 
 
@@ -135,7 +135,7 @@ def _labels(path: Path, options: SegmentationOptions) -> Any:
 
 
 class PixelClasses:
-    """Counts pixels by target and answer, over the whole set; a `Scorer`."""
+    """Counts pixels by target and output, over the whole set; a `Scorer`."""
 
     def __init__(
         self, options: SegmentationOptions, names: ClassNames, *, of_answers: bool = False
@@ -228,12 +228,12 @@ def _best(scores: Any, size: tuple[int, int] | None) -> Any:
             found = np.zeros(values.shape, dtype=np.int64)
             continue
         np.copyto(found, at, where=values > best)
-        np.fmax(best, values, out=best)  # NaN is no score
+        np.fmax(best, values, out=best)  # NaN is not a score
     return found
 
 
 def _confusion(wanted: Any, given: Any, classes: int) -> Any:
-    """Return pixels by target (rows) and answer (columns)."""
+    """Return pixels by target (rows) and output (columns)."""
     count = max(classes, int(wanted.max()) + 1, int(given.max()) + 1)
     if count > _MOST_CLASSES or int(given.min()) < 0:
         raise UsageError(

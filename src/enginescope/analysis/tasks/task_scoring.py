@@ -1,6 +1,6 @@
-"""Answers of several sides into a task's figures, sample by sample, in one pass.
+"""Outputs of several sides into a task's figures, sample by sample, in one pass.
 
-What answers are worth for a task: every side, what was counted, what was left out.
+What outputs are worth for a task: every side, what was counted, what was left out.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _keeps(value: float | None, limit: TaskLimit, better: Mapping[str, str]) -> 
     return value <= limit.value if better[limit.metric] == "lower" else value >= limit.value
 
 
-#: Return a side's answers to a sample, by label and number.
+#: Return a side's outputs to a sample, by label and number.
 AnswersOf = Callable[[str, int], Sequence[TensorValues]]
 _NONE_SKIPPED: Mapping[int, str] = {}
 
@@ -235,7 +235,7 @@ class TaskScoring:
 
 
 class _Book:
-    """What came of each sample so far."""
+    """Result of each sample so far."""
 
     def __init__(self, names: Sequence[str], scorers: dict[str, Scorer]) -> None:
         self._names = names

@@ -39,13 +39,13 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
     """One side.
 
     Attributes:
-        tolerance, tolerance_why: The row of tolerances its outputs are held to, and why that one.
+        tolerance, tolerance_why: The row of tolerances for its outputs, and why that one.
         diff: ``None``: it was not compared.
-        failure: Why its answers could not be had.
+        failure: Why its outputs could not be had.
         hint: What to do about the failure.
         suggested_pairs: Missing and extra outputs that may be the same output under two names.
         inside: Where its error starts; ``None``: not looked for.
-        precision: What came of keeping parts of it in FP32; ``None``: not tried.
+        precision: Result of keeping parts of it in FP32; ``None``: not tried.
     """
 
     label: str
@@ -78,7 +78,7 @@ class Validation(Result, Record, frozen=True, kw_only=True):
         reference_note: What is to be known of it.
         samples: Their names, in order.
         inputs, outputs: Of the reference.
-        task: What the answers are worth for a task.
+        task: What the outputs are worth for a task.
         skipped: Samples whose files cannot be read; no side answered them.
     """
 

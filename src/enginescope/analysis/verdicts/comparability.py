@@ -1,6 +1,6 @@
-"""What two runs must share before their figures are held against each other.
+"""What two runs must share before their figures are compared with each other.
 
-What a comparison is held to.
+What a comparison is checked against.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def check_pct(name: str, value: float, most: float) -> None:
 
 
 class CompareConfig(Record, frozen=True, kw_only=True):
-    """What a comparison is held to.
+    """What a comparison is checked against.
 
     Attributes:
         threshold_pct: Smaller differences do not matter.

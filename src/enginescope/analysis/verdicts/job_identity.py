@@ -120,7 +120,7 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
 
     @property
     def comparisons(self) -> frozenset[str]:
-        """The comparisons that its processes were measured in turn for."""
+        """The comparisons that its processes were interleaved for."""
         return frozenset(run.turn.comparison for run in self.runs if run.turn is not None)
 
     @property

@@ -1,4 +1,4 @@
-"""Two or more sides of measured runs, each held against the first.
+"""Two or more sides of measured runs, each compared with the first.
 
 The recorded noise floor that holds for a comparison, and what it lets it decide.
 """
@@ -138,7 +138,7 @@ class MeasuredComparison(Result, Record, frozen=True, kw_only=True, eq=False):
 
 
 def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:
-    """Return the comparison that all processes are of, if they were measured in turn."""
+    """Return the comparison that all processes are of, if they were interleaved."""
     names = {run.turn.comparison if run.turn else None for side in sides for run in side.runs}
     return names.pop() if len(names) == 1 else None
 
@@ -146,7 +146,7 @@ def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:
 def meant_conditions(a: MeasuredSide, b: MeasuredSide) -> tuple[str, ...]:
     """Return keys of conditions that differ because two jobs were put side by side for it.
 
-    Of sides measured in turn, whose jobs stood on one command line: their backends where these are
+    Of sides interleaved, whose jobs stood on one command line: their backends where these are
     not one, the precision where backends, their options or the models are not the same.
     """
     if comparison_of((a, b)) is None:

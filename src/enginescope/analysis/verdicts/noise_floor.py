@@ -28,7 +28,7 @@ _DISTURBANCES = ("W-LOAD", "W-STEAL", "W-CPU-QUOTA", "W-GPU-SHARED", "W-THROTTLE
 
 
 def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
-    """Return what two sides of one job, measured in turn, say of the machine.
+    """Return what two sides of one job, interleaved, say of the machine.
 
     Args:
         sides: Two, of the same job.

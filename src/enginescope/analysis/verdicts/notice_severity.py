@@ -13,7 +13,7 @@ Evidence = dict[str, Any]
 def most_severe(notices: Sequence[Notice]) -> Notice:
     """Return the gravest of `notices`, which are of one code; of equal ones the first.
 
-    What makes figures worthless comes before what weakens them; then the evidence counts.
+    What makes figures worthless comes before their notices; then the evidence counts.
     """
     return max(notices, key=lambda one: (is_unstable(one), _amount(one)))
 

@@ -1,4 +1,4 @@
-"""Two sides of one or several processes, held against each other metric by metric."""
+"""Two sides of one or several processes, compared with each other metric by metric."""
 
 from __future__ import annotations
 

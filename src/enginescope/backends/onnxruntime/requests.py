@@ -35,7 +35,7 @@ class Request(Protocol):
         """Return the outputs as the last request gave them."""
 
     def values(self) -> tuple[Any, ...]:
-        """Return their values as arrays; ``None`` for what is no tensor with an array form."""
+        """Return their values as arrays; ``None`` for what is not a tensor with an array form."""
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what makes this request more than the model's own work."""
@@ -78,7 +78,7 @@ class BoundRequest:
         self._unbound = tuple(unbound)
 
     def outputs(self) -> tuple[Tensor, ...]:
-        """Return the outputs with their shapes; ``None`` for what is no tensor."""
+        """Return the outputs with their shapes; ``None`` for what is not a tensor."""
         return tuple(
             Tensor(
                 name=name,
@@ -255,7 +255,7 @@ class DeviceRequest:
         return step
 
     def outputs(self) -> tuple[Tensor, ...]:
-        """Return the outputs with their shapes; ``None`` for what is no tensor."""
+        """Return the outputs with their shapes; ``None`` for what is not a tensor."""
         return tuple(
             Tensor(
                 name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype

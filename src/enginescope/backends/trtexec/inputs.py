@@ -45,7 +45,7 @@ def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
 
     Raises:
         MissingDependencyError: The onnx package is not installed.
-        BackendError: The file is no ONNX model.
+        BackendError: The file is not an ONNX model.
     """
     onnx = require("onnx", purpose="reading a model's inputs", install="enginescope")
     try:

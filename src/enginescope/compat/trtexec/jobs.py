@@ -96,7 +96,7 @@ def plan_version(head: bytes, source: str) -> str:
         source: The file, for messages.
 
     Raises:
-        FormatError: It is no engine, or one in a serialisation whose head is not known.
+        FormatError: It is not an engine, or one in a serialisation whose head is not known.
     """
     if len(head) < _HEAD_BYTES or head[:4] != _TAG:
         raise FormatError(source, why="it does not begin as an engine does", expected="a plan")

@@ -93,7 +93,7 @@ def read_tea(file: Path) -> TeaContents:
     """Return what is in an archive, unpacking nothing.
 
     Raises:
-        FormatError: It is no zip file, it is damaged, a path in it may lead out of its folder, a
+        FormatError: It is not a zip file, it is damaged, a path in it may lead out of its folder, a
             file is there twice, or one that the manifest names is not there.
     """
     with opened_zip(file, expected=EXPECTED) as packed:
@@ -119,7 +119,7 @@ def extract_tea(
 ) -> tuple[Path, ...]:
     """Write an archive's files into `folder`, and return where they are, in its order.
 
-    Each is held against the checksum of the zip file and the SHA-256 of the manifest.
+    Each is compared with the checksum of the zip file and the SHA-256 of the manifest.
 
     Args:
         folder: Made if it is not there. Nothing in it is overwritten.

@@ -173,7 +173,7 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
 
     By folder and stem; then a file that a log's own command line exported joins that log. Profiles
     of ONNX Runtime stay on their own, and of two files of one kind in a group the second does too.
-    A comparison of answers joins every engine in its folder.
+    A comparison of outputs joins every engine in its folder.
     """
     groups: dict[tuple[Path, str], list[Item]] = defaultdict(list)
     alone = [item for item in items if item.kind is ArtifactKind.ORT_PROFILE]
@@ -194,7 +194,7 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
 
 
 def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> tuple[Group, ...]:
-    """Return the groups with the comparisons of answers in their folders; others stay alone."""
+    """Return the groups with the comparisons of outputs in their folders; others stay alone."""
     joined = []
     for group in groups:
         folders = {item.path.parent for item in group.items}

@@ -90,7 +90,7 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
         input_shapes: Shapes of inputs in place of the file's.
 
     Raises:
-        BackendError: It cannot be read, or is no ONNX model.
+        BackendError: It cannot be read, or is not an ONNX model.
         FormatError: Its nodes wait for each other.
     """
     model = load_without_weights(str(path))

@@ -73,7 +73,7 @@ def read_onnx_graph(
             for: they make the shapes in between known where the model's are dynamic.
 
     Raises:
-        FormatError: It cannot be read, or is no ONNX model.
+        FormatError: It cannot be read, or is not an ONNX model.
         MissingDependencyError: The onnx package is not installed.
     """
     model = load_onnx(path)
@@ -92,7 +92,7 @@ def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
     """Return the shapes of a model's inputs, weights left out; ``None`` is a dynamic dimension.
 
     Raises:
-        FormatError: It is no ONNX model.
+        FormatError: It is not an ONNX model.
     """
     return {
         one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
@@ -105,7 +105,7 @@ def onnx_input_names(path: Path) -> tuple[str, ...]:
     """Return the names of a model's inputs, weights left out.
 
     Raises:
-        FormatError: It is no ONNX model.
+        FormatError: It is not an ONNX model.
     """
     return tuple(one.name for one in _fed(path))
 

@@ -40,7 +40,7 @@ def onnx_precision(path: Path) -> str:
     """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
 
     Raises:
-        FormatError: It cannot be read, or is no ONNX model.
+        FormatError: It cannot be read, or is not an ONNX model.
     """
     onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
     try:
@@ -152,7 +152,7 @@ def node_names(path: Path) -> frozenset[str]:
     """Return the names of a model's nodes, those in branches and bodies too.
 
     Raises:
-        BackendError: It cannot be read, or is no ONNX model.
+        BackendError: It cannot be read, or is not an ONNX model.
     """
     graphs = graphs_of(load_without_weights(str(path)).graph)
     return frozenset(node_name(node) for graph in graphs for node in graph.node)

@@ -250,7 +250,7 @@ class ModelLink(Record, frozen=True, kw_only=True):
 
 
 class Fetched(Record, frozen=True, kw_only=True):
-    """What came of a link.
+    """Result of a link.
 
     Attributes:
         sha256: Of the file, whether anybody said what it should be or not.

@@ -233,7 +233,7 @@ def parse_tensor(raw: Any) -> Tensor | None:
 
 
 def parse_shape(raw: Any) -> Shape:
-    """Return dimensions, −1 as ``None``; ``None`` for what is no list of whole numbers."""
+    """Return dimensions, −1 as ``None``; ``None`` for what is not a list of whole numbers."""
     if not isinstance(raw, list):
         return None
     for dim in raw:

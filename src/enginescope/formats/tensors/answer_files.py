@@ -56,7 +56,7 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
     """Return the outputs, by name: the file's own order is that of a hash table.
 
     Raises:
-        FormatError: Shape and number of values contradict, or a value is no number.
+        FormatError: Shape and number of values contradict, or a value is not a number.
     """
     found = tuple(_tensor(one, document.source) for one in document.value)
     lost = sum(one["values"].count(None) for one in document.value if "nonFinite" not in one)
@@ -150,14 +150,14 @@ def answer_file(folder: Path, sample: int) -> Path:
 
 
 def write_skipped(folder: Path, skipped: Sequence[SkippedSample]) -> None:
-    """Write which samples have no answers in `folder`, and why; nothing where all have some."""
+    """Write which samples have no outputs in `folder`, and why; nothing where all have some."""
     if skipped:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / _SKIPPED, encode(skipped))
 
 
 def read_skipped(folder: Path) -> tuple[SkippedSample, ...]:
-    """Return the samples that have no answers in `folder`.
+    """Return the samples that have no outputs in `folder`.
 
     Raises:
         FormatError: The list is damaged.

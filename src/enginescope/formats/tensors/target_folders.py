@@ -70,7 +70,7 @@ def load_map(path: Path, *, with_palette: bool = False) -> Any:
         with_palette: Whether a PNG with a palette is one, of its indices.
 
     Raises:
-        FormatError: It cannot be read, or is no map of one value a pixel.
+        FormatError: It cannot be read, or is not a map of one value a pixel.
         MissingDependencyError: A PNG without Pillow.
     """
     suffix = path.suffix.lower()

@@ -34,7 +34,7 @@ _SEPARATORS = re.compile(r"[^a-z0-9]")
 
 
 def unit_ms(word: str) -> float | None:
-    """Return the milliseconds in one of the unit `word`, or ``None`` if it is no unit of time."""
+    """Return the milliseconds in one of the unit `word`, or ``None`` for other units."""
     unit = _WORDS.get(word.strip().lower())
     return _MS_PER[unit] if unit else None
 

@@ -1,4 +1,4 @@
-"""A run in a notebook: its figures, what weakens them, and its layers by type."""
+"""A run in a notebook: its figures, their notices, and its layers by type."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ from enginescope.render.verdicts.verdict_phrases import headline_sentence, value
 
 
 def verdicts_html(found: MeasuredComparison) -> str:
-    """Return each verdict as a sentence, what weakens it, and a table of all metrics."""
+    """Return each verdict as a sentence, its notices, and a table of all metrics."""
     names = " against ".join(f"{one.label} {one.name}" for one in found.sides)
     every = pair_table(found)
     tables = [*(verdict_table(one) for one in found.pairs), *([every] if every else [])]
@@ -115,7 +115,7 @@ _TOP = 10
 
 
 def comparison_html(found: Comparison) -> str:
-    """Return the answer, what weakens it, and the tables that `compare` prints."""
+    """Return the output, its notices, and the tables that `compare` prints."""
     names = " against ".join(f"{one.label} {one.name}" for one in found.overview.plans)
     warnings = [one for one in found.notices if one.level == "warning"]
     return fragment(

@@ -29,7 +29,7 @@ def open_sampler(address: str) -> Sampler:
     for source in SOURCES:
         try:
             return source(address)
-        except MissingDependencyError:  # jetson-stats, on a machine that is no Jetson
+        except MissingDependencyError:  # jetson-stats, on a machine that is not a Jetson
             continue
         except EnginescopeError as error:
             reasons.append(str(error))

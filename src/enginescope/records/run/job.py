@@ -206,7 +206,7 @@ class Mode(Record, frozen=True, kw_only=True):
         streams: Inference streams, each with a context of its own.
         idle_ms: Pause of the host between two queries.
         cold: The L2 cache is flushed before each timed query.
-        rotate: Sets of input buffers, taken in turn.
+        rotate: Sets of input buffers, interleaved.
     """
 
     kind: Literal["latency", "throughput"] | None = None

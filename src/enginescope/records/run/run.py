@@ -1,4 +1,4 @@
-"""A run: a job, what came of it, and everything needed to believe it.
+"""A run: a job, the result of it, and everything needed to believe it.
 
 Values of a tensor, of any element type.
 """
@@ -164,7 +164,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         arenas: In the pass that profiles layers.
         answers: Values of the outputs, where they were asked for.
         gpu: What the GPU reported of itself, times counted as in `telemetry`.
-        turn: Its place in a comparison whose sides were measured in turn.
+        turn: Its place in a comparison whose sides were interleaved.
     """
 
     id: str

@@ -86,7 +86,7 @@ class SkippedSample(Record, frozen=True, kw_only=True):
 
 
 class AnswerRequest(Record, frozen=True, kw_only=True):
-    """What is to be answered, and where the answers go.
+    """What is to be answered, and where the outputs go.
 
     Attributes:
         samples: None: the model is only opened and says what it takes and gives.

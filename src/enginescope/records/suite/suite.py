@@ -22,7 +22,7 @@ SuiteInput: TypeAlias = Literal["random", "dataset"]
 
 
 class Checking(Record, frozen=True, kw_only=True):
-    """How answers are held against a reference.
+    """How outputs are compared with a reference.
 
     Attributes:
         reference: A backend, model, engine or folder; ``None``: the data set's outputs, else the
@@ -112,9 +112,9 @@ class Cell(Record, frozen=True, kw_only=True):
     Attributes:
         key: Hexadecimal; another where the model's content, the options or the shapes are others.
         model: Its name in the suite.
-        mode: ``both``: validated first, and measured if the answers are right.
+        mode: ``both``: validated first, and measured if the outputs are right.
         input: What it is fed.
-        job: What is measured, or whose answers are compared.
+        job: What is measured, or whose outputs are compared.
         data_sets: Samples to answer; empty: random ones.
         retries: Further attempts of each process that fails.
         processes: Fresh ones that measure it, one after another.
@@ -178,7 +178,7 @@ class CellStatus(Enum):
     """What became of a cell."""
 
     OK = "ok"
-    WRONG = "wrong"  # it ran, and its answers are not within their limits
+    WRONG = "wrong"  # it ran, and its outputs are not within their limits
     FAILED = "failed"
     CRASHED = "crashed"
     TIMED_OUT = "timed_out"
@@ -219,7 +219,7 @@ class CellRow(Record, frozen=True, kw_only=True):
         started, ended: UTC, ISO 8601.
         attempts: Of the process that took most of them.
         figures: Of several processes what they come to together.
-        warnings: Codes of what weakens its figures; the run has them in words.
+        warnings: Codes of its noticess figures; the run has them in words.
         is_unstable: One of them makes the figures worthless, and not only weaker.
         versions: What it ran on, as far as a change of it makes the figures others.
     """

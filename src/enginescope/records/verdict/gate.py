@@ -1,4 +1,4 @@
-"""What a gate was held to, and what it found."""
+"""What a gate was checked against, and what it found."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Limit(Record, frozen=True, kw_only=True):
 
 
 class GateTerms(Record, frozen=True, kw_only=True):
-    """What a gate is held to.
+    """What a gate is checked against.
 
     Attributes:
         limits: One for each metric that is looked at.
@@ -86,7 +86,7 @@ class GateRow(Record, frozen=True, kw_only=True):
         job: Its label: model, backend, and what else tells it from others.
         metric: ``None``: of the job as a whole, which failed, is missing, or is new.
         why: What the outcome alone does not say.
-        notices: What weakens it.
+        notices: Notices on it.
         baseline, current: Ids of the runs.
         path: Of the model's file, as the newest run has it.
         sessions: Variation between sessions that the interval allows for; ``None`` where both sides
@@ -140,7 +140,7 @@ class GateReport(Result, Record, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> int:
-        """Rows in which something was held against something."""
+        """Rows in which something was compared with something."""
         return sum(one.outcome in COMPARED for one in self.rows)
 
     def count(self, outcome: GateOutcome) -> int:

@@ -26,7 +26,7 @@ class FactChange(Record, frozen=True, kw_only=True):
 
 
 class HistoryPoint(Record, frozen=True, kw_only=True):
-    """One sitting: runs of one state of things, shortly after each other.
+    """One session: runs of one state of things, shortly after each other.
 
     Attributes:
         runs: Ids, the oldest first.

@@ -55,7 +55,7 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
     Attributes:
         ratio: B ÷ A.
         interval: Of the ratio; ``None`` where the samples cannot carry one.
-        method: What was taken as the unit: pairs of processes measured in turn, processes, or
+        method: What was taken as the unit: pairs of processes interleaved, processes, or
             blocks of samples within each of so few processes that their scatter is not known from
             them.
         n_a, n_b: Units of either side: rounds, processes, or samples.

@@ -179,7 +179,7 @@ def sample_errors(side: SideDiff, key: str) -> Chart | None:
 
 
 def value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
-    """Values of a sample's output against the reference's; ``None`` for what are no numbers."""
+    """Values of a sample's output against the reference's; ``None`` for what are not numbers."""
     kinds = {kind_of(one.dtype) for one in (worst.reference, worst.candidate)}
     if not kinds <= {"float", "int"} or worst.reference.shape != worst.candidate.shape:
         return None

@@ -61,7 +61,7 @@ def task_title(report: TaskReport) -> str:
 
 
 def task_answer(report: TaskReport) -> str:
-    """Return what came of the limits, or the first figures, in one sentence."""
+    """Return the result of the limits, or the first figures, in one sentence."""
     if report.limits:
         broken = [(side, one) for side in report.sides for one in side.broken]
         if not broken:

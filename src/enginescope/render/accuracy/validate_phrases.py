@@ -235,7 +235,7 @@ class Panels(Record, frozen=True, kw_only=True):
 
 
 def panels_of(worst: WorstAnswer) -> Panels | None:
-    """Return the maps of an output; ``None`` where it is no map."""
+    """Return the maps of an output; ``None`` where it is not a map."""
     maps = _map(worst.reference), _map(worst.candidate)
     if maps[0] is None or maps[1] is None or maps[0].shape != maps[1].shape:
         return None

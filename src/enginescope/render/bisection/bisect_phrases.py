@@ -1,6 +1,6 @@
 """Where an error starts, in words and cells.
 
-What came of keeping parts of a side in FP32, in words and cells.
+Result of keeping parts of a side in FP32, in words and cells.
 """
 
 from __future__ import annotations

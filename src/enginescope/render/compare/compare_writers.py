@@ -56,7 +56,7 @@ _SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
 
 
 def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> RenderableType:
-    """Return the answer, what weakens it, and the tables, for a rich console.
+    """Return the result, its notices, and the tables, for a rich console.
 
     Args:
         chosen: Layers and rows to show.
@@ -265,7 +265,7 @@ def _choice(one: Choice | None) -> dict[str, Any] | None:
 def compare_markdown(
     measured: MeasuredComparison | None, plans: Comparison | None, chosen: Chosen
 ) -> str:
-    """Return verdicts, then the plans: their answer, what explains it, what is known of each."""
+    """Return verdicts, then the plans: their result, what explains it, what is known of each."""
     lines = ["# Comparison", ""]
     if measured is not None:
         lines += [verdict_markdown(measured)]

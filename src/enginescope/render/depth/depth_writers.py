@@ -99,7 +99,7 @@ def speed_lines(side: DepthSide) -> tuple[str, ...]:
 
 
 def quality_title(report: TaskReport, image: str) -> str:
-    """Return over what the figures against known depth were taken."""
+    """Return over what the figures against ground-truth depth were taken."""
     if report.counted == 1:
         return f"Against ground-truth depth of {report.sides[0].samples[0].name or image}"
     return f"Against ground-truth depth, means over {report.counted:,} pictures"
@@ -153,7 +153,7 @@ _LEAST_NAME = 10
 def depth_text(
     found: DepthBenchmark, files: Sequence[str] = (), *, width: int = 80, store: str | None = None
 ) -> RenderableType:
-    """Return the screen: speed, agreement, figures against known depth, and what weakens them.
+    """Return the screen: speed, agreement, figures against ground-truth depth, and their notices.
 
     Args:
         files: That were written.

@@ -68,7 +68,7 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
 
 
 def facts_of(found: Validation, shared: str | None = None) -> tuple[tuple[str, str], ...]:
-    """Return what the answers were held against, as pairs of name and text.
+    """Return what the answers were compared with, as pairs of name and text.
 
     Args:
         shared: What names in tables leave out.

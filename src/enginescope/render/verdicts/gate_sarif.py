@@ -1,4 +1,4 @@
-"""A gate's answer as SARIF."""
+"""A gate's result as SARIF."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ _MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---:")
 
 
 def gate_markdown(report: GateReport) -> bytes:
-    """Return the answer, a table of what is to be seen, why, and the rest folded away."""
+    """Return the result, a table of what is to be seen, why, and the rest folded away."""
     listed = [row for row in report.rows if row.outcome not in UNLISTED]
     rest = [row for row in report.rows if row.outcome in UNLISTED]
     scope = "; ".join(f"{name} {text}" for name, text in scope_facts(report))
@@ -146,7 +146,7 @@ def _reasons(report: GateReport, rows: Iterable[GateRow]) -> list[str]:
 #: What XML 1.0 cannot hold, however it is written.
 _NO_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SUITE = "enginescope gate"
-#: Neither passed nor failed: there was nothing to hold against the baseline.
+#: Neither passed nor failed: there was nothing to compare with the baseline.
 _SKIPPED = frozenset({GateOutcome.STILL_FAILING, GateOutcome.NO_BASELINE, GateOutcome.NEW})
 
 

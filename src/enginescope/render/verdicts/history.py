@@ -7,14 +7,14 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.verdicts.history_phrases import letter, span_text, title_text
 
-#: Above so many sittings the picture draws no bars of spread.
+#: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
 
 
 def history_chart(found: JobHistory, *, key: str = "history", title: str | None = None) -> Chart:
-    """Every sitting in order, dashed levels, and a line with a letter at each change.
+    """Every session in order, dashed levels, and a line with a letter at each change.
 
-    The title is the answer, unless another is given.
+    The title is the result, unless another is given.
     """
     return Chart(
         key=key,

@@ -14,7 +14,7 @@ _FACTS_TOLD = 6
 
 
 def title_text(found: JobHistory) -> str:
-    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sittings``."""
+    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sessions``."""
     count = len(found.sure)
     changes = "no change of level" if not count else f"{count} change{_s(count)} of level"
     return f"{_metric(found)} of {found.label}: {changes}"
@@ -72,7 +72,7 @@ def when_text(found: JobHistory, change: LevelChange) -> str:
 
 
 def levels_sentence(found: JobHistory, change: LevelChange) -> str | None:
-    """Return both levels and the sittings of each; ``None`` of a change that is not borne out."""
+    """Return both levels and the sessions of each; ``None`` of a change that is not borne out."""
     before = next((level for level in found.levels if level.last == change.at - 1), None)
     after = next((level for level in found.levels if level.first == change.at), None)
     if before is None or after is None:

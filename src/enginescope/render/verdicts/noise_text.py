@@ -25,7 +25,7 @@ _OF_FLOORS = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")
 
 
 def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
-    """Return what this machine can decide, how that was derived, and what weakens it."""
+    """Return what this machine can decide, how that was derived, and its notices."""
     place = place_line(found.sides[0].measured[0])
     title = f"{found.sides[0].name} against itself, {floor.rounds} rounds"
     return Group(
@@ -69,7 +69,7 @@ def noise_rows(floor: NoiseFloor) -> list[tuple[str, str, str]]:
 
 
 def noise_facts(floor: NoiseFloor) -> list[tuple[str, str]]:
-    """Return the variation between and within processes, and how the answer is derived."""
+    """Return the variation between and within processes, and how the result is derived."""
     apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
     between = (
         f"run-to-run variation ±{_percent(floor.scatter_pct)} (95 %): with one process a side, "

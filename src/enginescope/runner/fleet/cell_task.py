@@ -97,7 +97,7 @@ def unpacked_errand(data: bytes) -> CellTask:
     """Return the errand that was packed.
 
     Raises:
-        FormatError: These are no bytes of one, or of another version.
+        FormatError: These are not bytes of one, or of another version.
     """
     return _unpacked(data, CellTask, "a remote task")
 
@@ -111,7 +111,7 @@ def unpacked_returned(data: bytes) -> CellTaskResult:
     """Return the result of a remote task.
 
     Raises:
-        FormatError: These are no bytes of it, or of another version.
+        FormatError: These are not bytes of it, or of another version.
     """
     return _unpacked(data, CellTaskResult, "the result of a remote task")
 

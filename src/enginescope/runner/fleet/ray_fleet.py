@@ -27,7 +27,7 @@ from enginescope.runner.fleet.ray_session import ray_session
 
 #: A cell is given up when its machine was lost so often.
 LOSSES = 2
-#: Ray's word for a task whose machine was gone before it began, which is no fault of the cell, …
+#: Ray's word for a task whose machine was gone before it began, which is not a fault of the cell, …
 _NOT_BEGUN = "TaskUnschedulableError"
 #: … unless it happens so often.
 _TOO_LATE = 5

@@ -1,4 +1,4 @@
-"""A Ray cluster to be connected to, or one that is started here for the time of a sitting.
+"""A Ray cluster to be connected to, or one that is started here for the time of a session.
 
 What Ray would decide by itself is decided here. A cluster that is started has a token of its own,
 in the environment of its processes alone, and a folder of its own that goes with it; nothing is

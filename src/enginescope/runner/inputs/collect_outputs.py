@@ -1,4 +1,4 @@
-"""Answers of one side, from a fresh process."""
+"""Outputs of one side, from a fresh process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None)
     """Let a fresh process answer the samples of `job`, building its engine first if need be.
 
     Args:
-        job: With `Job.answering`, which says where the answers go.
+        job: With `Job.answering`, which says where the outputs go.
 
     Returns:
         Without samples; `Run.inputs` and `Run.outputs` are what the model declares.

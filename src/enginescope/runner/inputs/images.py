@@ -83,7 +83,7 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
 
     Raises:
         UsageError: The input does not take pictures.
-        FormatError: The file is no picture that Pillow reads.
+        FormatError: The file is not a picture that Pillow reads.
         MissingDependencyError: Pillow is not installed.
     """
     is_nchw, channels, size = _form(spec, how)
@@ -108,7 +108,7 @@ def rgb_pixels(path: Path) -> Any:
     """Return a picture as bytes, height × width × 3, upright; 16-bit gray is rounded to 8 bits.
 
     Raises:
-        FormatError: The file is no picture that Pillow reads.
+        FormatError: The file is not a picture that Pillow reads.
         MissingDependencyError: Pillow is not installed.
     """
     values = np.asarray(_opened(path, "RGB"))

@@ -84,7 +84,7 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
 
 
 def _answered(session: AnsweringSession, fed: Feeds) -> tuple[TensorValues, ...]:
-    """Return the answers; where random integers may be the cause of none, say how to bound them."""
+    """Return the outputs; where random integers may be the cause of none, say how to bound them."""
     try:
         return session.answer(fed)
     except BackendError as error:

@@ -138,7 +138,7 @@ def check_names_among(known: Set[str], jobs: Sequence[Job], samples: Sequence[Sa
 def declared_inputs(subject: Subject) -> tuple[str, ...] | None:
     """Return the inputs that a model's file declares.
 
-    ``None``: an engine, which its runtime has to be asked, or a file that is no model, which
+    ``None``: an engine, which its runtime has to be asked, or a file that is not a model, which
     whoever opens it says better.
     """
     if subject.kind == "engine" or subject.path is None:

@@ -1,7 +1,7 @@
 """The bundled sample: a small convolutional net and a small transformer block.
 
 Made when first asked for, from a fixed seed, so that they need no download and every machine
-measures the same computation. The weights are random; the answers mean nothing.
+measures the same computation. The weights are random; the outputs mean nothing.
 """
 
 from __future__ import annotations

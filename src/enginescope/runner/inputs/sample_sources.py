@@ -17,7 +17,7 @@ from enginescope.runner.inputs.images import IMAGE_SUFFIXES
 
 _TENSOR_SUFFIXES = frozenset({".npy", ".npz", ".pb", ".raw", ".bin", ".dat"})
 _NUMBERS = re.compile(r"(\d+)")
-#: Member of our own files that is no input.
+#: Member of our own files that is not an input.
 _OURS = "enginescope.tensors"
 
 

@@ -47,7 +47,7 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
 
     Raises:
         UsageError: A model that cannot be read, an option that a backend does not know, a baseline
-            that is no backend of the suite.
+            that is not a backend of the suite.
     """
     cells = []
     reference = _digest_of_reference(suite)
@@ -171,7 +171,7 @@ def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
 
 
 def _digest_of_reference(suite: Suite) -> list[Any]:
-    """Return what is in the file or folder that answers are held against; nothing of a backend."""
+    """Return what is in the file or folder that answers are compared with; nothing of a backend."""
     path = _reference_file(suite.checking) if suite.mode != "benchmark" else None
     if path is None:
         return []

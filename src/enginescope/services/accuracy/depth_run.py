@@ -46,7 +46,7 @@ _USUAL_SIZE = 518
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A model on a backend, and where its answers lie."""
+    """A model on a backend, and where its outputs lie."""
 
     label: str
     job: Job

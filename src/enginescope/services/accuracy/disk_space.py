@@ -14,11 +14,11 @@ from enginescope.records.tensor import Tensor
 
 
 def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -> None:
-    """Raise if the answers to so many samples do not fit on the disk of `folder`.
+    """Raise if the outputs to so many samples do not fit on the disk of `folder`.
 
     Args:
         sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
-            or shape that is not known as nothing: the answers need no less.
+            or shape that is not known as nothing: the outputs need no less.
 
     Raises:
         UsageError: Says how much is needed and how much is free.

@@ -59,7 +59,7 @@ def output_folder(
 
 @contextmanager
 def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
-    """Yield where the answers go: ``samples/`` of the output, else a folder that goes again.
+    """Yield where the outputs go: ``samples/`` of the output, else a folder that goes again.
 
     What was written for a comparison that does not come to its end goes too.
 

@@ -62,7 +62,7 @@ def add_task_figures(
     """Return the comparison with the task's figures of all sides that gave outputs.
 
     Raises:
-        UsageError: Answers do not fit the task, or no sample has a target.
+        UsageError: Outputs do not fit the task, or no sample has a target.
         FormatError: A target cannot be read, and the plan skips none; or none can be read.
     """
     scoring = TaskScoring(

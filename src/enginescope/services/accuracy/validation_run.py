@@ -51,7 +51,7 @@ class Plan(Record, frozen=True, kw_only=True):
     """What is to be done.
 
     Attributes:
-        folder: For answers and inputs.
+        folder: For outputs and inputs.
         tolerance: A row's name; ``None``: by the precision.
         output_names: Outputs of sides -> outputs of the reference that they are compared with.
         fail_fast: End with the first sample or target that cannot be read, instead of skipping it.
@@ -93,7 +93,7 @@ class ValidationRun:
 
     def __init__(self, plan: Plan, watch: Watch, collect: Collect | None = None) -> None:
         labels = [plan.sides.reference.label, *(other.label for other in plan.sides.others)]
-        if len(set(labels)) < len(labels):  # their answers would lie in one folder
+        if len(set(labels)) < len(labels):  # their outputs would lie in one folder
             raise ValueError(f"sides of one name: {labels}")
         self._plan = plan
         self._watch = watch
@@ -111,7 +111,7 @@ class ValidationRun:
         Raises:
             UsageError: A tolerance names an output that nobody gives, or a sample an input that
                 nobody takes.
-            FormatError: A file is no model: said before anybody answers.
+            FormatError: A file is not a model: said before anybody answers.
         """
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
@@ -168,7 +168,7 @@ class ValidationRun:
         return self._plan.tolerance or self._rows[side.label][0]
 
     def compared(self, progress: Callable[[int], None]) -> Validation:
-        """Return what the answers come to, reading one sample at a time."""
+        """Return what the outputs come to, reading one sample at a time."""
         plan, sides = self._plan, self._plan.sides
         outputs = self._outputs()
         comparisons: dict[str, SideComparison] = {}
@@ -235,7 +235,7 @@ class ValidationRun:
         return tuple(self._skipped[number] for number in sorted(self._skipped))
 
     def values_of(self, label: str, number: int, output: str) -> tuple[TensorValues, TensorValues]:
-        """Return a sample's output, the reference's and a side's, while the answers are kept."""
+        """Return a sample's output, the reference's and a side's, while the outputs are kept."""
         sample = self._plan.samples[number]
         both = (
             self._reference_answers(number, sample, self._outputs()),
@@ -251,7 +251,7 @@ class ValidationRun:
         return one.job is not None and label not in self._failures and not self._blocked(one)
 
     def answers_of(self, label: str, number: int) -> tuple[TensorValues, ...]:
-        """Return what a side, or the reference, gave for a sample, while the answers are kept."""
+        """Return what a side, or the reference, gave for a sample, while the outputs are kept."""
         if label == self._plan.sides.reference.label:
             sample = self._plan.samples[number]
             return self._reference_answers(number, sample, self._outputs())
@@ -310,7 +310,7 @@ class ValidationRun:
         return collect_outputs(job, request, self._watch)
 
     def _folder(self, label: str) -> Path:
-        """Return where a side's answers go: ``reference``, ``side-1``, …"""
+        """Return where a side's outputs go: ``reference``, ``side-1``, …"""
         sides = self._plan.sides
         labels = [other.label for other in sides.others]
         name = "reference" if label == sides.reference.label else f"side-{labels.index(label) + 1}"

@@ -1,6 +1,6 @@
 """If and Loop are entered: copies of both models in which the reference's decisions are fixed.
 
-Answers of models whose inside is shown: marked copies, each in a fresh process.
+Outputs of models whose inside is shown: marked copies, each in a fresh process.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class IntermediateOutputs:
         self.plain(own, folder, samples, **more)
 
     def plain(self, job: Job, folder: Path, samples: tuple[Sample, ...], **more: Any) -> None:
-        """Answer as the job says; the answers go into `folder`."""
+        """Answer as the job says; the outputs go into `folder`."""
         request = AnswerRequest(
             samples=samples, folder=str(folder), preprocessing=self._preprocessing, **more
         )
@@ -93,7 +93,7 @@ class IntermediateOutputs:
 
 
 def outputs_by_name(folder: Path, number: int) -> dict[str, TensorValues]:
-    """Return the answers to a sample by name."""
+    """Return the outputs to a sample by name."""
     return {answer.name: answer for answer in read_answers(answer_file(folder, number))}
 
 

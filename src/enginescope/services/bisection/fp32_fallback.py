@@ -145,7 +145,7 @@ class FallbackTrials:
         self._count = 0
 
     def tried(self, found: Bisected) -> PrecisionTrials:
-        """Return what came of each proposal."""
+        """Return the result of each proposal."""
         way, words = fallback_strategy(self._plan.job, self._plan.reference)
         if way is None:
             return PrecisionTrials(way="", why_none=words)
@@ -232,4 +232,4 @@ def _workload(asked: Workload, sample: Sample) -> Workload:
 
 
 def _forget(run: Run) -> None:
-    """Keep nothing: these are no runs of the user's."""
+    """Keep nothing: these are not runs of the user's."""

@@ -55,7 +55,7 @@ class BisectPlan(Record, frozen=True, kw_only=True):
         asked: What holds for the outputs in its place.
         output_names: Outputs of the side -> outputs of the reference.
         fails: Whether the side's outputs are over their limits.
-        folder: For copies, answers and engines.
+        folder: For copies, outputs and engines.
         most: Tensors marked at once; ``None``: all.
         largest: The largest finite number of the side's type.
     """
@@ -290,7 +290,7 @@ _BY_MARKS = Notice(
 
 
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    """Say that ONNX Runtime's CPU provider is no judge of FP16."""
+    """Say that ONNX Runtime's CPU provider is not a judge of FP16."""
     if plan.job.backend.name != "ort-cpu" or plan.tolerance.name != "fp16":
         return ()
     return (

@@ -68,7 +68,7 @@ def unpacked(archive: Path, observer: PlanObserver) -> Iterator[Unpacked]:
     """Unpack what can be read of an archive; engines and caches stay in it.
 
     Raises:
-        FormatError: It is no archive, or damaged.
+        FormatError: It is not an archive, or damaged.
     """
     contents = read_tea(archive)
     if contents.unlisted:
@@ -91,7 +91,7 @@ def archive_inputs(archive: Path, observer: PlanObserver) -> tuple[PlanInput, ..
 
     Raises:
         UsageError: There is nothing in it that can be read.
-        FormatError: It is no archive, or damaged.
+        FormatError: It is not an archive, or damaged.
         MissingDependencyError, BackendError: There is an engine and nothing else, and TensorRT
             cannot inspect it here.
     """

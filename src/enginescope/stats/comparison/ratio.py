@@ -175,7 +175,7 @@ def ratio_of_rounds(
 def ratio_of_processes(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> RatioEstimate:
-    """Return B ÷ A from the medians of processes that were not measured in turn.
+    """Return B ÷ A from the medians of processes that were not interleaved.
 
     Args:
         a, b: Medians, one a process; above 0.
@@ -190,7 +190,7 @@ def ratio_of_processes(
 def ratio_of_few_processes(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> RatioEstimate:
-    """Return B ÷ A from medians of processes that were not measured in turn, be they few.
+    """Return B ÷ A from medians of processes that were not interleaved, be they few.
 
     As `ratio_of_processes` where its ranks have an interval; else Student's t, from
     `FEWEST_TOGETHER` processes up.

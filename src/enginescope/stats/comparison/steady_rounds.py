@@ -42,7 +42,7 @@ def uncertainty_pct(values: Array) -> float | None:
         values: In the order they were taken.
 
     Returns:
-        ``None``: there are too few of them to tell, which is no sign of load.
+        ``None``: there are too few of them to tell, which is not a sign of load.
     """
     interval = quantile_interval(values, 0.5)
     if interval is not None:

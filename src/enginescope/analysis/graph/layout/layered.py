@@ -148,7 +148,7 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     Linear in nodes and edges but for sorting, with a bounded number of passes; deterministic.
 
     Raises:
-        ValueError: An edge's end is no node, or the arrays do not fit each other.
+        ValueError: An edge's end is not a node, or the arrays do not fit each other.
     """
     spacing = spacing or Spacing()
     count, m = len(boxes.widths), len(boxes.edges)

@@ -133,7 +133,7 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
     No error, as one list may serve a whole suite.
 
     Raises:
-        UsageError: A name is no operator of ONNX, and one of the model's is called almost so.
+        UsageError: A name is not an operator of ONNX, and one of the model's is called almost so.
         BackendError: The model cannot be read.
     """
     if not operators:
@@ -151,7 +151,7 @@ def lacking_nodes(model: Path, patterns: Sequence[str]) -> tuple[Notice, ...]:
     """Return a notice on the regular expressions that fit the name of no node of a model.
 
     Raises:
-        UsageError: One is no regular expression.
+        UsageError: One is not a regular expression.
         BackendError: The model cannot be read.
     """
     if not patterns:

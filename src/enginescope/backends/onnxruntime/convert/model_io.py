@@ -1,4 +1,4 @@
-"""Reading a model for conversion and writing what came of it, above 2 GiB too.
+"""Reading a model for conversion and writing the result of it, above 2 GiB too.
 
 A message of that size can be neither written nor handed to ONNX's C++ part: so shapes are inferred
 before the large weights are read, and large weights are written to a file of their own.
