@@ -111,7 +111,7 @@ def test_a_database_is_a_store_too(tmp_path, monkeypatch) -> None:
     url = f"sqlite:///{tmp_path / 'team.db'}"
     assert es.validate(model, on=EXACT, samples=1, store=url).passes
     assert [one.name for one in tmp_path.iterdir()] == ["net.onnx"]
-    with pytest.raises(es.EnginescopeError, match="no database that can be a store"):
+    with pytest.raises(es.EnginescopeError, match="neither a folder nor a database"):
         es.validate(model, on=EXACT, samples=1, store="mysql://host/db")
 
 

@@ -94,7 +94,7 @@ def test_what_there_is_not_is_told() -> None:
     with pytest.raises(UsageError, match="has no option 'topk'") as caught:
         view.chart("latency-per-layer", topk=3)
     assert caught.value.hint == "it has top, color"
-    with pytest.raises(UsageError, match="nothing to show in 'latency-per-type'") as caught:
+    with pytest.raises(UsageError, match="no data for 'latency-per-type'") as caught:
         es.open_plan(small_view(timed=False)).chart("latency-per-type")
     assert caught.value.why == "it has no layer times"
 

@@ -136,9 +136,9 @@ def test_a_damaged_noise_floor_is_left_out_with_a_warning(store, capsys) -> None
     pair(store)
     (store.path / FILE).write_text("{")
     assert main(["compare", "a", "b"]) == 0
-    assert "noise floors are left out" in capsys.readouterr().err
+    assert "noise floors are skipped" in capsys.readouterr().err
     for call in (lambda: es.compare("a", "b"), lambda: es.gate("b", baseline="a")):
-        with pytest.warns(UserWarning, match="noise floors are left out"):
+        with pytest.warns(UserWarning, match="noise floors are skipped"):
             call()
 
 

@@ -17,6 +17,6 @@ def test_each_quantity_is_its_column_in_other_units() -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(UsageError, match="no quantity") as caught:
+    with pytest.raises(UsageError, match="not a quantity") as caught:
         quantity_named("footprnt")
     assert "footprint" in caught.value.hint

@@ -79,7 +79,7 @@ def test_it_runs_models_and_engines_alone(tool) -> None:
     one = Job(
         subject=Subject(name="nothing", kind="synthetic"), backend=BackendSpec(name="trtexec")
     )
-    with pytest.raises(UnsupportedError, match="no ONNX model and no engine"):
+    with pytest.raises(UnsupportedError, match="neither an ONNX model nor an engine"):
         measured(one)
 
 

@@ -188,7 +188,7 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert text.startswith("small_convnet.onnx · fake against itself, 12 rounds Xeon, 2 cores")
-    assert "This machine can decide differences from" in text
+    assert "This machine can detect differences from" in text
     assert f"recorded: {store.path / FILE}" in shown.err
     (floor,) = read_floors(store.path)
     assert (floor.backend, floor.model, floor.rounds) == ("fake", "small_convnet.onnx", 12)
@@ -219,7 +219,7 @@ def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, c
     (store.path / FILE).write_text("{")
     assert main(["bench", str(convnet), *fakes(200, 300), "--compare"]) == 0
     shown = capsys.readouterr()
-    assert "noise floors are left out" in shown.err
+    assert "noise floors are skipped" in shown.err
     assert "B is slower" in shown.out
 
 
@@ -285,7 +285,7 @@ def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys)
     played.noise = 1.5
     assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
     shown = capsys.readouterr()
-    assert "This machine can decide differences from" in shown.out
+    assert "This machine can detect differences from" in shown.out
     assert "the noise floor is not recorded" in shown.err
     assert "measure again when the machine is idle" in shown.err
     assert read_floors(store.path) == ()

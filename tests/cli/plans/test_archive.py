@@ -270,7 +270,7 @@ def test_several_engines_in_one(archive, folder, data, capsys) -> None:
     ("arguments", "message"),
     [
         (["create", "net.tea", "absent"], "absent"),
-        (["create", "net.tea", "empty"], "nothing to archive"),
+        (["create", "net.tea", "empty"], "to archive"),
         (["create", "out", "out"], "is a directory"),
         (["create", "no/such/net.tea", "out"], "cannot write no/such/net.tea"),
         (["create", f"out/{NAME}", f"out/{NAME}"], "a file that is read"),

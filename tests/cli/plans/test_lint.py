@@ -207,7 +207,7 @@ def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
     assert main(["lint", str(plan), str(plan), "--profile", beside]) == 2
     assert "several plans" in capsys.readouterr().err
     assert main(["lint", str(plan.parent), "--profile", beside]) == 2
-    assert "no plan file" in capsys.readouterr().err
+    assert "not a plan file" in capsys.readouterr().err
 
 
 def test_the_gpu_by_name(plan, capfdbinary) -> None:

@@ -418,7 +418,7 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
         ),
         (
             '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',
-            "leaves nothing to it",
+            "already covers it",
         ),
         ('[suite]\nmodels = ["samples"]\n[validation]\nrtol = nan', "validation.rtol"),
         ('[suite]\nmodels = ["samples"]\n[timing]\nprecision = inf', "timing.precision"),

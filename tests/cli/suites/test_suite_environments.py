@@ -253,7 +253,7 @@ def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python
     asked = suite_file(tmp_path, convnet, python)
     jobs = ("--emit-k8s", str(tmp_path / "jobs"), "--k8s-image", "me/es:1")
     assert main(["suite", str(asked), *jobs, "--store", str(tmp_path / "store")]) == 2
-    assert "environments are of this machine" in capsys.readouterr().err
+    assert "environments belong to this machine" in capsys.readouterr().err
     assert not (tmp_path / "store" / "suites").exists()
 
 

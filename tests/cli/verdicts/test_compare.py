@@ -194,7 +194,7 @@ def test_a_page_needs_plans(store, log, tmp_path, capsys) -> None:
 
 def test_a_damaged_log_is_told(stored, tmp_path, capsys) -> None:
     bad = tmp_path / "bad.log"
-    bad.write_text("nothing of a build")
+    bad.write_text("nothing about a build")
     assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
     assert "bad.log" in capsys.readouterr().err
 

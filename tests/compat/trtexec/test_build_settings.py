@@ -74,7 +74,7 @@ def test_a_suffix_before_10_is_refused_rather_than_misread() -> None:
         (("--sparsity=some",), "--sparsity=some"),
         (("--hardwareCompatibilityLevel=all",), "--hardwareCompatibilityLevel=all"),
         (("--runtimePlatform=Linux",), "--runtimePlatform=Linux"),
-        (("--weightStreamingBudget=120%",), "lies in 0…100 %"),
+        (("--weightStreamingBudget=120%",), "must be in 0…100 %"),
         (("--weightStreamingBudget=much",), "is not a size"),
         (("--allowWeightStreaming",), "without --stronglyTyped"),
         (("--fp8", "--int8"), "TensorRT does not mix them"),

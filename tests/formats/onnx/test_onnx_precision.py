@@ -53,5 +53,5 @@ def test_quantisers_make_int8(tmp_path) -> None:
 
 def test_what_is_no_model_is_said(tmp_path) -> None:
     (tmp_path / "x.onnx").write_bytes(b"\xff\xfe nothing")
-    with pytest.raises(FormatError, match="no ONNX model"):
+    with pytest.raises(FormatError, match="not an ONNX model"):
         onnx_precision(tmp_path / "x.onnx")

@@ -28,7 +28,7 @@ def test_a_run_without_a_plan_has_none() -> None:
 def test_nothing_to_draw_is_said() -> None:
     found = section_of(Plan(name="p", layers=(Layer(index=0, name="n", type="NoOp"),)))
     assert found is not None
-    assert "nothing to draw" in found.empty
+    assert "no graph" in found.empty
 
 
 @pytest.mark.parametrize(

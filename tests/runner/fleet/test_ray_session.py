@@ -84,7 +84,7 @@ def test_what_fails_is_said_in_one_line(ray, head) -> None:
     assert caught.value.why == "Unauthenticated"
     with pytest.raises(BackendError) as caught, ray_session("127.0.0.1:9"):
         pass
-    assert "nothing answers there" in (caught.value.why or "")
+    assert "no server responds there" in (caught.value.why or "")
 
 
 def test_a_server_for_clients_that_is_slow_is_asked_again(ray, head, monkeypatch) -> None:

@@ -59,5 +59,5 @@ def test_inputs_are_made_of_them(tmp_path) -> None:
     whole = InputSpec(name="x", dtype=DataType.UINT8, shape=(1, 1, 6, 5), type_text="uint8")
     grey = image_input(tmp_path / "a.png", whole, Preprocessing(filter="opencv-bilinear"))
     assert grey.dtype == np.uint8
-    with pytest.raises(UsageError, match="stretch alone"):
+    with pytest.raises(UsageError, match="needs stretch"):
         image_input(tmp_path / "a.png", spec, Preprocessing(filter="opencv-bilinear", fit="crop"))

@@ -142,7 +142,7 @@ def test_inside_a_process_that_holds_them_the_same_clock_goes_along(gpus) -> Non
         with held(say=said.append) as inner:
             assert inner == outer
         assert not gpus.is_free()  # the inner end is not the end
-        with pytest.raises(UsageError, match="inside a run that holds SM 1,305 MHz"), held(sm=1320):
+        with pytest.raises(UsageError, match="within a run that holds SM 1,305 MHz"), held(sm=1320):
             pytest.fail("two clocks at once")
         assert not gpus.is_free()
     assert gpus.is_free()

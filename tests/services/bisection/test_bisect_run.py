@@ -124,7 +124,7 @@ def test_a_tensor_that_cannot_be_marked_is_left_out_by_name(search) -> None:
     assert found.first == "third_out"
     (notice,) = found.notices
     assert notice.code == "W-NOT-MARKED"
-    assert "pooled could not be looked at" in notice.message
+    assert "pooled could not be compared" in notice.message
     assert found.not_compared == ("pooled",)
     assert not found.is_complete
 

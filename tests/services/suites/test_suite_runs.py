@@ -85,7 +85,7 @@ def test_no_password_goes_to_a_server_that_a_suite_names(tmp_path, monkeypatch) 
     with_store(suite, "postgresql+psycopg://u@127.0.0.1:9/none")
     said: list[str] = []
     assert runs_of_suite(suite, Store(tmp_path / "ours"), said.append) == ()
-    assert "$PGPASSWORD would go to whatever machine a suite names; --store URL asks it" in said[0]
+    assert "$PGPASSWORD would go to any machine that a suite names; add --store URL" in said[0]
 
 
 @pytest.mark.parametrize("place", ["/gone", "sqlite:////gone/team.db", "mysql://u@h/d"])

@@ -62,7 +62,9 @@ def test_what_can_be_a_store() -> None:
     assert parse_place("a/b") == Path("a/b")
     assert parse_place("C:/runs") == Path("C:/runs")
     assert str(parse_place("postgresql://h/db")) == "postgresql+psycopg://h/db"
-    with pytest.raises(UsageError, match=r"mysql://u:\*\*\*@h/db: it is no folder") as caught:
+    with pytest.raises(
+        UsageError, match=r"mysql://u:\*\*\*@h/db: it is neither a folder"
+    ) as caught:
         parse_place("mysql://u:secret@h/db")
     assert "secret" not in str(caught.value) + str(caught.value.hint)
 
@@ -341,6 +343,6 @@ def test_a_suite_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
     folder.begin(result([], cells=(cell(),)).plan)
     store.keep_suite(folder)
     change(url, "UPDATE suites SET name = :bad", bad=bad.format(home=tmp_path))
-    with pytest.raises(StoreError, match="no name of a folder"):
+    with pytest.raises(StoreError, match="not a folder name"):
         store.suite_home()
     assert [one.parent for one in tmp_path.rglob("suite.json")] == [folder.path]

@@ -101,7 +101,7 @@ def test_a_request_that_fails_says_why(use, perceptron, tmp_path, fault, words) 
 
 
 def test_only_models_and_engines_run() -> None:
-    with pytest.raises(UnsupportedError, match="no model or plan"):
+    with pytest.raises(UnsupportedError, match="neither a model nor a plan"):
         must_be_runnable(job(Path("a.engine"), subject=Subject(name="s", kind="synthetic")))
     with pytest.raises(BackendError, match="its engine was not built"):
         must_be_runnable(job(Path("a.onnx")))

@@ -288,9 +288,9 @@ def test_colours_are_those_of_the_palette_or_of_an_amount() -> None:
     assert shaded.spec["encoding"]["color"]["scale"]["scheme"] == "viridis"
     kernels = chart_of(small_view(), "latency-per-convolution", color="kernel")
     assert kernels.spec["encoding"]["color"]["scale"]["domain"] == ["3×3"]
-    with pytest.raises(UsageError, match="no colour of layers"):
+    with pytest.raises(UsageError, match="not a color of layers"):
         chart_of(small_view(), "latency-per-layer", color="macz")
-    with pytest.raises(UsageError, match="no colour of points") as caught:
+    with pytest.raises(UsageError, match="not a color of points") as caught:
         chart_of(small_view(), "scatter", color="macs")
     assert caught.value.hint == "amounts go on an axis"
 
@@ -300,7 +300,7 @@ def test_any_two_quantities() -> None:
     assert len(rows_of(chart)) == 2
     assert chart.key == "macs-bandwidth"
     assert chart.title == "Memory rate against multiply-accumulates"
-    with pytest.raises(UsageError, match="no quantity"):
+    with pytest.raises(UsageError, match="not a quantity"):
         chart_of(small_view(), "scatter", x="tim")
 
 
