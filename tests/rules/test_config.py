@@ -97,7 +97,7 @@ def test_from_a_table() -> None:
         ({"select": "PLAN1"}, "not a list of rules"),
         ({"ignore": [1]}, "not a list of rules"),
         ({"ignore": ["PLAN999"]}, "PLAN999"),
-        ({"layers": ["head"]}, "no table"),
+        ({"layers": ["head"]}, "not a table"),
         ({"layers": {"head": "PLAN110"}}, "not a list of rules"),
         ({"layers": {"head": ["tiny-kernel"]}}, "did you mean tiny-kernels"),
     ],

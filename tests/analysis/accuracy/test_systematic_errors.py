@@ -53,7 +53,7 @@ def test_a_factor_of_all_elements_is_systematic() -> None:
     )
     assert factor.message == (
         "values are 1.0060 × the reference's, and that is 100 % of the error: "
-        "rounding would scatter"
+        "rounding errors would be random"
     )
 
 

@@ -181,10 +181,10 @@ def _told(found: MeasuredComparison) -> Iterator[str]:
 
 
 def _table(pair: MeasuredPair) -> Figures:
-    made = verdict_table(pair)
+    table = verdict_table(pair)
     threshold = f"differences up to {pair.headline.threshold_pct:g} % do not matter"
-    parts = (made.title, threshold, ratio_note(pair))
-    return _figures(made, "; ".join(part for part in parts if part))
+    parts = (table.title, threshold, ratio_note(pair))
+    return _figures(table, "; ".join(part for part in parts if part))
 
 
 def _figures(made: CompareTable, caption: str) -> Figures:
