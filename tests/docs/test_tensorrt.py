@@ -110,6 +110,7 @@ def test_every_figure_of_device_memory_is_explained(text) -> None:
 def test_documentation_and_messages_name_the_same_extra() -> None:
     """README said `enginescope[cu13]` where the messages say `enginescope[trt]`."""
     install = re.compile(r"pip install tensorrt\S* '?enginescope\[(\w+)\]")
-    places = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"))
+    pages = (ROOT / "README.md", ROOT / "docs/llms.txt", ROOT / "docs/reference/tensorrt.md")
+    places = (*pages, *(ROOT / "src").rglob("*.py"))
     named = {found for path in places for found in install.findall(path.read_text("utf-8"))}
     assert named == {"trt"}
