@@ -82,7 +82,8 @@ def test_two_levels() -> None:
     assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
     assert found.message == (
         f"latency is bimodal: {low:.3f} ms and {high:.3f} ms "
-        f"({100 * (high / low - 1):.1f} % apart, {share:.0f} % of the samples at the higher mode); do not quote a single number"
+        f"({100 * (high / low - 1):.1f} % apart, {share:.0f} % of the samples "
+        "at the higher mode); do not quote a single number"
     )
 
 
