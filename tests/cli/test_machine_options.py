@@ -79,7 +79,7 @@ def test_cooldowns(text, temperature_c, limit_s) -> None:
     assert parse_cooldown(text) == Cooldown(temperature_c=temperature_c, limit_s=limit_s)
 
 
-@pytest.mark.parametrize("text", ["", "hot", "0", "200", "60,", "60,5", "-3"])
+@pytest.mark.parametrize("text", ["", "hot", "0", "200", "60,", "-3"])
 def test_what_is_no_cooldown(text) -> None:
     with pytest.raises(UsageError):
         parse_cooldown(text)
@@ -87,7 +87,7 @@ def test_what_is_no_cooldown(text) -> None:
 
 def test_pins() -> None:
     assert parse_pin("0,2-4") == (0, 2, 3, 4)
-    with pytest.raises(UsageError, match="no list of cores"):
+    with pytest.raises(UsageError, match="not a list of cores"):
         parse_pin("one")
 
 

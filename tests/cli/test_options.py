@@ -19,7 +19,7 @@ from enginescope.core.errors import UsageError
 @pytest.mark.parametrize("verb", ["bench", "depth", "import", "noise"])
 def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, text, capsys) -> None:
     assert main([verb, "--tag", text]) == 2
-    assert "is no tag" in " ".join(capsys.readouterr().err.split())
+    assert "is not a tag" in " ".join(capsys.readouterr().err.split())
 
 
 def test_shapes() -> None:

@@ -33,7 +33,7 @@ def parse_clock(text: str) -> int | str:
     """Return ``base``, ``max``, or MHz."""
     found = _CLOCK.fullmatch(text.strip())
     if not found:
-        raise UsageError(f"{text!r} is no clock", hint="base, max, or MHz: 1305")
+        raise UsageError(f"{text!r} is not a clock", hint="base, max, or MHz: 1305")
     return found[1].lower() if found[1] else int(found[2])
 
 
@@ -53,7 +53,7 @@ def parse_pin(text: str) -> tuple[int, ...]:
     try:
         return parse_ranges(text)
     except ValueError:
-        raise UsageError(f"{text!r} is no list of cores", hint="as in 0,1 or 0,2-4") from None
+        raise UsageError(f"{text!r} is not a list of cores", hint="as in 0,1 or 0,2-4") from None
 
 
 _OPTIONS = (

@@ -66,8 +66,8 @@ def parse_tag(text: str) -> str:
     from enginescope.store.run_names import is_tag
 
     if not is_tag(text):
-        hint = "one has no blanks and no slashes, and begins neither with '-' nor with latest"
-        raise UsageError(f"{text!r} is no tag", hint=hint)
+        hint = "a tag has no spaces or slashes, and does not start with '-' or latest"
+        raise UsageError(f"{text!r} is not a tag", hint=hint)
     return text
 
 
@@ -155,7 +155,7 @@ def parse_name(text: str) -> str:
     """
     name = text.strip()
     if not name or not name.isprintable():
-        raise UsageError(f"{text!r} is no name", why="it is empty, or more than one line")
+        raise UsageError(f"{text!r} is not a name", why="it is empty, or more than one line")
     return name
 
 

@@ -200,7 +200,7 @@ def test_a_commit_that_is_named(tmp_path, convnet) -> None:
     assert run["environment"]["commit"]["id"] == "model-7"
     refused = bench(tmp_path, str(convnet), "--commit", " ")
     assert refused.returncode == 2
-    assert "is no name" in refused.stderr
+    assert "is not a name" in refused.stderr
 
 
 def test_a_full_store_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:

@@ -69,7 +69,7 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
     text = " ".join(shown.out.split())
     assert "B is slower: 1.0" in text
     assert f"{LOOKS[0]} processes a side, interleaved" in text
-    assert f"comparing 2 sides in turn, at most {LOOKS[-1]} rounds" in shown.err
+    assert f"comparing 2 sides, interleaved, at most {LOOKS[-1]} rounds" in shown.err
     assert f"after {LOOKS[0]} rounds: B is slower" in shown.err
     rows = store.rows()
     assert len(rows) == 2 * LOOKS[0]

@@ -42,7 +42,7 @@ def parse_numbers(text: str) -> tuple[float, ...]:
     except ValueError:
         found = ()
     if not found or not all(map(math.isfinite, found)):
-        raise UsageError(f"{text!r} is no list of numbers", hint="as in 0.485,0.456,0.406")
+        raise UsageError(f"{text!r} is not a list of numbers", hint="as in 0.485,0.456,0.406")
     return found
 
 
@@ -50,7 +50,7 @@ def parse_divisors(text: str) -> tuple[float, ...]:
     """Return ``0.229,0.224,0.225``, none of them 0."""
     found = parse_numbers(text)
     if 0 in found:
-        raise UsageError(f"{text!r}", why="nothing can be divided by 0")
+        raise UsageError(f"{text!r}", why="a divisor cannot be 0")
     return found
 
 

@@ -49,7 +49,7 @@ class RoundsProgress(JobProgress):
         self._jobs, self._most = jobs, most
         if not self._live and not self._quiet:
             sides = f"{len(jobs)} sides"
-            self._line(f"comparing {sides} in turn, at most {most} rounds …")
+            self._line(f"comparing {sides}, interleaved, at most {most} rounds …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""

@@ -5,6 +5,7 @@ Options of a build on the command line, and the backend's options they mean.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -223,3 +224,5 @@ def _present(result: BuildResult, *, as_json: bool) -> None:
     show(build_text(run))
     for file in files:
         note(f"wrote {file}")
+    if run.outcome.kind is OutcomeKind.OK:
+        note(f"measure it: enginescope bench {shlex.quote(files[0])}")

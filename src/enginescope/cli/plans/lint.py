@@ -157,7 +157,7 @@ def _show(linted: Sequence[Linted], top: int) -> None:
         show(sentence(findings.headline(one.report)))
         found = one.report.findings
         if one.report.sum_ms is None:
-            _wrapped_note("without a profile there is no time at stake; give one with --profile")
+            _wrapped_note("no layer times, so findings have no time at stake; add --profile")
         if not found:
             continue
         print()
@@ -169,3 +169,4 @@ def _show(linted: Sequence[Linted], top: int) -> None:
             show(sentence(words))
         print()
         show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
+        _wrapped_note(f"explain a rule: enginescope explain {found[0].code}")
