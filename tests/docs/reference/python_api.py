@@ -47,7 +47,9 @@ def fields_part() -> str:
 def _function(name: str) -> str:
     value = getattr(es, name)
     text, sections = parsed(value)
-    lines = [f"### es.{name}", "", "```python", f"es.{name}(", *_parameters(value), ")", "```", ""]
+    parameters = _parameters(value)
+    call = [f"es.{name}(", *parameters, ")"] if parameters else [f"es.{name}()"]
+    lines = [f"### es.{name}", "", "```python", *call, "```", ""]
     lines.append(markdown(" ".join(text.split("\n\n")[0].split())))
     for paragraph in text.split("\n\n")[1:]:
         lines += ["", markdown(paragraph)]
