@@ -93,10 +93,10 @@ def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
     found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
     assert found.pairs[0].headline.estimate.n_a == 11
     assert codes(found)["W-LOST-PROCESSES"] == (
-        "1 of 12 processes of B failed and are left out, and so are their rounds: died of SIGSEGV"
+        "1 of 12 processes of B failed; they and their rounds are skipped: died of SIGSEGV"
     )
     apart = compare_sides(named((process(1.0),), (process(1.0), crashed(process(1.0)))))
-    assert codes(apart)["W-LOST-PROCESSES"].endswith("failed and are left out: died of SIGSEGV")
+    assert codes(apart)["W-LOST-PROCESSES"].endswith("failed; they are skipped: died of SIGSEGV")
 
 
 def test_exact_figures_beside_the_headline_are_tested_and_no_others() -> None:
@@ -243,11 +243,11 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     sides = named((process(1.0),), (process(1.1),))
     assumed = compare_sides(sides)
     assert assumed.pairs[0].headline.kind is VerdictKind.SLOWER
-    assert codes(assumed)["I-ASSUMED-SCATTER"].startswith("one process a side: two of the same")
+    assert codes(assumed)["I-ASSUMED-SCATTER"].startswith("one process a side: assuming ±5 %")
     (notice,) = (one for one in measured_notices(assumed) if one.code == "I-ASSUMED-SCATTER")
     assert (notice.level, notice.evidence) == ("info", {"scatter_pct": 5.0})
     few = compare_sides(named((process(1.0),), (process(1.0), process(1.1))))
-    assert codes(few)["I-ASSUMED-SCATTER"].startswith("fewer than 6 processes in all: two of")
+    assert codes(few)["I-ASSUMED-SCATTER"].startswith("fewer than 6 processes in all: ")
     known = compare_sides(sides, floors=(loud,))
     assert known.pairs[0].headline.kind is VerdictKind.UNDECIDED
     assert known.floor == loud

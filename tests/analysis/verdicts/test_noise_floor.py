@@ -51,7 +51,7 @@ def test_a_floor_that_tells_nothing_is_not_recorded(difference_pct, said) -> Non
     check_floor(floor)
     decidable = [Decidable(duration_s=60.0, rounds=1, difference_pct=1.0)]
     usual = Decidable(duration_s=60.0, rounds=LOOKS[-1], difference_pct=difference_pct)
-    with pytest.raises(UsageError, match=r"^its 20 rounds scatter so far that 60 rounds") as caught:
+    with pytest.raises(UsageError, match=r"^its 20 rounds vary so much that 60 rounds") as caught:
         check_floor(replace(floor, decidable=(*decidable, usual)))
     assert said in str(caught.value)
     assert "above 50 % the machine was disturbed" in str(caught.value)
