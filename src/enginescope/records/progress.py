@@ -42,6 +42,10 @@ class Phase(Record, frozen=True, kw_only=True):
     duration_ms: float
 
 
+#: The tag of a comparison's runs: this and the comparison's id.
+COMPARISON_TAG = "cmp-"
+
+
 class RoundPosition(Record, frozen=True, kw_only=True):
     """One process of an interleaved comparison.
 

@@ -31,6 +31,25 @@ def test_alone_it_lists(store, capsys) -> None:
     assert "baseline" in shown
 
 
+def test_rounds_of_a_comparison_are_one_row_a_side(store, capsys) -> None:
+    for at in range(3, 9):
+        backend = BackendSpec(name="ort-cpu", precision="fp16" if at % 2 else None)
+        job = Job(subject=Subject(name="net.onnx"), backend=backend)
+        store.save(a_run(id=f"cafe{at:02}", at=at, job=job), tags=["cmp-12ab34cd"])
+    main(["runs"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if "cmp-12ab34cd" in line]
+    assert len(lines) == 2
+    assert all("ok × 3" in line for line in lines)
+    main(["runs", "list", "--limit", "1"])
+    printed = capsys.readouterr()
+    assert "cafe08" in printed.out
+    assert "there are more than 1" in printed.err
+    main(["runs", "list", "--tag", "cmp-12ab34cd"])
+    assert capsys.readouterr().out.count("net.onnx") == 6
+    main(["runs", "list", "--json"])
+    assert len(json.loads(capsys.readouterr().out)) == 8
+
+
 @pytest.mark.parametrize("width", [55, 65, 80])
 def test_a_listing_fits_the_terminal(store, width, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

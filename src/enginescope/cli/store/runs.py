@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from enginescope.store.row import RunRow
 
 _SHORT_ID = 6
+#: Runs that a row of the list may stand for: sides × rounds of one comparison.
+_MOST_ROUNDS = 128
 #: Columns of a terminal below which one of the table is left out; runs show RUN has all.
 _LEAST_COLUMNS = {"made": 70, "tags": 60}
 
@@ -84,18 +87,24 @@ def list_runs(
     limit: int = 20,
     **wanted: str | None,
 ) -> None:
-    """List stored runs, the newest first."""
+    """List stored runs, the newest first.
+
+    The rounds of a comparison or of `noise` are one row; --tag cmp-ID lists each of them.
+    """
     from enginescope.services.store_access import selected_rows
     from enginescope.store.row import Filter
 
+    listed = _wants_json(as_json) or bool(wanted.get("tag"))
     chosen = Filter(
         tag=wanted.get("tag"),
         model=wanted.get("model"),
         backend=wanted.get("backend"),
         outcome=wanted.get("outcome"),
-        limit=limit + 1,
+        limit=(limit + 1) * (1 if listed else _MOST_ROUNDS),
     )
     found = selected_rows(_store(store_folder), chosen, note)
+    if not listed:
+        found = _folded(found)
     rows = found[:limit]
     if _wants_json(as_json):
         _json(rows)
@@ -297,6 +306,32 @@ def _tell_tags(run: Run, *, as_json: bool) -> None:
         _json({"run": run.id, "tags": run.tags})
         return
     print(f"{run.id[:_SHORT_ID]}: {' '.join(run.tags) or 'no tags'}")
+
+
+def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
+    """Return one row for the rounds of each side of a comparison, at the place of the newest."""
+    from statistics import median
+
+    import msgspec
+
+    from enginescope.records.progress import COMPARISON_TAG
+
+    sides: dict[tuple[str, ...], list[RunRow]] = {}
+    for row in rows:
+        tag = next((tag for tag in row.tags if tag.startswith(COMPARISON_TAG)), None)
+        key = (tag, row.model, row.backend, row.outcome) if tag else (row.id,)
+        sides.setdefault(key, []).append(row)
+    folded = []
+    for rounds in sides.values():
+        medians = [row.median_ms for row in rounds if row.median_ms is not None]
+        changed = {
+            "median_ms": median(medians) if medians else None,
+            "outcome": f"{rounds[0].outcome} × {len(rounds)}",
+        }
+        folded.append(
+            msgspec.structs.replace(rounds[0], **changed) if len(rounds) > 1 else rounds[0]
+        )
+    return tuple(folded)
 
 
 def _print_table(rows: tuple[RunRow, ...]) -> None:

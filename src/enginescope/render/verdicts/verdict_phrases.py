@@ -19,6 +19,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
@@ -293,4 +294,4 @@ def side_labels(count: int) -> str:
 
 def comparison_tag(comparison: str) -> str:
     """Return the tag by which the runs of a comparison are found again."""
-    return f"cmp-{comparison}"
+    return f"{COMPARISON_TAG}{comparison}"
