@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         build,
         depth,
         doctor,
+        explain,
         import_artifacts,
         noise_floor,
         open_run,
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
-    from enginescope.services.explain import Explanation, explain
+    from enginescope.services.explain import Explanation
     from enginescope.services.measurement.doctor import Diagnosis
     from enginescope.services.plans.archive import CreatedArchive
     from enginescope.services.plans.explore_request import Explored
@@ -158,7 +159,7 @@ _HOMES = {
     "compare_plans": "notebook.verdicts",
     "depth": "notebook.measure",
     "doctor": "notebook.measure",
-    "explain": "services.explain",
+    "explain": "notebook.measure",
     "explore": "notebook.plan",
     "gate": "notebook.verdicts",
     "history": "notebook.verdicts",

@@ -95,8 +95,8 @@ def files(_: Inputs) -> Any:
 #: GPU or minutes are not called: their displays get a record.
 EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.RunView: (lambda inputs: es.import_artifacts(inputs.plan)[0], "small_convnet"),
-    es.OpenedPlan: (lambda inputs: es.open_plan(inputs.plan), "19 layers"),
-    es.Explored: (lambda inputs: es.explore(inputs.plan), "19 layers"),
+    es.OpenedPlan: (lambda inputs: es.open_plan(inputs.plan), "19 launch work"),
+    es.Explored: (lambda inputs: es.explore(inputs.plan), "19 launch work"),
     es.LintReport: (lambda inputs: es.lint(inputs.plan), "What to do"),
     es.Comparison: (lambda inputs: es.compare_plans(inputs.plan, inputs.plan), "Plans"),
     es.MeasuredComparison: (lambda _: es.compare(*sides()), "B is slower"),
@@ -106,6 +106,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.CreatedArchive: (archive, f"{NAME}.graph.json"),
     es.WrittenReport: (report, "Files"),
     es.ProcessResult: (files, "net.engine"),
+    es.Explanation: (lambda _: es.explain("W-LOAD"), "What to do"),
     es.Diagnosis: (lambda _: es.doctor(), "ort-cpu"),
     es.Validation: (validation, "1 of 2 sides do not pass"),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),

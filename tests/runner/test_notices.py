@@ -99,7 +99,7 @@ def test_processor_time_that_was_withheld(loss, expected) -> None:
 def test_withheld_time_is_said_with_its_share() -> None:
     loss = CpuLoss(steal_pct=12.34, throttled_periods=3, periods=40, throttled_ms=250.0)
     steal, quota = notices_of_run(msgspec.structs.replace(CALM, cpu_loss=loss))
-    assert "12.3 % of the processor time" in steal.message
+    assert "the hypervisor took 12.3 %" in steal.message
     assert "in 3 of 40 periods, its threads for 250 ms" in quota.message
 
 

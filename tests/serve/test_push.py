@@ -309,4 +309,4 @@ def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> Non
         one.shutdown()
         thread.join()
     assert asked == ["/team/api"]
-    assert "it answers 307" in capsys.readouterr().err
+    assert "it returned 307" in capsys.readouterr().err

@@ -1,11 +1,4 @@
-"""Builds, noise floors and the state of the machine with their displays.
-
-A run as a notebook shows it.
-Runs and interleaved comparisons with their display.
-Validations with their display.
-Comparisons of depth-estimation models with their display.
-Imported runs as a notebook shows them.
-"""
+"""What measures, builds and validates, with its displays; explanations of codes too."""
 
 from __future__ import annotations
 
@@ -16,6 +9,7 @@ from enginescope.notebook.display import displayed, shown_as
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
 from enginescope.services.measurement import bench as bench_service
@@ -63,8 +57,18 @@ class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
         return diagnosis_html(self)
 
 
+class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
+    """The explanation of a code; in notebooks plain HTML."""
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import explanation_html
+
+        return explanation_html(self)
+
+
 build = displayed(build_service.build, shown_as(ShownBuild))
 doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
+explain = displayed(explain_service.explain, shown_as(ShownExplanation))
 noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
 
 

@@ -7,12 +7,13 @@ from importlib.resources import files
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.core.result import Result
 from enginescope.core.suggest import closest
 
 _FIELDS = 4
 
 
-class Explanation(Record, frozen=True, kw_only=True):
+class Explanation(Result, Record, frozen=True, kw_only=True):
     """What a code means.
 
     Attributes:
@@ -24,6 +25,9 @@ class Explanation(Record, frozen=True, kw_only=True):
     meaning: str
     example: str
     action: str
+
+    def _summary(self) -> str:
+        return f"{self.code}: {self.meaning}"
 
 
 def explain(code: str) -> Explanation:

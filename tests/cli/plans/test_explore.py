@@ -119,7 +119,7 @@ def test_an_optimisation_profile(plan, capsys) -> None:
     [
         (["absent.json"], "absent.json does not exist"),
         (["absent"], "enginescope runs lists them"),
-        (["engines", "--profile", "engines/net.profile.json"], "only be named with a plan file"),
+        (["engines", "--profile", "engines/net.profile.json"], "companion files need a plan file"),
         (["engines/net.profile.json"], "it holds layer times"),
         (["net.onnx"], "is a model, no plan"),
         (["engines/net.graph.json", "--sort", "colour"], "colour"),

@@ -93,7 +93,7 @@ def test_a_damaged_neighbour_leaves_a_notice_and_a_named_one_an_error(folder: Pa
 def test_what_is_no_json_is_perhaps_an_engine(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.engine"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="no JSON") as caught:
+    with pytest.raises(UsageError, match="not a JSON file") as caught:
         read_plan_files(PlanFiles(plan=path))
     assert caught.value.hint is not None
     assert "--on trt" in caught.value.hint

@@ -36,7 +36,7 @@ def test_link_checksum_and_name(tmp_path) -> None:
     ("text", "said"),
     [
         ("ftp://x.org/a.onnx", "line 1"),
-        ("file:///etc/passwd", "no http"),
+        ("file:///etc/passwd", "not an http or https"),
         ("https://x.org/", "file's name"),
         ("https://x.org/..%2f..%2fa.onnx/..", "file's name"),
         ("https://x.org/a.onnx ../up", "neither"),

@@ -108,7 +108,7 @@ def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None
     rows = points["data"]["values"]
     assert [one["kind"] for one in rows] == ["within the limit", "where it starts"]
     assert rows[1]["error"] > 0.01  # drawn, although it has no number
-    assert any("left out" in one for one in chart.subtitle)
+    assert any("not drawn" in one for one in chart.subtitle)
     assert any("upper edge" in one for one in chart.subtitle)
     assert error_growth(bisected(error("a", 0.0)), "g") is None
 

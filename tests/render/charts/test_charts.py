@@ -97,7 +97,7 @@ def test_long_series_shows_extremes_and_says_so() -> None:
     chart = latency_series(run_of(values))
     rows = chart.spec["layer"][0]["data"]["values"]
     assert len(rows) == 600
-    assert "least and greatest in 600 stretches of 5,001 samples" in chart.title
+    assert "least and greatest in 600 blocks of 5,001 samples" in chart.title
     assert max(one["high"] for one in rows) == 99.0
 
 

@@ -77,7 +77,7 @@ def test_without_times_there_are_words_and_counts() -> None:
     assert overview.facts["types"][0].sentence == "There are 2 Convolution layers"
     assert "count-per-type" in charts_in(found)
     assert "latency-in-order" not in charts_in(found)
-    assert found["card-convolutions"].facts["no_times"].startswith("No profile")
+    assert found["card-convolutions"].facts["no_times"].startswith("No layer times")
     assert found["card-products"].empty is not None
 
 
@@ -98,7 +98,7 @@ def test_what_myelin_hides_is_said() -> None:
     assert sections_of(run_of(small_plan()))["card-memory"].facts["hidden"] is None
     layers = tuple(replace(one, type="Myelin") for one in small_plan().layers)
     found = sections_of(run_of(replace(small_plan(), layers=layers)))
-    assert found["card-memory"].facts["hidden"].startswith("5 layers stand for a whole part ")
+    assert found["card-memory"].facts["hidden"].startswith("5 layers stand for a part ")
 
 
 def test_one_precision_is_said_once() -> None:

@@ -97,18 +97,18 @@ def test_what_was_cut_off_goes_on(tmp_path) -> None:
         what.cut_after = 300_000
         with pytest.raises(UsageError, match="cut off") as caught:
             fetch(link(what, sha256=sha(BODY)), tmp_path)
-        assert "goes on" in (caught.value.hint or "")
+        assert "resumes the download" in (caught.value.hint or "")
         what.cut_after = None
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, "bytes=300000-"]
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
 
 
-@pytest.mark.parametrize(("code", "hint"), [(404, "correct the link"), (503, "goes on")])
+@pytest.mark.parametrize(("code", "hint"), [(404, "correct the link"), (503, "resumes")])
 def test_what_the_server_does_not_give(tmp_path, code, hint) -> None:
     with served(Served(BODY)) as what:
         what.error = code
-        with pytest.raises(UsageError, match=f"answers {code}") as caught:
+        with pytest.raises(UsageError, match=f"the server returned {code}") as caught:
             fetch(link(what), tmp_path)
     assert hint in (caught.value.hint or "")
 

@@ -92,7 +92,7 @@ def test_what_is_mistyped_ends_the_suite_before_it_begins(zoo) -> None:
     assert caught.value.hint == "did you mean trt:fp16?"
     with pytest.raises(UsageError, match="there is no file"):
         cells(zoo, models=[ModelPart(path="c/model.onnx")])
-    with pytest.raises(UsageError, match="leave none of 2") as caught:
+    with pytest.raises(UsageError, match="remove all of 2") as caught:
         cells(zoo, include=("resnet",))
     assert caught.value.hint is not None
     assert "patterns of models' names" in caught.value.hint

@@ -39,6 +39,7 @@ from enginescope.render.verdicts.noise_text import (
     noise_facts,
     noise_rows,
 )
+from enginescope.services.explain import Explanation
 from enginescope.services.measurement.doctor import Diagnosis
 
 
@@ -57,6 +58,15 @@ def noise_html(floor: NoiseFloor) -> str:
         data_table("Differences", NOISE_HEADERS, noise_rows(floor), numbers=NOISE_HEADERS),
         fact_list(noise_facts(floor)),
         notice_list(floor.notices),
+    )
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return what a code means, with an example and the next step."""
+    return fragment(
+        explanation.code,
+        paragraph(explanation.meaning),
+        fact_list((("Example", explanation.example), ("What to do", explanation.action))),
     )
 
 

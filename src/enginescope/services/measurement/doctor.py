@@ -22,6 +22,7 @@ EXTRAS = {
     "images": ("PIL", "pictures as inputs of validate and depth"),
     "detection": ("pycocotools", "validate --task detection"),
     "convert": ("onnx_ir", "ort-cpu:fp16 and its like, symbolic shapes for ort-trt"),
+    "ort": ("onnxruntime", "measuring ONNX models on the CPU"),
     "xlsx": ("xlsxwriter", "explore --xlsx"),
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
     "yaml": ("yaml", "suites written as YAML"),

@@ -96,7 +96,7 @@ def test_nothing_to_draw() -> None:
 
 
 def test_wrong_arrays_are_told() -> None:
-    with pytest.raises(ValueError, match="no node"):
+    with pytest.raises(ValueError, match="unknown node"):
         lay_out(boxes(2, [(0, 2)]))
     good = boxes(2, [(0, 1)])
     with pytest.raises(ValueError, match="as many"):
