@@ -264,6 +264,6 @@ def _start(view: RunView) -> tuple[Figure, ...]:
         found.append(Figure(label="load", value=format_ms(load, 3), note=note))
     if run.peak_memory_bytes is not None:
         peak = format_bytes(run.peak_memory_bytes)
-        note = "worker, until the timed loop ended"
+        note = "until the loop ended"
         found.append(Figure(label="peak memory", value=peak, note=note))
     return tuple(found)
