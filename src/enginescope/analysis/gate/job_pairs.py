@@ -134,7 +134,7 @@ _Fits: TypeAlias = Callable[[JobRuns, JobRuns], bool]
 
 
 def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
-    """Return the rules in turn, and whether each asks that there be one candidate only."""
+    """Return the rules in their order, and whether each asks that there be one candidate only."""
 
     def same(one: JobRuns, other: JobRuns) -> bool:
         return not one.identity.differing(other.identity, across)

@@ -1,7 +1,7 @@
 """Layers that only rewrite a tensor: where they come from and what they change.
 
 No-ops launch nothing: whoever reads what one writes reads what went into it.
-Layers that stand for a whole part of the network, of whose inside the plan tells nothing.
+Layers that stand for a part of the network; the plan does not describe its contents.
 Which tensors of a plan are constants, and what no-ops pass on.
 """
 

@@ -24,8 +24,6 @@ SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2
 #: Longer chains have work of their own, which neighbours do not tell apart.
 MAX_CHAIN = 16
 
-# A part of the network that TensorRT compiled as one layer.
-
 _Ends = tuple[tuple[int, ...], tuple[int, ...]]
 
 

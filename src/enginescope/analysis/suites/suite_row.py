@@ -128,7 +128,7 @@ def _shown(runs: Sequence[Run]) -> Run | None:
 
 
 def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
-    """Return what weakens the figures of a run.
+    """Return the notices on the figures of a run.
 
     Of several processes what their samples say of themselves is left out: it is in the interval,
     which is of what the processes differ by.

@@ -1,6 +1,6 @@
 """One ONNX Runtime session, driven one request at a time.
 
-Times a request twice, in turn: with copies between host and device, and without.
+Times a request in two ways, interleaved: with copies between host and device, and without.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class DeviceMemoryWatch:
 class OrtSession:
     """A loaded model.
 
-    On a GPU a request is put in two ways, in turn, unless the mode asks for one of them: with its
+    On a GPU a request is timed in two ways, interleaved, unless the mode asks for one of them: with its
     tensors in host memory, copies inside the step; and with its tensors on the device.
     """
 

@@ -103,7 +103,7 @@ def left_out_lines(report: TaskReport) -> list[tuple[str, str]]:
 
 
 def task_notices(report: TaskReport) -> tuple[Notice, ...]:
-    """Return what weakens the figures, with the side it is of where there are several."""
+    """Return the notices on the figures; with several sides, each names its side."""
     return tuple(
         Notice(
             code=notice.code,

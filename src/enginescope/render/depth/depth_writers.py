@@ -115,7 +115,7 @@ def gpu_text(side: DepthSide) -> str:
 
 
 def benchmark_notices(found: DepthBenchmark) -> list[Notice]:
-    """Return what weakens the figures, each notice once, with the sides it is of."""
+    """Return the notices on the figures, each once, with its sides."""
     held: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
     for side, label in zip(found.sides, short_labels(found, 40), strict=True):
         notices = list(side.view.notices)

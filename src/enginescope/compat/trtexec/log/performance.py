@@ -103,7 +103,7 @@ def _trace(run: Run, settings: Settings) -> Iterator[Line]:
 
 
 def _averages(samples: Samples, size: int) -> Array:
-    """Return the means of each `size` values in turn; an unfilled tail is left out."""
+    """Return the mean of each block of `size` values; skip an incomplete last block."""
     whole = len(samples) // size
     means: Array = samples.values_ms[: whole * size].reshape(whole, size).mean(axis=1)
     return means

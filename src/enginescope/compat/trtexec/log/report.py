@@ -181,6 +181,6 @@ def _failure(run: Run) -> tuple[Line, ...]:
 
 
 def _notices(run: Run) -> tuple[Line, ...]:
-    """Return what weakens the figures, as enginescope has it: trtexec knows nothing of these."""
+    """Return the notices of enginescope on the figures; trtexec does not print them."""
     texts = (f"* {one.message} ({one.code})" for one in run.notices if one.level == "warning")
     return warning(*map(on_one_line, texts))

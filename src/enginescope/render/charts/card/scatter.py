@@ -52,7 +52,7 @@ class Coloring(Record, frozen=True, kw_only=True):
     Attributes:
         name: As a legend says it.
         group: The property of a layer, as text.
-        colors: From every group to its own colour; ``None``: in turn.
+        colors: From every group to its own color; ``None``: the palette in its order.
     """
 
     name: str
