@@ -58,7 +58,7 @@ def _of_side(runs: Sequence[Run], floors: Sequence[NoiseFloor]) -> NoiseFloor | 
 def floor_pct(floor: NoiseFloor, estimate: RatioEstimate) -> float | None:
     """Return the smallest difference in percent that a comparison of this kind can decide.
 
-    Of interleaved processes: with as many rounds as the default takes at most. Of others: what is left
+    Of interleaved processes: with the most rounds of the default. Of others: what is left
     of their scatter with so many of them.
     """
     if estimate.method == "rounds":

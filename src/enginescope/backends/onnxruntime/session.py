@@ -132,7 +132,7 @@ class DeviceMemoryWatch:
 class OrtSession:
     """A loaded model.
 
-    On a GPU a request is timed in two ways, interleaved, unless the mode asks for one of them: with its
+    On a GPU a request is timed in two ways, interleaved, unless the mode asks for one: with its
     tensors in host memory, copies inside the step; and with its tensors on the device.
     """
 
