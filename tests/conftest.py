@@ -35,8 +35,8 @@ SHARED = Path(
     os.environ.get("ENGINESCOPE_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")
 )
 
-#: State of each module's generator before its first test, by the generator's id.
-_STATES: dict[int, Any] = {}
+#: Every random generator that a module of the tests holds, and its state before the first test.
+_GENERATORS: list[tuple[np.random.BitGenerator, Any]] = []
 
 
 def missing(reason: str) -> None:
@@ -51,14 +51,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+def pytest_collection_finish() -> None:
+    """Note the state of the random generators that tests share."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tests."):
+            for value in vars(module).values():
+                if isinstance(value, np.random.Generator):
+                    _GENERATORS.append((value.bit_generator, value.bit_generator.state))
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Set the generators of a test's module back: what a test draws depends on no other test."""
-    module = getattr(item, "module", None)
-    for value in vars(module).values() if module else ():
-        if isinstance(value, np.random.Generator):
-            bits = value.bit_generator
-            bits.state = _STATES.setdefault(id(value), bits.state)
+def pytest_runtest_setup() -> None:
+    """Set the random generators back: what a test draws depends on no other test."""
+    for generator, state in _GENERATORS:
+        generator.state = state
 
 
 @pytest.fixture(scope="session")

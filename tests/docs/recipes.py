@@ -178,8 +178,9 @@ def short(line: str) -> str:
     """Return a command that measures for a fraction of a second."""
     verb = line.split()[1] if line.startswith("enginescope ") else ""
     limits = dict(_SHORT.get(verb, {}))
+    line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 200ms", line)
     if "--compare" in line:
-        limits = {"--rounds": "8", "--max-time": "100ms", "--warmup": "10ms"}
+        limits = {"--rounds": "8", "--max-time": "20ms", "--warmup": "10ms"}
     added = [
         f"{name}{value}" if value.startswith("=") else f"{name} {value}"
         for name, value in limits.items()

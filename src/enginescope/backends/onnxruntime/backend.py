@@ -39,7 +39,7 @@ from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_o
 from enginescope.records.notice import Notice
 from enginescope.records.plan.preparation import Preparation
 from enginescope.records.plan.timing import Profile
-from enginescope.records.run.job import BackendSpec, Job
+from enginescope.records.run.job import BackendSpec, Job, StopRule
 from enginescope.records.run.run import ArenaUse
 
 # Per-node times from ONNX Runtime's own profiler, in a session of its own.
@@ -81,7 +81,7 @@ class ProfilePass:
             session.bind(feeds)
             session.step()
             session.settle()
-            self._run(session)
+            self._run(session, job.workload.stop)
             path = Path(session.end_profiling())
             document = read_json(read_bytes(path), path.name)
         self.arenas = arenas_of(document)
@@ -89,10 +89,13 @@ class ProfilePass:
             self.reasons = self._reasons(job, session)
         return ort_profile_of(document)
 
-    def _run(self, session: OrtSession) -> None:
+    def _run(self, session: OrtSession, stop: StopRule) -> None:
+        """Run no more often and no longer than the timed loop was asked to."""
         nodes = sum(share.nodes for share in session.placement) or 300
-        runs = max(_MIN_RUNS, min(_MAX_RUNS, _MAX_EVENTS // nodes))
-        deadline = perf_counter() + _MAX_S
+        most = stop.iterations or _MAX_RUNS
+        runs = max(_MIN_RUNS, min(most, _MAX_RUNS, _MAX_EVENTS // nodes))
+        limit_ms = min(stop.max_time_ms, stop.duration_ms or stop.max_time_ms)
+        deadline = perf_counter() + min(_MAX_S, limit_ms / 1e3)
         for done in range(runs):
             if done >= _MIN_RUNS and perf_counter() > deadline:
                 return

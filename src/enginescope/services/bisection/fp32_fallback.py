@@ -40,7 +40,7 @@ from enginescope.runner.session import run_jobs
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 
 #: Enough to tell ways apart that differ by a few percent.
-_STOP = StopRule(precision_pct=0.5, max_time_ms=4_000.0, min_time_ms=300.0)
+_STOP = StopRule(precision_pct=1.0, max_time_ms=1_000.0, min_time_ms=300.0)
 _AS_IT_IS = Proposal(kind="none", title="as it is", nodes=())
 _ALL = Proposal(kind="all", title="everything", nodes=())
 
