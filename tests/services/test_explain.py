@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.records.verdict.verdict import Reason
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.suite.suite import CellStatus
+from enginescope.records.verdict.gate import GateOutcome
+from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.rules.catalogue import RULES
 from enginescope.services.explain import explanations
 from tests.language import banned_in, long_sentences
@@ -42,9 +45,10 @@ def test_it_has_every_notice_and_hint_and_no_other() -> None:
     assert {code for code in KNOWN if CODE.fullmatch(code)} == codes
 
 
-def test_it_has_every_rule_reason_and_exit_code() -> None:
+def test_it_has_every_rule_reason_outcome_and_exit_code() -> None:
     assert {rule.code for rule in RULES} <= KNOWN.keys()
-    assert {reason.value for reason in Reason} <= KNOWN.keys()
+    for kind in (Reason, VerdictKind, GateOutcome, CellStatus, OutcomeKind):
+        assert {one.value for one in kind} <= KNOWN.keys()
     exits = {f"exit-{code}" for code in (0, 1, 2, 3, 4, 130, 141)}
     assert {code for code in KNOWN if code.startswith("exit-")} == exits
 

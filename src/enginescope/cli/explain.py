@@ -22,7 +22,7 @@ from enginescope.cli.verb import Verb
 @click.argument("code", required=False, shell_complete=complete_codes)
 @json_option
 def command(code: str | None, as_json: bool) -> None:
-    """Explain CODE: a notice, lint rule, verdict reason or exit code.
+    """Explain CODE: a notice, lint rule, verdict, outcome or exit code.
 
     Without CODE, list all codes.
     """

@@ -16,6 +16,7 @@ import click
 
 from enginescope._version import __version__
 from enginescope.cli.ascii_fallback import with_ascii_fallback
+from enginescope.cli.messages import USUAL, set_level
 from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
@@ -151,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     0 success · 1 a check failed · 2 user error · 3 a run failed · 4 a bug of ours ·
     130 interrupted · 141 the reader of the output went away.
     """
+    set_level(USUAL)
     for stream in (sys.stdout, sys.stderr):
         with_ascii_fallback(stream)
     try:

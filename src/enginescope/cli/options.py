@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from enginescope.cli.completion import complete_tags
+from enginescope.cli.messages import note
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
@@ -240,11 +240,6 @@ def json_option(function: F) -> F:
         is_flag=True,
         help="Print the results as JSON on standard output, and nothing else there.",
     )(function)
-
-
-def note(text: str) -> None:
-    """Say something that is not a result: on standard error."""
-    print(text, file=sys.stderr)
 
 
 __all__ = ["check_outputs", "write_output"]

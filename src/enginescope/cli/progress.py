@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from enginescope.cli.options import note
+from enginescope.cli.messages import detail, is_usual, note, warn
 from enginescope.core.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
@@ -34,10 +34,10 @@ def error_console() -> Console:
 
 
 def can_take_back(console: Console) -> bool:
-    """Whether a line can be taken back: on a terminal, and not on a dumb one."""
+    """Whether a line can be taken back: on a terminal, not a dumb one, without -q and -v."""
     # rich also takes FORCE_COLOR, which CI sets, for a terminal
     is_terminal = sys.stderr is not None and sys.stderr.isatty() and console.is_terminal
-    return is_terminal and not console.is_dumb_terminal
+    return is_usual() and is_terminal and not console.is_dumb_terminal
 
 
 def live_lines(console: Console, *, per_second: float = 4) -> Live | None:
@@ -101,7 +101,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def warn(self, text: str) -> None:
         """Print a warning, also where progress is quiet."""
-        note(f"enginescope: {text}")
+        warn(f"enginescope: {text}")
 
     def jobs_started(self, jobs: tuple[Job, ...]) -> None:
         """Take the jobs to show."""
@@ -116,6 +116,10 @@ class JobProgress(Shown[Live], MeasurementObserver):
     def run_ended(self, run: Run, *, is_stored: bool) -> None:
         """Count a stored run, and print its outcome."""
         self._stored += is_stored
+        if run.build is not None and run.build.from_cache:
+            detail(f"cached engine {run.build.engine}")
+        if run.preparation is not None and run.preparation.from_cache:
+            detail(f"cached preparation of {run.job.subject.name}")
         self.ended(run)
 
     def standing(self) -> str:
@@ -152,7 +156,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
         if self._live:
             self._console.print(Text(text))
         else:
-            print(text, file=sys.stderr, flush=True)
+            note(text)
 
 
 def describe(progress: Progress) -> str:

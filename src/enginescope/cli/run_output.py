@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.cli.messages import next_steps, words
 from enginescope.records.run.run import Run
 from enginescope.store.location import StorePlace
 
@@ -32,8 +33,17 @@ def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = No
     width = shutil.get_terminal_size().columns
     if len(views) > SCREENS:
         show(runs_table(views, width=width))
-        return
-    for number, view in enumerate(views):
-        if number:
-            sys.stdout.write("\n")
-        show(summary(view, width=width, store=str(store) if store else None))
+    else:
+        for number, view in enumerate(views):
+            if number:
+                sys.stdout.write("\n")
+            show(summary(view, width=width))
+    _next(views, ("--store", store) if store else ())
+
+
+def _next(views: Sequence[RunView], at: tuple[object, ...]) -> None:
+    steps = [("all runs", words("enginescope", "runs", *at))]
+    ids = [view.id[:8] for view in views]
+    if len(ids) <= SCREENS:
+        steps.insert(0, ("report", words("enginescope", "report", *at, *ids)))
+    next_steps(*steps)

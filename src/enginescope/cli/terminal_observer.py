@@ -6,10 +6,12 @@ What the verbs that read plans print on standard error, and how their errors nam
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
-from enginescope.cli.options import note
+from enginescope.cli.messages import is_usual, note, warn
 from enginescope.records.notice import Notice
 from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.verdicts.push import VerdictObserver
@@ -20,13 +22,15 @@ class TerminalObserver(VerdictObserver):
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        note(text)
+        warn(text)
 
-    reading = warn
+    def reading(self, text: str) -> None:
+        """Print a slow step."""
+        note(text)
 
     def sent(self, number: int, total: int) -> None:
         """Count the runs on one line."""
-        if sys.stderr.isatty():
+        if is_usual() and sys.stderr.isatty():
             end = "\n" if number == total else ""
             print(f"\r{number} of {total} runs", end=end, file=sys.stderr, flush=True)
 
@@ -38,12 +42,14 @@ class NotingObserver(PlanObserver):
     """Notes every report on standard error."""
 
     def warn(self, text: str) -> None:
-        """Note a warning."""
-        note(text)
+        """Print a warning."""
+        warn(text)
 
     def notice(self, notice: Notice) -> None:
-        """Note a notice of any level."""
-        note(f"{notice.message} ({notice.code})")
+        """Print a notice; ``-q`` silences those that are no warnings."""
+        say = warn if notice.level == "warning" else note
+        width = shutil.get_terminal_size().columns
+        say(textwrap.fill(f"{notice.message} ({notice.code})", width, break_long_words=False))
 
     def progress(self, text: str) -> None:
         """Note what takes seconds."""

@@ -40,15 +40,15 @@ def ending_in_order() -> Iterator[None]:
 @contextmanager
 def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
     """In this block, being told to end is said once, with what is kept, and ends the program."""
-    from enginescope.cli.options import note
+    from enginescope.cli.messages import warn
 
     try:
         yield
     except KeyboardInterrupt as error:
-        note(f"enginescope: interrupted; {what()}")
+        warn(f"enginescope: interrupted; {what()}")
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
     except SystemExit:
-        note(f"enginescope: interrupted; {what()}")
+        warn(f"enginescope: interrupted; {what()}")
         raise
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from enginescope.cli.messages import level_options
+
 #: Heading -> long flags, in the order of the help page.
 HEADINGS = {
     "Model and inputs": (
@@ -98,7 +100,11 @@ class _Examples(click.Command):
 
 
 class Verb(_Examples):
-    """A verb whose help lists its options under headings."""
+    """A verb whose help lists its options under headings, and which has ``-q`` and ``-v``."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params += level_options()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, a section for each heading."""

@@ -1,4 +1,4 @@
-"""Explain a notice, lint rule, verdict reason or exit code."""
+"""Explain a notice, lint rule, verdict, outcome or exit code."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def explain(code: str) -> Explanation:
     """Return the explanation of a code.
 
     Args:
-        code: A notice such as ``W-LOAD``, a lint rule by code or name, a verdict reason such as
-            ``interval-too-wide``, or an exit code such as ``3`` or ``exit-3``.
+        code: A notice such as ``W-LOAD``, a lint rule by code or name, a verdict, its reason or an
+            outcome such as ``faster`` or ``interval-too-wide``, or an exit code such as ``3`` or
+            ``exit-3``.
 
     Raises:
         UsageError: enginescope has no such code.
@@ -52,7 +53,7 @@ def explain(code: str) -> Explanation:
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """Return all explanations: notices and hints, verdict reasons, exit codes, lint rules."""
+    """Return all explanations: notices, hints, verdicts, outcomes, exit codes, lint rules."""
     from enginescope.rules.catalogue import RULES
 
     table = files("enginescope.services").joinpath("explanations.txt").read_text("utf-8")

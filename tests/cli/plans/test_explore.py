@@ -38,7 +38,10 @@ def test_a_plan_with_its_neighbours(plan, capsys) -> None:
     shown = capsys.readouterr()
     assert shown.out.startswith("net\n")
     assert "The layers add up to 1.000 ms" in shown.out
-    assert shown.err == ""
+    assert shown.err.splitlines() == [
+        f"  one page: enginescope explore {plan} --html plan.html",
+        f"  find problems: enginescope lint {plan}",
+    ]
 
 
 def test_named_files(plan, tmp_path, capsys) -> None:

@@ -140,5 +140,5 @@ def test_the_next_command_finds_the_store_that_was_named(data, tmp_path, capsys)
     store = tmp_path / "my runs"
     profile = data / "trt86-h200-process" / "small_convnet.onnx.engine.profile.json"
     assert main(["import", str(profile), "--store", str(store)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    told = " ".join(capsys.readouterr().err.split())
     assert f"enginescope report --store '{store}'" in told

@@ -102,6 +102,6 @@ def test_open_shows_the_page(bare, tmp_path, monkeypatch, capsys) -> None:
     folder = tmp_path / "out"
     assert main(["report", str(bare), "-o", str(folder)]) == 0
     assert shown == []
-    assert f"open {folder / 'report.html'} in a browser" in capsys.readouterr().err
+    assert f"open: {folder / 'report.html'}" in capsys.readouterr().err
     assert main(["report", str(bare), "-o", str(folder), "--open"]) == 0
     assert shown == [str(folder / "report.html")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from enginescope.analysis.verdicts.comparability import CONDITIONS
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core import errors
@@ -15,38 +17,6 @@ from enginescope.rules.catalogue import RULES
 from enginescope.services.explain import explain, explanations
 from tests.docs.reference.docstrings import first_paragraph
 from tests.docs.reference.marked_page import table
-
-VERDICTS = {
-    VerdictKind.FASTER: "The interval excludes 1 and the ratio is beyond the threshold. Of sizes "
-    "`smaller`, of rates `higher`.",
-    VerdictKind.SLOWER: "The same in the other direction. Of sizes `larger`, of rates `lower`.",
-    VerdictKind.SAME: "The whole interval lies within the threshold.",
-    VerdictKind.UNDECIDED: "Inconclusive; the reason says what would settle it.",
-    VerdictKind.INCOMPARABLE: "The conditions of the two sides differ.",
-}
-GATE_OUTCOMES = {
-    GateOutcome.REGRESSION: "Worse than the limit allows.",
-    GateOutcome.NEW_FAILURE: "The job failed now and did not fail before.",
-    GateOutcome.LOST: "The job or the metric is missing now.",
-    GateOutcome.INCOMPARABLE: "The conditions differ.",
-    GateOutcome.UNSTABLE: "One side is unstable by itself.",
-    GateOutcome.UNDECIDED: "Inconclusive; `--undecided` decides whether it fails.",
-    GateOutcome.STILL_FAILING: "The job failed before and fails now.",
-    GateOutcome.NO_BASELINE: "The baseline of this job has no figure.",
-    GateOutcome.NEW: "The baseline does not have this job.",
-    GateOutcome.FIXED: "The job failed before and does not fail now.",
-    GateOutcome.IMPROVEMENT: "Better, beyond the limit.",
-    GateOutcome.NO_REGRESSION: "Not worse than the limit allows.",
-}
-RUN_OUTCOMES = {
-    "ok": "Everything that was requested was measured.",
-    "wrong": "Of a suite's cell: the outputs are not within their limits.",
-    "failed": "The runtime reported an error.",
-    "crashed": "The process died.",
-    "timed_out": "The process exceeded `--timeout`.",
-    "out_of_memory": "The process exceeded `--memory-limit`, or the GPU's memory was full.",
-    "unsupported": "This machine, build or model cannot run it.",
-}
 
 
 def notices_part() -> str:
@@ -85,19 +55,18 @@ def gate_rules_part() -> str:
 
 def verdicts_part() -> str:
     """Return the verdicts."""
-    return table(("verdict", "meaning"), [(f"`{one.value}`", VERDICTS[one]) for one in VerdictKind])
+    return table(("verdict", "meaning"), _rows(one.value for one in VerdictKind))
 
 
 def reasons_part() -> str:
     """Return the reasons of verdicts."""
-    rows = [(f"`{one.value}`", explain(one.value).meaning) for one in Reason]
-    return table(("reason", "meaning"), rows)
+    return table(("reason", "meaning"), _rows(one.value for one in Reason))
 
 
 def gate_part() -> str:
     """Return the outcomes of a gate's rows."""
     rows = [
-        (f"`{one.value}`", "yes" if one in FAILING else "no", GATE_OUTCOMES[one])
+        (f"`{one.value}`", "yes" if one in FAILING else "no", explain(one.value).meaning)
         for one in GateOutcome
     ]
     return table(("outcome", "fails", "meaning"), rows)
@@ -106,7 +75,7 @@ def gate_part() -> str:
 def outcomes_part() -> str:
     """Return how runs and cells of suites end."""
     names = dict.fromkeys(one.value for one in (*CellStatus, *OutcomeKind))
-    return table(("outcome", "meaning"), [(f"`{name}`", RUN_OUTCOMES[name]) for name in names])
+    return table(("outcome", "meaning"), _rows(names))
 
 
 def exit_codes_part() -> str:
@@ -137,6 +106,10 @@ def conditions_part() -> str:
     conditions = ", ".join(f"`{one}`" for one in CONDITIONS)
     metrics = ", ".join(f"`{one}`" for one in GATE_METRICS)
     return f"Conditions: {conditions}.\n\nMetrics of `gate` and `history`: {metrics}."
+
+
+def _rows(codes: Iterable[str]) -> list[tuple[str, str]]:
+    return [(f"`{code}`", explain(code).meaning) for code in codes]
 
 
 def _is_error(value: object) -> bool:

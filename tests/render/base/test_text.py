@@ -37,7 +37,7 @@ def test_screen_of_a_measured_run() -> None:
     assert "             min N ms   mean N ms, SD N ms (CV N %)   max N ms" in shape
     assert "  throughput N items/s   (batch ÷ mean latency)   n N (effective N)" in shape
     assert "  start      N ms load · N ms first inference · N MiB peak" in shape
-    assert "  run 7f3ac019 · report: enginescope report 7f3ac019" in text
+    assert "  run 7f3ac019\n" in text
 
 
 def test_what_is_no_whole_request_is_said_to_be_what_it_is() -> None:

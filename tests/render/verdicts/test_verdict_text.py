@@ -29,7 +29,6 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 from enginescope.render.verdicts.verdict_writers import (
-    next_steps,
     verdict_csv,
     verdict_markdown,
     verdict_text,
@@ -198,11 +197,6 @@ def test_sides_are_told_apart_where_their_options_have_no_room(width, is_whole) 
         assert second == "B  depth_anything_small.onnx · trt fp16"
         assert text.count("tactic_sources=") == 1
         assert "   options of all: " in text
-
-
-def test_the_next_command_knows_the_store() -> None:
-    line = next_steps("cmp-1", width=80, store="/my runs").plain
-    assert "enginescope compare --store '/my runs' cmp-1" in line
 
 
 def test_markdown_shows_names_as_they_are() -> None:

@@ -12,6 +12,7 @@ import click
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import (
     DURATION_MS,
     Finite,
@@ -264,6 +265,8 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     from enginescope.render.depth.depth_writers import depth_text
 
     width = shutil.get_terminal_size().columns
-    store = options["store_folder"]
-    files = tuple(map(str, result.files))
-    show(depth_text(result, files, width=width, store=str(store) if store else None))
+    show(depth_text(result, tuple(map(str, result.files)), width=width))
+    at = ("--store", store) if (store := options["store_folder"]) else ()
+    runs = [side.view.id[:6] for side in result.sides]
+    verb, purpose = ("compare", "which is faster") if len(runs) > 1 else ("report", "report")
+    next_steps((purpose, words("enginescope", verb, *at, *runs)))

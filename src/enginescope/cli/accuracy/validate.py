@@ -24,6 +24,7 @@ from enginescope.cli.accuracy.validate_options import (
 )
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.flag_names import naming_flags
+from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     DURATION_MS,
     INPUT,
@@ -333,4 +334,9 @@ def _present(result: Validation, output: Path | None, *, as_json: bool) -> None:
     from enginescope.render.validation.validate_writers import validate_text
 
     width = shutil.get_terminal_size().columns
-    show(validate_text(result, width=width, files=str(output.resolve()) if output else None))
+    show(validate_text(result, width=width))
+    page = ("open", str(output.resolve() / "validate.html")) if output else None
+    steps = [page or ("files and a page", "add --output DIR")]
+    if not result.passes:
+        steps.append(("find where the error starts", "add --bisect"))
+    next_steps(*steps)

@@ -5,7 +5,6 @@ Progress of ``depth``: outputs and comparisons first, then the timed runs.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -13,7 +12,7 @@ from types import TracebackType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from enginescope.cli.options import note
+from enginescope.cli.messages import note, warn
 from enginescope.cli.progress import JobProgress, Shown, can_take_back, describe, error_console
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
@@ -47,8 +46,8 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
             )
 
     def warn(self, text: str) -> None:
-        """Print a note."""
-        note(text)
+        """Print a warning."""
+        warn(text)
 
     def comparison_started(self, samples: int) -> None:
         """Show a bar for so many samples."""
@@ -70,11 +69,7 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
             text = f"{shorten(side_label(job), self._room)} · {phase.partition(' · ')[0]}"
             self._live.update(self._task, description=text, completed=done)
         elif progress is None and not self._quiet and asked:
-            print(
-                f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …",
-                file=sys.stderr,
-                flush=True,
-            )
+            note(f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …")
 
     def sample_compared(self, number: int) -> None:
         """Show which sample is being compared."""
@@ -101,7 +96,7 @@ class DepthProgress(ValidationProgress, DepthObserver):
     def print_notes(self) -> None:
         """Print the notes."""
         for text in self._notes:
-            note(f"enginescope: {text}")
+            warn(f"enginescope: {text}")
 
     def timing_started(self, jobs: Sequence[Job]) -> Watcher:
         """Show the measured jobs in place of the outputs."""

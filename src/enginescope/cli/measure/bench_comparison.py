@@ -14,6 +14,7 @@ from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.cli.compare_options import terms_of
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.cli.run_output import present
 from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
@@ -140,10 +141,11 @@ def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
         sys.stdout.flush()
         return
     from enginescope.render.base.text import show
-    from enginescope.render.verdicts.verdict_writers import next_steps, verdict_text
+    from enginescope.render.verdicts.verdict_writers import verdict_text
 
     width = shutil.get_terminal_size().columns
     show(verdict_text(found, width=width))
     tag = comparison_tag(found.comparison or "")
-    store = options["store_folder"]
-    show(next_steps(tag, width=width, store=str(store) if store else None))
+    at = ("--store", store) if (store := options["store_folder"]) else ()
+    again = words("enginescope", "compare", *at, tag)
+    next_steps(("again", again), ("one page", f"{again} --html compare.html"))

@@ -5,7 +5,6 @@ Options of a build on the command line, and the backend's options they mean.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginescope.cli.completion import complete_backends
+from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
     DURATION_MS,
     SHAPE,
     SIZE,
     dims_option,
     json_option,
-    note,
     store_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
@@ -225,4 +224,4 @@ def _present(result: BuildResult, *, as_json: bool) -> None:
     for file in files:
         note(f"wrote {file}")
     if run.outcome.kind is OutcomeKind.OK:
-        note(f"measure it: enginescope bench {shlex.quote(files[0])}")
+        next_steps(("measure it", words("enginescope", "bench", files[0])))

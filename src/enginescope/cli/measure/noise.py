@@ -10,13 +10,13 @@ import click
 
 from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.completion import complete_backends
+from enginescope.cli.messages import note
 from enginescope.cli.options import (
     DURATION_MS,
     MOST_ITEMS,
     SHAPE,
     dims_option,
     json_option,
-    note,
     store_option,
     tags_option,
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.messages import note, warn
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
@@ -129,9 +130,9 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     else:
         _show(archive, contents.manifest, contents.entries)
     for name in contents.unlisted:
-        note(f"not in the manifest: {name}")
+        warn(f"not in the manifest: {name}")
     for name in changed:
-        note(f"not what the manifest says: {name}")
+        warn(f"not what the manifest says: {name}")
     if check and not changed:
         against = "the manifest's SHA-256" if contents.manifest else "the zip file's checksum"
         note(f"every file fits {against}")

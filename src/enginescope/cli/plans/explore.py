@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import Finite, json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
@@ -255,6 +256,16 @@ def command(
         sys.stdout.flush()
     else:
         _print_text(explored, top, sort)
+        _next(what, options["html_file"], store_folder)
+
+
+def _next(what: str, page: Path | None, store: StorePlace | None) -> None:
+    at = ("--store", store) if store else ()
+    write = words("enginescope", "explore", *at, what, "--html", "plan.html")
+    next_steps(
+        ("open", str(page)) if page else ("one page", write),
+        ("find problems", words("enginescope", "lint", *at, what)),
+    )
 
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:

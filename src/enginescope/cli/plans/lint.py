@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_rules, complete_runs
+from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from enginescope.records.notice import Notice
     from enginescope.render.plans.findings import Linted
     from enginescope.store.location import StorePlace
 
@@ -106,10 +106,6 @@ def command(
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
-    class LintObserver(NotingObserver):
-        def notice(self, notice: Notice) -> None:
-            _wrapped_note(f"{notice.message} ({notice.code})")
-
     config = options["config"] or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
     request = LintRequest(
         plans=targets,
@@ -123,7 +119,7 @@ def command(
         store=store_folder,
     )
     with naming_flags(), ending_in_order():
-        result = lint_plans(request, LintObserver())
+        result = lint_plans(request, NotingObserver())
     if as_json:
         from enginescope.render.plans.findings import findings_json
 
@@ -131,18 +127,12 @@ def command(
         sys.stdout.buffer.flush()
     else:
         _show(result.plans, top)
+        _next(result.plans, targets[0], sarif)
     return int(result.is_failed)
 
 
 def _split(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(","))
-
-
-def _wrapped_note(text: str) -> None:
-    """Say something that is not a result on standard error, in lines of the terminal's width."""
-    from enginescope.render.base.text import sentence, show
-
-    show(sentence(text), sys.stderr)
 
 
 def _show(linted: Sequence[Linted], top: int) -> None:
@@ -157,7 +147,7 @@ def _show(linted: Sequence[Linted], top: int) -> None:
         show(sentence(findings.headline(one.report)))
         found = one.report.findings
         if one.report.sum_ms is None:
-            _wrapped_note("no layer times, so findings have no time at stake; add --profile")
+            warn("no layer times: add --profile for the time at stake")
         if not found:
             continue
         print()
@@ -169,4 +159,11 @@ def _show(linted: Sequence[Linted], top: int) -> None:
             show(sentence(words))
         print()
         show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
-        _wrapped_note(f"explain a rule: enginescope explain {found[0].code}")
+
+
+def _next(linted: Sequence[Linted], target: str, sarif: Path | None) -> None:
+    codes = [one.code for plan in linted for one in plan.report.findings]
+    rule = [("explain a rule", words("enginescope", "explain", codes[0]))] if codes else []
+    written = [("open", str(sarif))] if sarif else []
+    page = ("one page", words("enginescope", "explore", target, "--html", "plan.html"))
+    next_steps(*rule, *(written or [page]))

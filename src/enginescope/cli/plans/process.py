@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
-from enginescope.cli.options import note
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -54,5 +53,5 @@ def command(
     for file in result.files:
         print(file)
     if result.run_id:
-        at = f" --store {shlex.quote(store_folder)}" if store_folder else ""
-        note(f"report: enginescope report{at} {result.run_id[:8]}")
+        at = ("--store", store_folder) if store_folder else ()
+        next_steps(("report", words("enginescope", "report", *at, result.run_id[:8])))

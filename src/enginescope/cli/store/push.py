@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.messages import warn
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -85,7 +86,7 @@ def command(
 
 def _present(report: PushReport, *, as_json: bool) -> None:
     for refused in report.left_out:
-        note(f"not sent: {refused.run}: {refused.why}")
+        warn(f"not sent: {refused.run}: {refused.why}")
     if as_json:
         from enginescope.core.jsonio import encode
 

@@ -10,7 +10,8 @@ import click
 
 from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.messages import next_steps
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -99,4 +100,4 @@ def command(
     if opens and page is not None:
         click.launch(str(page))
     elif page is not None and not as_json:
-        note(f"open {page} in a browser, or add --open")
+        next_steps(("open", str(page)))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.messages import note, warn
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.verb import VerbOfVerbs
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def list_runs(
         outcome=wanted.get("outcome"),
         limit=(limit + 1) * (1 if listed else _MOST_ROUNDS),
     )
-    found = selected_rows(_store(store_folder), chosen, note)
+    found = selected_rows(_store(store_folder), chosen, warn)
     if not listed:
         found = _folded(found)
     rows = found[:limit]
@@ -277,7 +278,7 @@ def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
         return
     print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
     for broken in report.broken:
-        note(f"skipped {broken.name}: {broken.reason}")
+        warn(f"skipped {broken.name}: {broken.reason}")
 
 
 def _given() -> Given:

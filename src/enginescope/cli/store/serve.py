@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import SIZE, note, store_option
+from enginescope.cli.messages import note, warn
+from enginescope.cli.options import SIZE, store_option
 from enginescope.cli.store.token_option import (
     VARIABLE,
     given_token,
@@ -98,7 +99,7 @@ def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
     if file is not None and made_token(file):
         note(f"a new token is in {file}")
     elif file is not None and is_open_to_others(file):
-        note(f"others on this machine may read {file}: chmod 600 {file}")
+        warn(f"others on this machine may read {file}: chmod 600 {file}")
     token = given_token(file)
     is_local = is_loopback(host)
     if token is None and (must_have_token or not is_local):
@@ -133,7 +134,7 @@ def _tell(listener: socket.socket, store: Store, access: Access, options: dict[s
     shown = f"[{host}]" if ":" in host else host
     note(f"{scheme}://{shown}:{port} shows {store.place}; Ctrl-C ends it")
     if scheme == "http" and access.hosts is None:
-        note("without --certificate, the token and the pages can be read on their way")
+        warn("without --certificate, the token and the pages can be read on their way")
 
 
 def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:

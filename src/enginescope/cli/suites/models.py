@@ -13,7 +13,8 @@ import click
 from rich.live import Live
 from rich.text import Text
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.messages import note, warn
+from enginescope.cli.options import json_option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import VerbOfVerbs
@@ -35,7 +36,7 @@ class DownloadProgress(Shown[Live], DownloadObserver):
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        note(text)
+        warn(text)
 
     def download_progressed(self, place: str, have: int, size: int | None) -> None:
         """Show the bytes so far."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.options import Finite, Parsed, json_option, note, store_option
+from enginescope.cli.messages import warn
+from enginescope.cli.options import Finite, Parsed, json_option, store_option
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
@@ -247,7 +248,7 @@ def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
     present(run.result, run.folder, as_json=as_json, store=str(store) if store else None)
     if run.problem is None:
         return exit_code(run.result)
-    note(
+    warn(
         f"enginescope: {run.problem}; its figures are above; make space and give the same command "
         "again to resume"
     )

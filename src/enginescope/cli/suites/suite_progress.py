@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from rich.live import Live
 from rich.text import Text
 
-from enginescope.cli.options import note
+from enginescope.cli.messages import note, warn
 from enginescope.cli.progress import Shown, describe, error_console, live_lines
 from enginescope.core.units import format_significant
 from enginescope.records.progress import Progress
@@ -58,7 +57,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        note(text)
+        warn(text)
 
     def session_started(self, plan: SuitePlan, state: ResumeState) -> None:
         """Print what is done, and start the live lines."""
@@ -160,7 +159,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         if self._live:
             self._console.print(Text(text))
         else:
-            print(text, file=sys.stderr, flush=True)
+            note(text)
 
 
 def ending(row: CellRow) -> str:

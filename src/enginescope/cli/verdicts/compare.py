@@ -9,12 +9,14 @@ import click
 
 from enginescope.cli.compare_options import across_option, terms_of
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import Finite, check_outputs, json_option, note, store_option
+from enginescope.cli.messages import next_steps, warn, words
+from enginescope.cli.options import Finite, check_outputs, json_option, store_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
+    from enginescope.services.verdicts.compare import CompareResult
     from enginescope.store.location import StorePlace
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -115,8 +117,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         result = compare_inputs(request, TerminalObserver())
         if result.unmeasured:
             names = ", ".join(result.unmeasured)
-            note(f"not measured, so plans alone are compared: {names}")
-            note("  try: enginescope bench A B --compare")
+            warn(f"not measured, so plans alone are compared: {names}")
         chosen = Chosen(
             only=_known(options["only"], result.plans),
             top=options["top"],
@@ -126,6 +127,22 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         output.write_markdown(result, chosen, options["markdown_file"])
         output.write_page(result, chosen, options["html_file"])
         output.present(result, chosen, as_json=options["as_json"])
+    if not options["as_json"]:
+        _next(what, result, options["html_file"], store_folder)
+
+
+def _next(
+    what: tuple[str, ...], result: CompareResult, page: Path | None, store: StorePlace | None
+) -> None:
+    at = ("--store", store) if store else ()
+    write = words("enginescope", "compare", *at, *what, "--html", "compare.html")
+    steps = [("open", str(page)) if page else ("one page", write)]
+    if result.measured is not None:
+        kind = result.measured.pairs[0].headline.kind.value
+        steps.append(("explain the verdict", words("enginescope", "explain", kind)))
+    elif result.unmeasured:
+        steps.append(("measure both", "enginescope bench A B --compare"))
+    next_steps(*steps)
 
 
 def _known(only: str | None, found: Comparison | None) -> str | None:

@@ -11,6 +11,7 @@ import click
 
 from enginescope.cli.compare_options import across_option
 from enginescope.cli.completion import complete_runs
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import Finite, check_outputs, json_option, store_option, write_output
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -119,6 +120,8 @@ def command(
         if options[name] is not None:
             write_output(options[name], write(report))
     _print(report, everything=everything, as_json=as_json)
+    if not as_json:
+        _next(report, options["markdown"], store_folder)
     return int(not report.is_passed)
 
 
@@ -205,3 +208,13 @@ def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
         print()
     for one in notice_lines(report.notices):
         show(one)
+
+
+def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:
+    at = ("--store", store) if store else ()
+    steps = [("open", str(table))] if table else []
+    if report.rows:
+        worst = report.rows[0]  # the worst outcome comes first
+        steps.append(("explain it", words("enginescope", "explain", worst.outcome.value)))
+        steps.append(("over time", words("enginescope", "history", *at, worst.model)))
+    next_steps(*steps)

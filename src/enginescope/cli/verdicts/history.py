@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_backends, complete_tags
-from enginescope.cli.options import Finite, Parsed, json_option, note, store_option, write_output
+from enginescope.cli.messages import next_steps, note, words
+from enginescope.cli.options import Finite, Parsed, json_option, store_option, write_output
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
@@ -107,6 +108,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
         sys.stdout.flush()
         return
     _show(found)
+    _next(found, model, options["html_file"], store_folder)
 
 
 def _show(found: Sequence[JobHistory]) -> None:
@@ -131,6 +133,20 @@ def _show(found: Sequence[JobHistory]) -> None:
         rest = len(found) - _SHOWN
         jobs = "1 more job" if rest == 1 else f"{rest} more jobs"
         note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
+
+
+def _next(
+    jobs: Sequence[JobHistory], model: str, page: Path | None, store: StorePlace | None
+) -> None:
+    at = ("--store", store) if store else ()
+    write = words("enginescope", "history", *at, model, "--html", "history.html")
+    steps = [("open", str(page)) if page else ("one page", write)]
+    changes = [(job, change) for job in jobs for change in job.sure]
+    if changes:
+        job, change = changes[-1]
+        pair = [job.points[place].runs[-1][:8] for place in (change.at - 1, change.at)]
+        steps.append(("compare across the change", words("enginescope", "compare", *at, *pair)))
+    next_steps(*steps)
 
 
 def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> None:

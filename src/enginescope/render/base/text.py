@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -59,12 +58,8 @@ def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
     return as_text(summary(view, width=width), width=width, color=color)
 
 
-def summary(view: RunView, *, width: int = 80, store: str | None = None) -> RenderableType:
-    """Return what `summary_text` writes, for a rich console.
-
-    Args:
-        store: Where the run lies, if that must be said to the next command.
-    """
+def summary(view: RunView, *, width: int = 80) -> RenderableType:
+    """Return what `summary_text` writes, for a rich console."""
     lines: list[RenderableType] = [_title(view.run, width), Text()]
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
@@ -72,7 +67,8 @@ def summary(view: RunView, *, width: int = 80, store: str | None = None) -> Rend
         lines += [*_figures(view, view.latency, width), Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [label_row("latency", "none: this run has no samples"), Text()]
-    lines += [*_layers(view), *notice_lines(view.notices), _next_steps(view, width, store)]
+    lines += [*_layers(view), *notice_lines(view.notices)]
+    lines.append(Text(f"  run {view.id[:8]}", style="dim"))
     return Group(*lines)
 
 
@@ -221,16 +217,6 @@ def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
         style = "bold red" if is_unstable(notice) else ""
         lines.append(_hanging(mark, Text(f"{notice.message} ({notice.code})", style=style)))
     return [*lines, Text()] if lines else []
-
-
-def _next_steps(view: RunView, width: int, store: str | None) -> Text:
-    at = f" --store {shlex.quote(store)}" if store else ""
-    short = view.id[:8]
-    line = f"  run {short}"
-    for step in (f"report: enginescope report{at} {short}", f"all runs: enginescope runs{at}"):
-        fits = len(line.rpartition("\n")[2]) + 3 + len(step) <= width
-        line += f" · {step}" if fits else f"\n  {step}"
-    return Text(line, style="dim")
 
 
 def failure_lines(run: Run) -> list[RenderableType]:

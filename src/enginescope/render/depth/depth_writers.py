@@ -5,7 +5,6 @@ Models of depth compared, in words and cells.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -151,13 +150,12 @@ _LEAST_NAME = 10
 
 
 def depth_text(
-    found: DepthBenchmark, files: Sequence[str] = (), *, width: int = 80, store: str | None = None
+    found: DepthBenchmark, files: Sequence[str] = (), *, width: int = 80
 ) -> RenderableType:
     """Return the screen: speed, agreement, figures against ground-truth depth, and their notices.
 
     Args:
         files: That were written.
-        store: Where the runs lie, if that must be said to the next command.
     """
     lines: list[RenderableType] = [Text(benchmark_title(found), style="bold"), Text()]
     shared = shared_text(found)
@@ -176,9 +174,7 @@ def depth_text(
     lines += notice_lines(benchmark_notices(found))
     lines += [Text(f"  {file}") for file in files]
     runs = " ".join(side.view.id[:6] for side in found.sides)
-    where = f" --store {shlex.quote(store)}" if store else ""
-    then = f"which is faster: enginescope compare {runs}{where}"
-    lines.append(Text(f"  {then}" if len(found.sides) > 1 else f"  run {runs}"))
+    lines.append(Text(f"  {'runs' if len(found.sides) > 1 else 'run'} {runs}"))
     return Group(*lines)
 
 

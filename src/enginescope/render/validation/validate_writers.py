@@ -41,14 +41,8 @@ _LEAST_NAME = 12
 _FIGURE_COLUMNS = 54
 
 
-def validate_text(
-    found: Validation, *, width: int = 80, files: str | None = None
-) -> RenderableType:
-    """Return the screen.
-
-    Args:
-        files: Folder of the files that were written.
-    """
+def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
+    """Return the screen."""
     found, shared = called_apart(found)
     lines: list[RenderableType] = [Text(answer(found), style="bold"), Text()]
     lines.append(label_row("reference" if found.sides else "model", found.reference))
@@ -63,8 +57,7 @@ def validate_text(
     if found.task is not None:
         lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)] if found.notices else []
-    where = f"files: {files}" if files else "files and a page: --output DIR"
-    return Group(*_single_spaced([*lines, Text(), Text(f"  {where}")]))
+    return Group(*_single_spaced([*lines, Text()]))
 
 
 def _single_spaced(lines: list[RenderableType]) -> list[RenderableType]:

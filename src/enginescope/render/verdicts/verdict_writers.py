@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
@@ -65,21 +64,6 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     looks = looks_text(found)
     lines += [label_row("looks", looks)] if looks else []
     return Group(*lines, Text(), *notice_lines(measured_notices(found)))
-
-
-def next_steps(tag: str, *, width: int = 80, store: str | None = None) -> Text:
-    """Return how to see the comparison again.
-
-    Args:
-        tag: Of its runs.
-        store: Where they lie, if that must be said to the next command.
-    """
-    at = f" --store {shlex.quote(store)}" if store else ""
-    again = f"enginescope compare{at} {tag}"
-    line = f"  again: {again}"
-    page = f"page: {again} --html compare.html"
-    gap = " · " if len(line) + 3 + len(page) <= width else "\n  "
-    return Text(f"{line}{gap}{page}", style="dim")
 
 
 def _titles(found: MeasuredComparison, width: int) -> list[Text]:
