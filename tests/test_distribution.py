@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from enginescope._version import __version__
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -77,3 +79,12 @@ def test_what_installs_beside_the_package_is_found(wheel: Path, tmp_path: Path) 
     with zipfile.ZipFile(richer, "a") as out:
         out.writestr("tests/conftest.py", "")
     assert "installs tests" in "\n".join(script("check_dist").faults_of_wheel(richer))
+
+
+def test_citation_and_changelog_name_the_version() -> None:
+    root = Path(__file__).resolve().parents[1]
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+    released = citation.partition("date-released: ")[2].split()[0]
+    assert f"\n## {__version__} - {released}\n" in changelog
