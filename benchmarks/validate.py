@@ -1,7 +1,7 @@
 """What `enginescope validate` costs on a large set of pictures: memory, disk and time.
 
 The set: pictures of 256×320, every second one a JPEG, the others PNG, and a convolutional net of
-224×224 with two outputs, scores and a map. One side is the model without graph optimisation, the
+224×224 with two outputs, scores and a map. One side is the model without graph optimization, the
 reference the model on the CPU provider. Memory is the resident memory of the whole process tree,
 pages that processes share counted in each. Ends with 1 if the limit is passed.
 

@@ -30,7 +30,7 @@ sys.dont_write_bytecode = False
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
 
 DATA = Path(__file__).parent / "data"
-#: Real artefacts that are not ours to ship; tests that use them skip where they are not.
+#: Real artifacts that are not ours to ship; tests that use them skip where they are not.
 SHARED = Path(
     os.environ.get("ENGINESCOPE_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data")
 )
@@ -86,15 +86,15 @@ def monkeypatch(all_imported: None, monkeypatch: pytest.MonkeyPatch) -> pytest.M
 
 @pytest.fixture
 def data() -> Path:
-    """The folder of recorded and generated artefacts in this repository."""
+    """The folder of recorded and generated artifacts in this repository."""
     return DATA
 
 
 @pytest.fixture
 def shared() -> Path:
-    """The folder of other projects' artefacts; skips where it is missing."""
+    """The folder of other projects' artifacts; skips where it is missing."""
     if not SHARED.is_dir():
-        pytest.skip(f"shared artefacts are not at {SHARED}")
+        pytest.skip(f"shared artifacts are not at {SHARED}")
     return SHARED
 
 

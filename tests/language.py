@@ -33,7 +33,9 @@ BANNED = {
     r"is no (?:model|tag|name|number|list|clock)": "is not a …",
 }
 _BANNED = {re.compile(rf"\b{pattern}", re.IGNORECASE): hint for pattern, hint in BANNED.items()}
-_CODE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
+_CODE = re.compile(
+    r"```.*?```|`[^`\n]*`|<code>.*?</code>|https?://\S+|\]\([^)]*\)|<!--.*?-->", re.DOTALL
+)
 #: A full stop, colon or semicolon ends a thought; one inside a file name or a number does not.
 _ENDS = re.compile(r"[.:;!?](?=\s|$)|  ")
 
@@ -50,6 +52,12 @@ def banned_in(text: str) -> list[str]:
 def prose_of(markdown: str) -> str:
     """Return Markdown without code, links' targets and comments."""
     return _CODE.sub(" ", markdown)
+
+
+def words_of(markdown: str) -> int:
+    """Return the number of words of prose: without code, comments, and tables, which are data."""
+    lines = prose_of(markdown).splitlines()
+    return sum(len(line.split()) for line in lines if not line.lstrip().startswith("|"))
 
 
 def long_sentences(text: str) -> list[str]:

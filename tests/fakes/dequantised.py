@@ -1,4 +1,4 @@
-"""A model whose weights are held in INT8, as one of FP32: quantisers out, weights folded."""
+"""A model whose weights are held in INT8, as one of FP32: quantizers out, weights folded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def dequantised(source: Path, target: Path) -> Path:
         numpy_helper.from_array(values, name) for name, values in known.items() if name in used
     )
     graph.ClearField("value_info")
-    model.opset_import[0].version = max(13, model.opset_import[0].version)  # quantises by channel
+    model.opset_import[0].version = max(13, model.opset_import[0].version)  # quantizes by channel
     onnx.checker.check_model(model)
     onnx.save(model, target)
     return target

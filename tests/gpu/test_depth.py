@@ -106,7 +106,7 @@ def test_validate_scores_the_task_on_both(model: Path, pictures: Path, tmp_path:
 
 
 def resized(depth: Any, size: tuple[int, int]) -> Any:
-    """Bilinear with half-pixel centres, one pixel at a time."""
+    """Bilinear with half-pixel centers, one pixel at a time."""
     high, wide = depth.shape
     found = np.empty(size)
     for row in range(size[0]):

@@ -136,7 +136,7 @@ def failed_run(**changes: Any) -> Run:
 
 
 def imported_run(**changes: Any) -> Run:
-    """A run as trtexec's artefacts give one: several metrics, a plan, a printed summary."""
+    """A run as trtexec's artifacts give one: several metrics, a plan, a printed summary."""
     gpu_ms = 0.8 + 0.01 * np.random.default_rng(5).random(200)
     names = ("stem", EVIL, "Reformat | copy", "fc")
     dtypes = (DataType.INT8, DataType.INT8, DataType.FP32, DataType.FP16)

@@ -135,7 +135,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "the SVG button: TypeError, NameError": (
         "trex/test_defects_crashes.py::test_a_picture_from_python",
     ),
-    "colour by kernel size: TypeError": (
+    "color by kernel size: TypeError": (
         "trex/test_defects_crashes.py::test_convolutions_by_their_kernels",
     ),
     "comparison without bindings: IndexError": (

@@ -118,15 +118,15 @@ def test_one_type_in_two_spellings_is_no_conversion() -> None:
 
 @pytest.mark.parametrize("coloring", ["type", "precision"])
 def test_a_picture_from_python(coloring: str) -> None:
-    """The report card's SVG button is TypeError, coloured by precision NameError too."""
+    """The report card's SVG button is TypeError, colored by precision NameError too."""
     plan = plan_of(chain(("a", "kgen", "x", "y")), "x", "y")
     text = svg(draw(plan_graph(plan)), SvgLook(coloring=coloring))
     assert text.startswith("<svg")
-    assert f"coloured by {coloring}" in text
+    assert f"colored by {coloring}" in text
 
 
 def test_convolutions_by_their_kernels() -> None:
-    """Colours by kernel size are TypeError: a list cannot be hashed."""
+    """Colors by kernel size are TypeError: a list cannot be hashed."""
     pandas = pytest.importorskip("pandas")
     layers = [
         convolution(f"c{at}", kernel, ([1, 4, 8, 8], [1, 4, 8, 8]))

@@ -41,7 +41,7 @@ class InputSpec(Record, frozen=True, kw_only=True):
         shape: A name or ``None`` for a dynamic dimension.
         type_text: The runtime's own word for the type.
         default_shape: What a dynamic shape is unless somebody fixes it: the optimum of an
-            optimisation profile.
+            optimization profile.
         default_values: What it is fed unless somebody says otherwise: its values are dimensions.
     """
 

@@ -1,4 +1,4 @@
-"""Shapes of optimisation profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together.
+"""Shapes of optimization profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together.
 
 The next step where a model rejects random integers: bounds for them.
 """
@@ -12,14 +12,14 @@ from itertools import pairwise
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.records.run.job import InputShape
 
-#: For each optimisation profile the shapes of its inputs.
+#: For each optimization profile the shapes of its inputs.
 Profiles = tuple[tuple[InputShape, ...], ...]
 
 _KEYS = ("min_shapes", "opt_shapes", "max_shapes")
 
 
 def read_shapes(text: str) -> Profiles:
-    """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimisation profile.
+    """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimization profile.
 
     Raises:
         ValueError: With what is wanted.
@@ -40,7 +40,7 @@ def check_bounds(options: Mapping[str, str]) -> None:
     if len({len(one) for one in given.values()}) > 1:
         counts = ", ".join(f"{key} {len(one)}" for key, one in given.items())
         raise UsageError(
-            "optimisation profiles", why=f"min, opt and max name unequal numbers of them: {counts}"
+            "optimization profiles", why=f"min, opt and max name unequal numbers of them: {counts}"
         )
     for of_profile in zip(*given.values(), strict=True):
         dims = [{one.name: one.dims for one in shapes} for shapes in of_profile]
@@ -56,7 +56,7 @@ def check_index(options: Mapping[str, str], index: int | None) -> None:
     """
     count = max((len(read_shapes(options[key])) for key in _KEYS if key in options), default=1)
     if index is not None and index >= count:
-        has = "one optimisation profile" if count == 1 else f"{count} optimisation profiles"
+        has = "one optimization profile" if count == 1 else f"{count} optimization profiles"
         raise UsageError(
             f"profile_index={index}",
             why=f"the engine is built with {has}, from 0",
@@ -89,11 +89,11 @@ def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
     shapes = []
     for name, _, dims in found:
         if not name or not re.fullmatch(r"\d+(x\d+)*|scalar", dims):
-            raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
+            raise ValueError("NAME:1x3x224x224,…, optimization profiles separated by ;")
         sizes = () if dims == "scalar" else tuple(int(one) for one in dims.split("x"))
         shapes.append(InputShape(name=name.strip("'"), dims=sizes))
     if not shapes:
-        raise ValueError("NAME:1x3x224x224,…, optimisation profiles separated by ;")
+        raise ValueError("NAME:1x3x224x224,…, optimization profiles separated by ;")
     return tuple(shapes)
 
 

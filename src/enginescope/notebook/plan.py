@@ -97,7 +97,7 @@ class OpenedPlan(PlanView):
                 ``"precision:INT8"``, or a regular expression sought in names and tactics.
 
         Raises:
-            UsageError: There is no such layer or colouring, or nothing is left to draw.
+            UsageError: There is no such layer or coloring, or nothing is left to draw.
         """
         from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish

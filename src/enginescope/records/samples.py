@@ -40,7 +40,7 @@ class Interval(Record, frozen=True, kw_only=True):
 
     @property
     def half_width_pct(self) -> float | None:
-        """Half the width as a percentage of the centre; ``None`` at a centre of 0."""
+        """Half the width as a percentage of the center; ``None`` at a center of 0."""
         centre = (self.low + self.high) / 2
         return 50 * (self.high - self.low) / centre if centre else None
 

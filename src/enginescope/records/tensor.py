@@ -113,7 +113,7 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
 
     @property
     def padded_nbytes(self) -> int | None:
-        """Bytes with the padding of a vectorised layout, such as 32 channels at a time."""
+        """Bytes with the padding of a vectorized layout, such as 32 channels at a time."""
         layout = self.layout
         if layout is None or layout.vector_width is None or self.shape is None:
             return self.nbytes

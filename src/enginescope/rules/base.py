@@ -35,7 +35,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         profile: Without one nothing has a time at stake, and rules on times find nothing.
         device: The GPU that the plan is for.
         fed: Inputs as they were fed, dynamic dimensions resolved.
-        profile_index: Optimisation profile in use; by default the first.
+        profile_index: Optimization profile in use; by default the first.
         works: Of the plan's layers, as far as the plan tells, where they are known already.
     """
 

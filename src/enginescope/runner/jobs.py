@@ -49,7 +49,7 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
     """Raise if an engine is asked for what it was not built with, or will not be.
 
     Raises:
-        UsageError: A precision or an option of a build, for an engine; for a model an optimisation
+        UsageError: A precision or an option of a build, for an engine; for a model an optimization
             profile that its engine will not have.
     """
     if subject.kind == "onnx":

@@ -4,7 +4,7 @@ Sizes that a request gives to named dimensions become shapes of inputs, and inpu
 table get its bounds. Jobs then hold plain shapes and ranges, so that every backend, an engine
 included, is fed the same.
 
-The optimisation profile that a user names, as an option of the backends that have some.
+The optimization profile that a user names, as an option of the backends that have some.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _with_ranges(inputs: OnnxInputs, workload: Workload) -> Workload:
     )
 
 
-#: Backends that run engines, with their optimisation profiles.
+#: Backends that run engines, with their optimization profiles.
 _ON_ENGINES = frozenset({"trt", "trtexec"})
 
 

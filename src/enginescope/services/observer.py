@@ -9,7 +9,7 @@ class Observer:
     """Receives the reports of a service; a caller overrides what it shows.
 
     The base class is what Python callers get: warnings are Python warnings, progress is silent, and
-    nothing is cancelled. Services never print and never read ``sys``.
+    nothing is canceled. Services never print and never read ``sys``.
     """
 
     def warn(self, text: str) -> None:

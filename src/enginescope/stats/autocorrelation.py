@@ -25,7 +25,7 @@ from enginescope.stats.series import as_series
 from enginescope.stats.student import student_quantile
 from enginescope.stats.timer_step import quantum
 
-#: Longer series are averaged over neighbours first; the result is the same, at bounded cost.
+#: Longer series are averaged over neighbors first; the result is the same, at bounded cost.
 _MAX_POINTS = 32_768
 _LEVELS = 256
 _NAME = "autocorrelation of the samples"
@@ -34,7 +34,7 @@ _NAME = "autocorrelation of the samples"
 def integrated_time(values: Any) -> float:
     """Return the integrated autocorrelation time, in samples: 1 when they are independent.
 
-    ``1 + 2 Σ ρ(k)``, summed by Geyer's initial monotone sequence: neighbouring autocovariances are
+    ``1 + 2 Σ ρ(k)``, summed by Geyer's initial monotone sequence: neighboring autocovariances are
     added in pairs, no pair counts for more than the one before, and the sum ends where a pair is
     not positive (Geyer 1992, *Practical Markov Chain Monte Carlo*, §3.3). Of the estimators tried
     it errs least: ``docs/contributing/statistics-evidence.md`` has the figures.
@@ -55,7 +55,7 @@ def integrated_time(values: Any) -> float:
         return 1.0
     width = -(-series.size // _MAX_POINTS)
     if width > 1:
-        # n × the variance of the mean stays what it was when neighbours are averaged
+        # n × the variance of the mean stays what it was when neighbors are averaged
         series = series[: series.size // width * width].reshape(-1, width).mean(axis=1)
     asymptotic = width * _initial_monotone_sum(_autocovariance(series))
     return max(1.0, min(asymptotic / variance, float(series.size * width)))
@@ -77,7 +77,7 @@ def autoregressive_time(values: Any) -> float:
     In a short series `integrated_time` is too small, since the mean follows the wandering it
     should be measured against. The bias of φ is known, ``-(1 + 3φ) / n`` (Marriott and Pope 1954,
     Kendall 1954), and is put back here, so that a series as short as its own autocorrelation time
-    is recognised as one.
+    is recognized as one.
 
     Args:
         values: In the order they were taken; at least 4.

@@ -88,7 +88,7 @@ def _bandwidth(low: Array, high: Array, step: float | None) -> float:
 
 
 def _valley(ordered: Array, centres: tuple[float, float], width: float) -> float | None:
-    """Return where the density between two centres falls low enough to part them."""
+    """Return where the density between two centers falls low enough to part them."""
     start, span = float(ordered[0]), float(ordered[-1] - ordered[0])
     counts, edges = np.histogram(ordered, bins=_CELLS, range=(start, start + span))
     cell = span / _CELLS

@@ -3,7 +3,7 @@
 A series is cut into stretches of one level each: exactly, by dynamic programming over all ways to
 cut it (Jackson et al. 2005, *An algorithm for optimal partitioning of data on an interval*; PELT,
 Killick et al. 2012, prunes the same search and ends at the same cuts). What a cut has to earn is
-the penalty. A cut that the rank sum of its neighbours does not bear out, or that is smaller than
+the penalty. A cut that the rank sum of its neighbors does not bear out, or that is smaller than
 matters, is taken back, the least one first.
 """
 
@@ -28,7 +28,7 @@ LEAST = 2
 PENALTY = 3.0
 #: Of the interval that has to leave out 1: cuts are looked for, and so easily found.
 CONFIDENCE = 0.99
-#: Values farther from the median of their neighbours than so many standard deviations are taken for
+#: Values farther from the median of their neighbors than so many standard deviations are taken for
 #: spikes and moved there, for finding cuts alone.
 _SPIKE = 3.0
 _AROUND = 3
@@ -120,7 +120,7 @@ def penalty_of(series: Array) -> float:
 
 
 def noise_of(series: Array) -> float:
-    """Return the standard deviation of neighbours about their level, whatever the levels do.
+    """Return the standard deviation of neighbors about their level, whatever the levels do.
 
     From the differences of neighbours: the larger of what their median and their 90th percentile
     give, so that ties do not make it 0.

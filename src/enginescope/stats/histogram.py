@@ -18,7 +18,7 @@ MIN_BINS = 8
 MAX_BINS = 80
 #: At most this share of the samples is folded away on either side.
 _FOLDED = 0.025
-#: Bins of more steps hold about as many as their neighbours, whichever steps are taken.
+#: Bins of more steps hold about as many as their neighbors, whichever steps are taken.
 _MOST_STEPS = 16
 #: Bins may get so many times as wide, where that makes the picture so many times less rough.
 _COARSER = 4

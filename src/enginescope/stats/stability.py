@@ -84,7 +84,7 @@ def drift(values: Any) -> Drift | None:
 
 
 def _line(n: int, levels: list[float]) -> Array:
-    """Return the line through the centres of three thirds, straight on beyond the outer two."""
+    """Return the line through the centers of three thirds, straight on beyond the outer two."""
     slopes = np.diff(levels)
     place = np.arange(n) / n * 3 - 0.5
     knots = np.array([-0.5, 0.0, 1.0, 2.0, 2.5])

@@ -21,7 +21,7 @@ _UNEVEN = 0.25
 
 
 def quantum(values: Any) -> float | None:
-    """Return the step between neighbouring distinct values, or ``None`` where none is seen.
+    """Return the step between neighboring distinct values, or ``None`` where none is seen.
 
     The median gap between distinct values of the middle 90 % of the samples, each gap counting for
     as many samples as the rarer of its two ends has; of all samples where the middle ones are

@@ -76,13 +76,13 @@ class Store:
     def save(
         self, run: Run, *, tags: Iterable[str] = (), files_from: Path | None = None
     ) -> Path | None:
-        """Write `run` and copies of its artefacts, and return its folder, if it has one.
+        """Write `run` and copies of its artifacts, and return its folder, if it has one.
 
         A reader sees the whole run or none. Neither a tag that cannot be one nor a broken index
         loses the run: notices say so.
 
         Args:
-            files_from: What relative paths of artefacts start from; else the working directory.
+            files_from: What relative paths of artifacts start from; else the working directory.
 
         Raises:
             StoreError: The store cannot be written, has a run of that id, or the id cannot be one.

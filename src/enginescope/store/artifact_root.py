@@ -1,4 +1,4 @@
-"""Where the artefacts of runs in a database are kept: a folder, or any URL that fsspec knows."""
+"""Where the artifacts of runs in a database are kept: a folder, or any URL that fsspec knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ArtifactRoot:
     def __init__(self, where: str) -> None:
         if _CREDENTIALS.search(where):
             raise UsageError(
-                f"artefacts in {without_password(where)}",
+                f"artifacts in {without_password(where)}",
                 why="a URL with credentials in it would be stored",
                 hint="set them as the environment variables of its kind of storage",
             )
@@ -89,7 +89,7 @@ class ArtifactRoot:
     def _files(self, name: str) -> tuple[Any, str]:
         fsspec = optional.require(
             "fsspec",
-            purpose=f"artefacts in {self.where}",
+            purpose=f"artifacts in {self.where}",
             install="enginescope[storage]",
         )
         files, path = fsspec.core.url_to_fs(self.where)

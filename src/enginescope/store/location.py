@@ -25,7 +25,7 @@ class DatabaseUrl:
 
     Args:
         url: ``postgresql+psycopg://user@host/name``, ``sqlite:////path/to/team.db``;
-            ``?artifacts=WHERE`` names a folder or URL for artefacts.
+            ``?artifacts=WHERE`` names a folder or URL for artifacts.
 
     Attributes:
         secret_url: With the password, without what is ours.
@@ -73,7 +73,7 @@ class DatabaseUrl:
 
 
 def _parted(url: str) -> tuple[str, str | None]:
-    """Return a URL without where artefacts go, and that."""
+    """Return a URL without where artifacts go, and that."""
     address, _, query = url.partition("?")
     options = [one for one in query.split("&") if one]
     named = [option for option in options if option.startswith(_ARTIFACTS)]

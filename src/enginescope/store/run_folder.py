@@ -1,4 +1,4 @@
-"""One run as one folder: ``run.json``, its arrays, its artefacts.
+"""One run as one folder: ``run.json``, its arrays, its artifacts.
 
 Stored runs of older schemas, brought up step by step.
 """
@@ -69,12 +69,12 @@ ARTIFACTS = "artifacts"
 
 
 def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
-    """Write `run` and copies of its artefacts into `folder`, and return it as written.
+    """Write `run` and copies of its artifacts into `folder`, and return it as written.
 
-    Artefacts that cannot be read keep their old path, and the run gets a notice.
+    Artifacts that cannot be read keep their old path, and the run gets a notice.
 
     Args:
-        files_from: What relative paths of artefacts start from; else the working directory.
+        files_from: What relative paths of artifacts start from; else the working directory.
     """
     kept, lost = [], []
     for artifact in run.artifacts:
@@ -84,7 +84,7 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
             lost.append(artifact.path)
     notices = run.notices
     if lost:
-        message = f"artefacts could not be copied into the store: {', '.join(lost)}"
+        message = f"artifacts could not be copied into the store: {', '.join(lost)}"
         notices += (Notice(code="W-ARTIFACT-LOST", message=message, evidence={"paths": lost}),)
     stored = msgspec.structs.replace(run, artifacts=tuple(kept), notices=notices)
     save_record(stored, folder, DOCUMENT)
@@ -145,7 +145,7 @@ def size_of(folder: Path) -> int | None:
 
 
 def artifact_paths(run: Run, folder: Path) -> tuple[Path, ...]:
-    """Return where the artefacts of a stored run are; those outside its folder are left out."""
+    """Return where the artifacts of a stored run are; those outside its folder are left out."""
     inside = folder.resolve()
     found = (_resolved(inside, artifact.path) for artifact in run.artifacts)
     return tuple(one for one in found if one is not None)

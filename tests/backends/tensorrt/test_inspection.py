@@ -65,7 +65,7 @@ def test_a_profile_that_tensorrt_refuses(use, perceptron, engines, monkeypatch) 
 
     refuses = lambda *_: False  # noqa: E731
     monkeypatch.setattr(_context.IExecutionContext, "set_optimization_profile_async", refuses)
-    with pytest.raises(BackendError, match="optimisation profile 1: TensorRT refused it"):
+    with pytest.raises(BackendError, match="optimization profile 1: TensorRT refused it"):
         measure(one)
 
 

@@ -97,7 +97,7 @@ def mobilenet(tmp_path_factory) -> dict[str, Path]:
 
     source = SHARED / "models" / "mobilenet_v2_scores"
     if not source.is_dir():
-        pytest.skip(f"shared artefacts are not at {SHARED}")
+        pytest.skip(f"shared artifacts are not at {SHARED}")
     folder = tmp_path_factory.mktemp("mobilenet")
     full = dequantised(source / "model.onnx", folder / "full.onnx")
     tensor = onnx.TensorProto.FromString((source / "test_data_set_0/input_0.pb").read_bytes())

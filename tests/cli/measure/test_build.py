@@ -92,7 +92,7 @@ def test_several_profiles_and_one_of_them_measured(use, verb, model, tmp_path) -
     assert "batch 16" in out
     code, out, _ = verb("bench", model.with_suffix(".engine"), *QUICK, "--profile-index", 2)
     assert code == 3
-    assert "2 optimisation profiles, from 0" in out
+    assert "2 optimization profiles, from 0" in out
 
 
 def test_a_build_that_failed_says_why(use, verb, tmp_path) -> None:

@@ -112,7 +112,7 @@ def test_an_optimisation_profile(plan, capsys) -> None:
     layers = [{"Name": one.name, "LayerType": "X"} for one in several().layers]
     plan.write_bytes(plans.encoded({"Layers": layers}))
     assert main(["explore", str(plan), "--plan-profile", "10"]) == 0
-    assert "optimisation profile 10 of 0, 1, 10" in capsys.readouterr().out
+    assert "optimization profile 10 of 0, 1, 10" in capsys.readouterr().out
     assert main(["explore", str(plan), "--plan-profile", "2"]) == 2
     assert "it has: 0, 1, 10" in capsys.readouterr().err
 

@@ -34,7 +34,7 @@ def codes(run: Run) -> list[str]:
 
 @pytest.fixture
 def recorded(data: Path, tmp_path: Path) -> Path:
-    """The shipped artefacts, unpacked."""
+    """The shipped artifacts, unpacked."""
     folder = tmp_path / "trt86-h200"
     shutil.copytree(data / "trt86-h200", folder)
     for packed in folder.glob("*.gz"):

@@ -60,7 +60,7 @@ def test_what_is_no_map_says_so(tmp_path: Path) -> None:
         with pytest.raises(FormatError) as caught:
             load_map(one)
         said[one.name] = str(caught.value)
-    assert "colours (RGB)" in said["rgb.png"]
+    assert "colors (RGB)" in said["rgb.png"]
     assert "2×3×4 of float64" in said["cube.npy"]
     assert "it holds a, b" in said["two.npz"]
     assert "ends before its last pixel" in said["short.pfm"]

@@ -66,7 +66,7 @@ def test_distribution_counts_every_sample_once() -> None:
     assert sum(one["n"] for one in bars) == 600
     folded = [one for one in bars if one["folded"]]
     assert folded[-1]["n"] >= 1
-    assert any("Folded into the grey end bars" in line for line in chart.subtitle)
+    assert any("Folded into the gray end bars" in line for line in chart.subtitle)
     assert max(one["high"] for one in bars) < 31
 
 

@@ -157,5 +157,5 @@ def test_edges_have_colours_where_precisions_are_shown() -> None:
 
 
 def test_no_such_colouring() -> None:
-    with pytest.raises(UsageError, match="no such colouring: 'heat'"):
+    with pytest.raises(UsageError, match="no such coloring: 'heat'"):
         paint(timed(1.0), "heat")

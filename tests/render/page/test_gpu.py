@@ -100,7 +100,7 @@ def test_several_runs_have_a_line_each_in_one_picture() -> None:
     chart = telemetry_charts(views)[0]
     names = chart.spec["encoding"]["color"]["scale"]["domain"]
     assert [one.rpartition(" ")[2] for one in names] == ["aaaaaa", "bbbbbb"]
-    assert "strokeDash" in chart.spec["encoding"]  # colour alone tells nothing
+    assert "strokeDash" in chart.spec["encoding"]  # color alone tells nothing
 
 
 def test_the_page_states_how_the_energy_came_about() -> None:

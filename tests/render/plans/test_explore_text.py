@@ -126,7 +126,7 @@ def test_a_profile_alone() -> None:
 def test_one_of_several_optimisation_profiles() -> None:
     layers = (Layer(index=0, name="a", profile_index=0), Layer(index=1, name="b", profile_index=3))
     text = shown(explore("net", Plan(name="n", layers=layers), None, plan_profile=3))
-    assert "optimisation profile 3 of 0, 3" in text
+    assert "optimization profile 3 of 0, 3" in text
 
 
 def test_names_cannot_steer_the_terminal() -> None:

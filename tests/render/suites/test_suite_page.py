@@ -42,7 +42,7 @@ def test_the_page_reads_without_scripts() -> None:
     assert "7 cells: 4 ok, 1 crashed, 1 unsupported, 1 not done" in body
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
         assert said in body
-    assert "://" not in body.partition("Licences of the JavaScript")[0]
+    assert "://" not in body.partition("Licenses of the JavaScript")[0]
 
 
 def several():

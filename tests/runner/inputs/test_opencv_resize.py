@@ -26,7 +26,7 @@ def weight(distance: float, *, is_cubic: bool) -> float:
 
 
 def written_out(values: Any, size: tuple[int, int], *, is_cubic: bool) -> Any:
-    """Every pixel from its neighbours, one at a time."""
+    """Every pixel from its neighbors, one at a time."""
     height, width, _ = values.shape
     found = np.zeros((*size, values.shape[2]))
     for row in range(size[0]):

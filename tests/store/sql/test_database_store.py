@@ -1,4 +1,4 @@
-"""What only a store in a database has: credentials, a place for artefacts, damage in tables."""
+"""What only a store in a database has: credentials, a place for artifacts, damage in tables."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _ENOUGH_ELEMENTS = 1 << 16
 #: By how many standard deviations of the side's own error two references must differ for that
 #: error not to carry an output past the middle between them: half of it.
 _APART = 6.0
-#: So many elements at most are taken to have errors of their own: those of neighbours are alike.
+#: So many elements at most are taken to have errors of their own: those of neighbors are alike.
 _INDEPENDENT = 256
 #: Of squared distances: an output this many times nearer to another reference belongs to it, even
 #: where rounding moves all elements alike.

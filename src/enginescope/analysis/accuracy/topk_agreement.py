@@ -68,7 +68,7 @@ def rank_agreement(reference: TensorValues, candidate: TensorValues) -> RankAgre
     sound = ~np.isnan(b).any(axis=1)
     chosen = np.where(np.isnan(b), -np.inf, b)
     same = (a[items, chosen.argmax(axis=1)] == a.max(axis=1)) & sound
-    # how many beat the reference's best, in the candidate; of equal best ones its favourite
+    # how many beat the reference's best, in the candidate; of equal best ones its favorite
     best = np.where(a == a.max(axis=1, keepdims=True), chosen, -np.inf).max(axis=1)
     better = (chosen > best[:, None]).sum(axis=1)
     return RankAgreement(

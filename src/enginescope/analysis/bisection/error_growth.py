@@ -116,7 +116,7 @@ class Bisected(Record, frozen=True, kw_only=True):
         beyond: Weights and activations that the side's type cannot hold, from the reference's run
             alone.
         not_compared: Tensors that the side or the reference did not return.
-        optimisation: How the marked copies were optimised, in words.
+        optimisation: How the marked copies were optimized, in words.
     """
 
     side: str

@@ -136,7 +136,7 @@ class _Nodes:
         return tuple(node.name for node in self._nodes if not wanted.isdisjoint(node.inputs))
 
     def block(self, name: str) -> tuple[str, ...]:
-        """Return the nodes of the same module; without module names, the node's neighbours."""
+        """Return the nodes of the same module; without module names, the node's neighbors."""
         node = self._by_name.get(name)
         if node is None:
             return ()

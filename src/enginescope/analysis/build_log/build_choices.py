@@ -48,7 +48,7 @@ class Choice(Record, frozen=True, kw_only=True):
             layer's name; or the layer does no work in the finished engine.
         chosen_ms: Time in tuning; only for ``"timed"``.
         kernel: Name of the chosen tactic.
-        fastest: The fastest of all combinations. TensorRT minimises the sum over the network,
+        fastest: The fastest of all combinations. TensorRT minimizes the sum over the network,
             reformats included, so this is often not the one chosen.
         gap_ms: Chosen less fastest: what the choice costs this layer, and saves elsewhere.
         combinations, trials: How much was tried.

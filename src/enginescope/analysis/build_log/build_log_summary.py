@@ -27,7 +27,7 @@ class TuningCost(Record, frozen=True, kw_only=True):
 
 
 class StepChange(Record, frozen=True, kw_only=True):
-    """A step of the graph's optimisation.
+    """A step of the graph's optimization.
 
     Attributes:
         change: Against the step before; ``None`` for the first.

@@ -48,7 +48,7 @@ def ulp_distances(reference: Any, candidate: Any, dtype: DataType) -> Any:
 
 
 def _ordered(values: Any, dtype: DataType) -> Any:
-    """Return signed integers in the order of the numbers, one apart for neighbours."""
+    """Return signed integers in the order of the numbers, one apart for neighbors."""
     bits = _BITS[dtype]
     signed = np.ascontiguousarray(values).view(bits)
     # the magnitude's bits; of a negative number, all of them turned over and one added

@@ -28,7 +28,7 @@ class ErrorMoments:
     Attributes:
         unit: A power of two at or above every magnitude seen; 0 before any.
         mean_reference, mean_candidate, mean_error: In units.
-        reference, candidate, product: Centred sums of squares of both sides and of their products,
+        reference, candidate, product: Centered sums of squares of both sides and of their products,
             in units².
         error, cross: The same of the error, and of its products with the reference.
         absolute: Sum of absolute errors, in units.

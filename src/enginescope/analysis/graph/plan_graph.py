@@ -77,7 +77,7 @@ def plan_graph(plan: Plan, *, tensors: str = "io", constants: bool = False) -> P
 
     No-ops are folded: who reads what a no-op writes reads what goes into it. Other layers that
     launch nothing are left out if they touch no tensor. A layer that works and touches no tensor
-    (``TrainStation``, every layer of a names-only plan) is tied to its neighbours by order edges.
+    (``TrainStation``, every layer of a names-only plan) is tied to its neighbors by order edges.
 
     Args:
         tensors: Which tensors are nodes: the engine's inputs and outputs, and regions that are

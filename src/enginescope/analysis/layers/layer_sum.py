@@ -2,7 +2,7 @@
 
 Mean and median of whole requests, timed without a layer profiler.
 Layer times that belong to another build than the plan beside them.
-One optimisation profile of a plan that holds the layers of several.
+One optimization profile of a plan that holds the layers of several.
 """
 
 from __future__ import annotations
@@ -203,13 +203,13 @@ def _counted(count: int, singular: str, plural: str) -> str:
 
 
 def plan_profiles(plan: Plan) -> tuple[int, ...]:
-    """Return the optimisation profiles that a plan's layers name; empty for a plan of one."""
+    """Return the optimization profiles that a plan's layers name; empty for a plan of one."""
     found = {layer.profile_index for layer in plan.layers if layer.profile_index is not None}
     return tuple(sorted(found))
 
 
 def of_plan_profile(plan: Plan, index: int) -> Plan:
-    """Return `plan` with the layers and the engine's tensors of one optimisation profile.
+    """Return `plan` with the layers and the engine's tensors of one optimization profile.
 
     A plan of several carries ``[profile N]`` in the names that belong to profile N; names without
     belong to profile 0.
@@ -231,7 +231,7 @@ def of_plan_profile(plan: Plan, index: int) -> Plan:
 
 
 def times_of_plan_profile(profile: Profile, index: int) -> Profile:
-    """Return `profile` with the times of one optimisation profile's layers, told by their names."""
+    """Return `profile` with the times of one optimization profile's layers, told by their names."""
     kept = tuple(layer for layer in profile.layers if (profile_suffix((layer.name,)) or 0) == index)
     if len(kept) == len(profile.layers):
         return profile

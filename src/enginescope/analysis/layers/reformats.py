@@ -23,7 +23,7 @@ class ReformatLayer(Record, frozen=True, kw_only=True):
 
     Attributes:
         index: Position in the plan.
-        origin: As the plan says it: ``"QDQ"``, from quantisation in the model; ``"REFORMAT"``, put
+        origin: As the plan says it: ``"QDQ"``, from quantization in the model; ``"REFORMAT"``, put
             in by TensorRT between layers that want different formats. Myelin's say nothing.
         source, target: Type and layout before and after: ``"FP32 NCHW"``.
         changes_type, changes_layout: ``None``: not known.

@@ -20,7 +20,7 @@ from enginescope.records.plan.timing import Attribution
 
 _JOINT = re.compile(r" \+ |, ")
 _POINTWISE = re.compile(r"^(?:PWN\()+")
-#: Layers that TensorRT puts between others; the names in theirs are those of their neighbours.
+#: Layers that TensorRT puts between others; the names in theirs are those of their neighbors.
 _COPY = re.compile(r"^Reformatting CopyNode\b")
 
 

@@ -21,7 +21,7 @@ _OPAQUE = frozenset(
 def node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
     """Return a node's multiply-accumulates.
 
-    Convolutions, transposed ones, Gemm and MatMul, and their quantised kinds; 0 for operators that
+    Convolutions, transposed ones, Gemm and MatMul, and their quantized kinds; 0 for operators that
     multiply no matrices, ``None`` where it cannot be told.
     """
     if node.domain or node.op_type in _OPAQUE:

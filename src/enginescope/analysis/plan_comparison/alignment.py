@@ -19,9 +19,9 @@ from enginescope.analysis.plan_comparison.alignment_side import Group, Matching,
 from enginescope.core.gc_paused import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
 
-#: Score of groups that rest on their neighbours, and on the shapes at their ends or not.
+#: Score of groups that rest on their neighbors, and on the shapes at their ends or not.
 SCORE, SCORE_WITHOUT_SHAPES = 0.3, 0.2
-#: Longer chains have work of their own, which neighbours do not tell apart.
+#: Longer chains have work of their own, which neighbors do not tell apart.
 MAX_CHAIN = 16
 
 _Ends = tuple[tuple[int, ...], tuple[int, ...]]
@@ -66,7 +66,7 @@ def _by_ends(side: Side, of: list[int]) -> dict[_Ends, list[list[int]]]:
             chain.append(below[0])
             below = side.consumers[below[0]]
         before, behind = _groups(of, above), _groups(of, below)
-        # A free neighbour is not an end, but beside one that has a group it does not matter.
+        # A free neighbor is not an end, but beside one that has a group it does not matter.
         if (before or not above) and (behind or not below):
             chains[before, behind].append(chain)
     return chains
@@ -132,7 +132,7 @@ def _absorb(
 def _fused_into(
     chain: list[int], above: tuple[int, ...], below: tuple[int, ...], here: _Half, there: _Half
 ) -> int | None:
-    """Group that holds a chain's work on the other side, if its neighbours are joined there."""
+    """Group that holds a chain's work on the other side, if its neighbors are joined there."""
     shape_in = here.side.first_in[chain[0]]
     shape_out = here.side.first_out[chain[-1]]
     for before in above:
@@ -216,7 +216,7 @@ def align(plan_a: Plan, plan_b: Plan) -> Alignment:
     """Return which active layers of two plans do the same work.
 
     By unique names; then by the ONNX nodes in them; then, between what is paired so, by kind,
-    parameters and shapes in order; then by neighbours alone. The batch and the precision are
+    parameters and shapes in order; then by neighbors alone. The batch and the precision are
     ignored. Time and memory grow linearly with the layers. ``align(b, a)`` is the same with the
     sides exchanged.
 

@@ -35,7 +35,7 @@ class Likeness:
     """How like any two free layers are, from numbers that stand for their keys.
 
     Args:
-        found: Its groups so far say which neighbours correspond.
+        found: Its groups so far say which neighbors correspond.
         strict: Whether shapes have to agree, or only channels.
         numbers: Whether names that are mere numbers count.
     """
@@ -98,7 +98,7 @@ class Likeness:
         return bool(self._name[0][one] == self._name[1][other])
 
     def keys(self, *, above: bool, below: bool) -> tuple[list[Key], list[Key]]:
-        """Return, for either side, what a layer is together with its neighbours' groups."""
+        """Return, for either side, what a layer is together with its neighbors' groups."""
         level = self._levels[-1][0]
         used = [level, *([self._above] if above else []), *([self._below] if below else [])]
         sides: list[list[Key]] = []
@@ -114,7 +114,7 @@ def _names(side: Side, *, numbers: bool) -> list[Key]:
 
 
 class _Groups:
-    """Groups of the neighbours of each position; ``None`` if one has none."""
+    """Groups of the neighbors of each position; ``None`` if one has none."""
 
     def __init__(self, of: list[int], neighbours: list[tuple[int, ...]]) -> None:
         self._of = of
@@ -148,7 +148,7 @@ def match_in_order(found: Matching, *, strict: bool, numbers: bool) -> None:
 
 
 def score_structure(found: Matching) -> None:
-    """Set the score of pairs by structure, now that their neighbours are known."""
+    """Set the score of pairs by structure, now that their neighbors are known."""
     a, b = found.a, found.b
     ends = (
         (_Groups(found.of_a, a.producers), _Groups(found.of_b, b.producers)),
@@ -163,7 +163,7 @@ def score_structure(found: Matching) -> None:
 
 
 def _base(found: Matching, one: int, other: int) -> int:
-    """Score of a layer of A with one of B, their neighbours left aside."""
+    """Score of a layer of A with one of B, their neighbors left aside."""
     a, b = found.a, found.b
     if a.exact[one] == b.exact[other]:
         return _EXACT
@@ -171,7 +171,7 @@ def _base(found: Matching, one: int, other: int) -> int:
 
 
 def gaps(found: Matching) -> Iterator[tuple[list[int], list[int]]]:
-    """Free layers of A and of B between two neighbours of the backbone."""
+    """Free layers of A and of B between two neighbors of the backbone."""
     free_a, free_b = found.free_a(), found.free_b()
     at_a = at_b = 0
     for stop_a, stop_b in (*found.backbone(), (len(found.a), len(found.b))):

@@ -1,4 +1,4 @@
-"""One of the two plans of an alignment: its active layers and what they can be recognised by.
+"""One of the two plans of an alignment: its active layers and what they can be recognized by.
 
 What a layer's name tells of the ONNX nodes in it.
 The state of an alignment while it is made: groups so far, and what is still free.
@@ -81,7 +81,7 @@ _PARAMETERS = ("Kernel", "Stride", "Dilation", "Groups", "PoolingType", "WindowS
 
 
 class Side:
-    """The active layers of a plan, by position, with their keys and their neighbours.
+    """The active layers of a plan, by position, with their keys and their neighbors.
 
     Attributes:
         kinds: Type, with its synonyms taken together.
@@ -93,7 +93,7 @@ class Side:
             the first input and output, or the channels of these. ``None`` where no shape is known.
         producers, consumers: Positions of the layers next to it in the flow of tensors. Inert
             layers and reformats, which differ between builds of one network, are looked through: a
-            reformat has neighbours and is none.
+            reformat has neighbors and is none.
     """
 
     def __init__(self, plan: Plan) -> None:

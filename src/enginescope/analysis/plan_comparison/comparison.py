@@ -233,11 +233,11 @@ def compare(
     Args:
         runs: Two or more, measured or imported, each with a plan. The first is the base.
         names: By default those of the runs' subjects.
-        plan_profile: Optimisation profile to look at, of plans that have several.
+        plan_profile: Optimization profile to look at, of plans that have several.
 
     Raises:
         UsageError: Fewer than two runs, more than there are letters, one without a plan, or a plan
-            without that optimisation profile.
+            without that optimization profile.
     """
     if not 1 < len(runs) <= len(ascii_uppercase):
         raise UsageError(

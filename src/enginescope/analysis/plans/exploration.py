@@ -57,7 +57,7 @@ class Exploration(Record, frozen=True, kw_only=True):
 
     Attributes:
         plan_schema: `Plan.source_schema`; ``None`` without a plan.
-        plan_profile: The optimisation profile shown, of a plan that has several.
+        plan_profile: The optimization profile shown, of a plan that has several.
         plan_profiles: Those it has; empty for one.
         inputs, outputs: Of the engine.
         layers: In the plan's order, then times whose layer the plan does not have.
@@ -100,12 +100,12 @@ def explore(
     """Return what `plan` and `profile` say together; either may be missing.
 
     Args:
-        plan_profile: Optimisation profile to look at, of a plan that has several.
+        plan_profile: Optimization profile to look at, of a plan that has several.
         whole: Metric and mean in ms of whole requests, timed without a profiler.
         view: Of the same layers and times: its tables are used, and computed once for both.
 
     Raises:
-        UsageError: The plan has no such optimisation profile.
+        UsageError: The plan has no such optimization profile.
     """
     several = plan_profiles(plan) if plan else ()
     if plan is not None and view is None:

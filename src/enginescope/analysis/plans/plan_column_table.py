@@ -135,7 +135,7 @@ TABLE: tuple[_Entry, ...] = (
     ("inputs", "", "", "shape, type and layout of each input", lambda r: _tensors(r.layer.inputs)),
     ("outputs", "", "", "the same of each output", lambda r: _tensors(r.layer.outputs)),
     ("stream", "StreamId", "", "stream that it runs on", lambda r: r.layer.stream),
-    ("profile_index", "", "", "optimisation profile, if several", lambda r: r.layer.profile_index),
+    ("profile_index", "", "", "optimization profile, if several", lambda r: r.layer.profile_index),
     (
         "onnx_nodes",
         "",

@@ -149,7 +149,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
         activation_bytes: Inputs and outputs of the active layers, counted at each use, without
             padding: what moves if nothing is cached. Where a layer reads what a no-op passes on, it
             reads the no-op's input. ``None`` if the size of none is known.
-        padded_activation_bytes: The same with the padding of vectorised layouts.
+        padded_activation_bytes: The same with the padding of vectorized layouts.
         whole_parts: Active layers that stand for a whole part of the network: what is inside them,
             weights and tensors, is in none of the sums.
         unknown_tensors: Uses of tensors and weights whose size is not known, and is missing from
@@ -205,7 +205,7 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
 
 
 def _padded(tensor: Tensor, nbytes: int | None) -> int | None:
-    """Return bytes with padding: those without, unless the layout is vectorised."""
+    """Return bytes with padding: those without, unless the layout is vectorized."""
     layout = tensor.layout
     return nbytes if layout is None or layout.vector_width is None else tensor.padded_nbytes
 

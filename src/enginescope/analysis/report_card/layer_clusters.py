@@ -1,6 +1,6 @@
 """Layers as points of a scatter plot; near ones of a large plan together.
 
-What of a layer can be put on an axis, or be a colour.
+What of a layer can be put on an axis, or be a color.
 """
 
 from __future__ import annotations

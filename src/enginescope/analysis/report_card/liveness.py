@@ -23,7 +23,7 @@ class Liveness(Record, frozen=True, kw_only=True):
     Attributes:
         live_bytes: While each layer that does work runs, in the plan's order: what it reads and
             writes, and what was written before and is still read later. With the padding of
-            vectorised layouts.
+            vectorized layouts.
         largest_bytes: Of each layer, what it reads and writes alone.
         unknown: Tensors of unknown size, left out.
     """

@@ -132,7 +132,7 @@ def _found_product(
     return next((one for one in found if one is not None), None)
 
 
-#: Operands looked at: with scales and a bias, a quantised product has no more in front.
+#: Operands looked at: with scales and a bias, a quantized product has no more in front.
 _MAX_OPERANDS = 6
 
 

@@ -174,14 +174,14 @@ class RunView(Result):
 
     @property
     def _whole_plan(self) -> PlanView | None:
-        """`plan_view` where it is of all that the run has, not of one optimisation profile."""
+        """`plan_view` where it is of all that the run has, not of one optimization profile."""
         view, run = self.plan_view, self.run
         same = view is not None and view.plan is run.plan and view.profile is run.profile
         return view if same else None
 
     @cached_property
     def plan_view(self) -> PlanView | None:
-        """The plan with its times, of the run's optimisation profile; ``None`` without one."""
+        """The plan with its times, of the run's optimization profile; ``None`` without one."""
         plan, profile = self.run.plan, self.run.profile
         if self._plan_view is not None or plan is None:
             return self._plan_view

@@ -76,7 +76,7 @@ class BoxLayout(Record, frozen=True, kw_only=True):
     Attributes:
         boxes, scores, labels: Names of three outputs: n × 4, n, n.
         output: In place of them one output, n × 6: a box, its score, its label.
-        form: Two corners; left, top, width, height; centre, width, height.
+        form: Two corners; left, top, width, height; center, width, height.
         unit: ``picture``: pixels of the picture; ``relative``: 0…1 of what the model saw; or
             ``HEIGHTxWIDTH``: pixels of an input of that size.
         fit: How the picture was brought to the input; with ``pad`` it lies in the middle.

@@ -155,7 +155,7 @@ class NumberedLabels:
         self.in_order = labels.in_order
 
     def base_names(self) -> tuple[str, ...]:
-        """Return the base names of what is labelled."""
+        """Return the base names of what is labeled."""
         return self._labels.base_names()
 
     def read(self, key: str) -> int:

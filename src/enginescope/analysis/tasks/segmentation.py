@@ -39,7 +39,7 @@ from enginescope.records.run.run import TensorValues
 def bilinear(values: Any, size: tuple[int, int]) -> Any:
     """Return maps, … × height × width, at another size, in float64.
 
-    Pixels are areas (half-pixel centres) and edges repeat, as OpenCV's INTER_LINEAR and PyTorch's
+    Pixels are areas (half-pixel centers) and edges repeat, as OpenCV's INTER_LINEAR and PyTorch's
     ``align_corners=False`` have it; nothing is averaged where a map gets smaller.
     """
     maps = np.asarray(values, dtype=np.float64)
@@ -54,7 +54,7 @@ def bilinear(values: Any, size: tuple[int, int]) -> Any:
 
 
 def nearest(values: Any, size: tuple[int, int]) -> Any:
-    """Return a map at another size, every value that of the pixel its centre lies in."""
+    """Return a map at another size, every value that of the pixel its center lies in."""
     height, width = values.shape[-2:]
     rows = ((np.arange(size[0]) + 0.5) * height / size[0]).astype(int)
     columns = ((np.arange(size[1]) + 0.5) * width / size[1]).astype(int)
@@ -62,7 +62,7 @@ def nearest(values: Any, size: tuple[int, int]) -> Any:
 
 
 def _between(length: int, wanted: int) -> tuple[Any, Any, Any]:
-    """Return the neighbours of each wanted place, and how far it is from the first."""
+    """Return the neighbors of each wanted place, and how far it is from the first."""
     place = np.clip((np.arange(wanted) + 0.5) * length / wanted - 0.5, 0, length - 1)
     below = np.floor(place).astype(int)
     return below, np.minimum(below + 1, length - 1), place - below

@@ -1,6 +1,6 @@
 """Per-layer times from TensorRT's profiler, in a pass of their own.
 
-The profiler synchronises after every layer, so nothing timed elsewhere may have it on. A report is
+The profiler synchronizes after every layer, so nothing timed elsewhere may have it on. A report is
 asked for after each enqueue; the stream outlives the profiler, which would crash otherwise.
 """
 

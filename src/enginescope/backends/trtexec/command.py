@@ -111,7 +111,7 @@ def _write_precision(flags: Flags, spec: BackendSpec) -> None:
 
 
 def _write_profiles(flags: Flags, options: Mapping[str, str]) -> None:
-    """Add the shapes of the optimisation profiles, ``;`` between them."""
+    """Add the shapes of the optimization profiles, ``;`` between them."""
     names = {"min_shapes": "minShapes", "opt_shapes": "optShapes", "max_shapes": "maxShapes"}
     given = {flag: options[key].split(";") for key, flag in names.items() if key in options}
     count = max((len(profiles) for profiles in given.values()), default=0)

@@ -188,7 +188,7 @@ def _log_level(flags: Flags, value: str) -> None:
 
 
 def _no_flags(_flags: Flags, _value: str) -> None:
-    """Nothing: shapes are written together, an optimisation profile at a time."""
+    """Nothing: shapes are written together, an optimization profile at a time."""
 
 
 def _are_shapes(value: str) -> bool:

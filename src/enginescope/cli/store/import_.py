@@ -1,4 +1,4 @@
-"""``enginescope import``: artefacts of other tools into runs."""
+"""``enginescope import``: artifacts of other tools into runs."""
 
 from __future__ import annotations
 

@@ -96,14 +96,14 @@ def plan_version(head: bytes, source: str) -> str:
         source: The file, for messages.
 
     Raises:
-        FormatError: It is not an engine, or one in a serialisation whose head is not known.
+        FormatError: It is not an engine, or one in a serialization whose head is not known.
     """
     if len(head) < _HEAD_BYTES or head[:4] != _TAG:
         raise FormatError(source, why="it does not begin as an engine does", expected="a plan")
     if head[4:8] != bytes(4):
         raise FormatError(
             source,
-            why=f"its serialisation is version {int.from_bytes(head[4:8], 'little')}",
+            why=f"its serialization is version {int.from_bytes(head[4:8], 'little')}",
             expected="version 0, whose head is known",
         )
     return ".".join(str(one) for one in head[_VERSION_AT:_HEAD_BYTES])

@@ -65,7 +65,7 @@ class Settings(Record, frozen=True, kw_only=True):
     """A command line, understood.
 
     Attributes:
-        profiles: Optimisation profiles to build with.
+        profiles: Optimization profiles to build with.
         shapes: To run with, as given; for an engine that is loaded the optimum will do.
         options: Of the backend.
     """
@@ -92,7 +92,7 @@ class Settings(Record, frozen=True, kw_only=True):
 
     @property
     def profile_index(self) -> int:
-        """Optimisation profile to run with."""
+        """Optimization profile to run with."""
         return int(self.options.get("profile_index", "0"))
 
 

@@ -17,7 +17,7 @@ _MOST = 2**31 - 1
 
 
 class ProfileSpec(Record, frozen=True, kw_only=True):
-    """The shapes of one optimisation profile, all three filled in."""
+    """The shapes of one optimization profile, all three filled in."""
 
     minimum: Shapes = ()
     optimum: Shapes = ()
@@ -57,7 +57,7 @@ def split_outside_quotes(text: str) -> list[str]:
 
 
 def profiles_of(arguments: Arguments) -> tuple[tuple[ProfileSpec, ...], tuple[str, ...]]:
-    """Return the optimisation profiles asked for, and trtexec's remarks on what it filled in.
+    """Return the optimization profiles asked for, and trtexec's remarks on what it filled in.
 
     Shapes belong to the ``--profile=N`` before them, to profile 0 without one.
 
@@ -97,7 +97,7 @@ def option_text(shapes: Shapes) -> str:
 
 
 def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, tuple[str, ...]]:
-    """Fill in a missing role from its neighbour: min and max from opt, opt from max, then min."""
+    """Fill in a missing role from its neighbor: min and max from opt, opt from max, then min."""
     if not roles:
         raise UsageError(f"--profile={index}", why="no shapes follow it")
     sources = {

@@ -1,6 +1,6 @@
 """Stages of a build in its log: memory, seconds, the timing cache.
 
-The graph's optimisation in a build log: layers after each step, and what was joined.
+The graph's optimization in a build log: layers after each step, and what was joined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LAYER = re.compile(
 _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("parsing", re.compile(r"^Finished parsing network model\. Parse time: (\S+)$")),
     ("graph construction", re.compile(r"^Graph construction completed in (\S+) seconds")),
-    ("graph optimisation", re.compile(r"^Graph optimization time: (\S+) seconds")),
+    ("graph optimization", re.compile(r"^Graph optimization time: (\S+) seconds")),
     ("tuning", re.compile(r"^Formats and tactics selection completed in (\S+) seconds")),
     ("engine generation", re.compile(r"^Engine generation completed in (\S+) seconds")),
     ("whole build", re.compile(r"^Engine built in (\S+) sec")),

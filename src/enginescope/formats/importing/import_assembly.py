@@ -116,7 +116,7 @@ _PROVIDERS = {
 
 
 class Damaged(Record, frozen=True, kw_only=True):
-    """A file that was recognised and could not be used."""
+    """A file that was recognized and could not be used."""
 
     path: Path
     reason: str

@@ -1,6 +1,6 @@
 """Which files belong to one engine.
 
-What kind of artefact a file is, by its content and never by its name.
+What kind of artifact a file is, by its content and never by its name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HEAD_BYTES = 1 << 20
 
 
 class ArtifactKind(Enum):
-    """Kinds of files that become part of a run; the value is the stored artefact's kind."""
+    """Kinds of files that become part of a run; the value is the stored artifact's kind."""
 
     PLAN = "plan"
     TIMES = "trtexec_times"
@@ -69,7 +69,7 @@ class Recognised(Record, frozen=True, kw_only=True):
 
 
 def recognise(data: bytes, source: str) -> Recognised:
-    """Return what kind of artefact `data` is; never raises.
+    """Return what kind of artifact `data` is; never raises.
 
     Args:
         data: The whole file.
@@ -127,7 +127,7 @@ _APART = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.OUTPUT_DIFF})
 
 
 class Item(Record, frozen=True, kw_only=True):
-    """A recognised file.
+    """A recognized file.
 
     Attributes:
         sha256: Of its content.

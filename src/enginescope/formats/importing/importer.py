@@ -1,4 +1,4 @@
-"""Artefacts that other tools left, as runs."""
+"""Artifacts that other tools left, as runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Imported(Record, frozen=True, kw_only=True, eq=False):
     """What an import found.
 
     Attributes:
-        runs: One for each engine; their artefacts are the files where they lie.
+        runs: One for each engine; their artifacts are the files where they lie.
         skipped: Files that are in no run, and why.
     """
 
@@ -109,7 +109,7 @@ def _item(path: Path) -> Item | str:
 def _recognised(path: Path, data: bytes) -> Item | str:
     found = recognise(data, path.name)
     if found.kind is ArtifactKind.UNKNOWN:
-        return found.reason or "not recognised"
+        return found.reason or "not recognized"
     identity = Item(
         path=path,
         kind=found.kind,

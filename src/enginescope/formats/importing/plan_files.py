@@ -65,7 +65,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
 
 T = TypeVar("T")
 _HEAD_BYTES = 4096
-# The word in a plan's name that a neighbour has another in the place of.
+# The word in a plan's name that a neighbor has another in the place of.
 _ROLE = re.compile(
     r"^(?P<stem>.*?)(?P<joint>[._-]?)(?:graph|plan|layers|layer_?info|engine_?info)\.json$"
 )
@@ -112,7 +112,7 @@ class ReadBeside(Record, frozen=True, kw_only=True):
 
 
 class ReadPlan(ReadBeside, frozen=True, kw_only=True):
-    """What was read of a plan and the files beside it; the plan's own is the first artefact.
+    """What was read of a plan and the files beside it; the plan's own is the first artifact.
 
     Attributes:
         plan: Named like its file, without the word for its role.

@@ -15,7 +15,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.optional import require
 
-#: Operators that quantise, or compute on what is quantised.
+#: Operators that quantize, or compute on what is quantized.
 _QUANTISED = frozenset(
     {
         "QuantizeLinear",

@@ -1,8 +1,8 @@
-"""Which files are serialised TensorRT engines."""
+"""Which files are serialized TensorRT engines."""
 
 from __future__ import annotations
 
-#: Endings of serialised TensorRT engines; everything else is taken for an ONNX model.
+#: Endings of serialized TensorRT engines; everything else is taken for an ONNX model.
 ENGINE_SUFFIXES = frozenset({".engine", ".plan", ".trt"})
 #: What they begin with.
 ENGINE_TAGS = (b"ftrt", b"ptrt")

@@ -164,7 +164,7 @@ class TensorReader:
         has_split_format: Whether a tensor has its type apart from its format, as TensorRT 11 writes
             it.
         has_controls, has_profiles: Whether any name begins with `CONTROL`; whether any may name an
-            optimisation profile.
+            optimization profile.
     """
 
     def __init__(self) -> None:

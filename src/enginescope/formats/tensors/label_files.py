@@ -53,7 +53,7 @@ def read_labels(path: Path) -> LabelFile:
     label alone a line, in the order of the samples.
 
     Raises:
-        UsageError: There is no such file or folder, or nothing in it is labelled.
+        UsageError: There is no such file or folder, or nothing in it is labeled.
         FormatError: A line has no label.
     """
     if path.is_dir():

@@ -114,7 +114,7 @@ def _png(path: Path, *, with_palette: bool) -> Any:
     if mode in _GREY or (with_palette and mode == "P"):
         return values
     raise FormatError(
-        str(path), why=f"a picture of colours ({mode})", expected="one value for each pixel"
+        str(path), why=f"a picture of colors ({mode})", expected="one value for each pixel"
     )
 
 

@@ -119,7 +119,7 @@ def _from_records(items: list[Any], beside: float | None) -> tuple[dict[str, Arr
 
 
 def _from_lists(key: str, parent: dict[str, Any], items: list[Any]) -> tuple[dict[str, Array], int]:
-    """The list under `key`, and its neighbours of the same length."""
+    """The list under `key`, and its neighbors of the same length."""
     found: dict[str, Array] = {}
     fields = {
         name: meaning

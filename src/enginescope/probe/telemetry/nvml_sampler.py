@@ -47,7 +47,7 @@ class NvmlSampler:
     """Asks NVML; what it refuses is ``None``.
 
     Of a MIG instance NVML tells memory and processes. Clocks, temperature and throttle reasons are
-    those of the GPU it is a part of; power, energy and utilisation would be those of all instances
+    those of the GPU it is a part of; power, energy and utilization would be those of all instances
     together, so they stay ``None``.
     """
 

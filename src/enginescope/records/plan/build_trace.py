@@ -14,7 +14,7 @@ from enginescope.records.tensor import DataType
 
 
 class OptimisationStep(Record, frozen=True, kw_only=True):
-    """The number of layers after one step of the graph's optimisation.
+    """The number of layers after one step of the graph's optimization.
 
     Attributes:
         name: As the builder names it: ``"Original"``, ``"scale fusion"``; names repeat.

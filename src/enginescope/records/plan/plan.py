@@ -46,7 +46,7 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
             given, else ``LayerType``; ``"unknown"`` for a plan of names only).
         subtype: The implementation: ``CaskConvolution``, ``CudaDepthwiseConvolution``, …
         onnx_nodes: Names of the ONNX nodes it was made from, from ``Metadata``.
-        profile_index: Optimisation profile, when the plan has several.
+        profile_index: Optimization profile, when the plan has several.
         attributes: Every other field of the source, untouched.
     """
 
@@ -76,7 +76,7 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
 
 
 class ProfileShapes(Record, frozen=True, kw_only=True):
-    """The shapes one optimisation profile allows for one tensor."""
+    """The shapes one optimization profile allows for one tensor."""
 
     index: int
     min_shape: tuple[int, ...] | None = None

@@ -71,7 +71,7 @@ class Subject(Record, frozen=True, kw_only=True):
 
     Attributes:
         name: For people: the file's name.
-        kind: ``unknown``: imported artefacts that do not say.
+        kind: ``unknown``: imported artifacts that do not say.
         sha256: Of the file's content.
     """
 
@@ -99,7 +99,7 @@ class BackendSpec(Record, frozen=True, kw_only=True):
 
     @property
     def profile_index(self) -> int | None:
-        """The optimisation profile asked for, of engines that have several."""
+        """The optimization profile asked for, of engines that have several."""
         text = self.options.get("profile_index", "")
         return int(text) if text.isdecimal() else None
 

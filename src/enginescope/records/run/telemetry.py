@@ -123,7 +123,7 @@ class SampledGpu(Record, frozen=True, kw_only=True):
 
     Attributes:
         uuid: Of the GPU, or of the MIG instance.
-        is_mig: An instance, which has no power, energy or utilisation of its own.
+        is_mig: An instance, which has no power, energy or utilization of its own.
         power_limit_w: The cap in force.
         power_is_instant: Whether `POWER` is of the moment, not an average of up to a second;
             ``None``: not known.

@@ -220,7 +220,7 @@ class WorstAnswer(Record, frozen=True, kw_only=True, eq=False):
 
 
 class Panel(Record, frozen=True, kw_only=True):
-    """One map: a data URI, and what its colours go from and to."""
+    """One map: a data URI, and what its colors go from and to."""
 
     title: str
     image: str

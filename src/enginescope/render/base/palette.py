@@ -1,6 +1,6 @@
-"""Colours that keep their meaning everywhere. No colour carries it alone.
+"""Colors that keep their meaning everywhere. No color carries it alone.
 
-Categories are the eight colours of Okabe and Ito, "Color Universal Design" (2008), and the grey
+Categories are the eight colors of Okabe and Ito, "Color Universal Design" (2008), and the gray
 that R's palette of that name adds; amounts are viridis, which Vega knows by name.
 """
 
@@ -17,7 +17,7 @@ VERMILLION = "#D55E00"
 PURPLE = "#CC79A7"
 GREY = "#999999"
 
-#: For what is not known, or has no colour of its own.
+#: For what is not known, or has no color of its own.
 OTHER = "#7A869A"
 AMOUNTS = "viridis"
 
@@ -32,7 +32,7 @@ PRECISIONS = {
     "INT4": GREY,
 }
 
-#: Kind of work -> its colour and the layer types and operators that do it.
+#: Kind of work -> its color and the layer types and operators that do it.
 _FAMILIES = {
     "convolution": (BLUE, "conv deconv"),
     "matrix multiply": (
@@ -49,7 +49,7 @@ _FAMILIES = {
         """elementwise pointwise pointwisev2 add mul sub div relu sigmoid clip gelu erf activation
         tanh pow sqrt unary quantizelinear dequantizelinear scale""",
     ),
-    "reduce, normalise": (
+    "reduce, normalize": (
         PURPLE,
         """softmax softmaxv2 reduce reducemean normalization layernormalization batchnormalization
         simplifiedlayernormalization skiplayernormalization""",
@@ -61,7 +61,7 @@ _PARTS = ("conv", "gemm", "matmul", "pool", "reformat", "softmax", "myelin")
 
 
 def precision_color(precision: str | None) -> str:
-    """Return the fixed colour of a precision by its name."""
+    """Return the fixed color of a precision by its name."""
     return PRECISIONS.get(precision or "", OTHER)
 
 
@@ -75,10 +75,10 @@ def type_family(layer_type: str | None) -> str:
 
 
 def family_color(family: str | None) -> str:
-    """Return the colour of a kind of work, the same in every picture."""
+    """Return the color of a kind of work, the same in every picture."""
     return _FAMILIES[family][0] if family in _FAMILIES else OTHER
 
 
 def type_color(layer_type: str | None) -> str:
-    """Return the colour of a layer type: that of the kind of work it does."""
+    """Return the color of a layer type: that of the kind of work it does."""
     return family_color(type_family(layer_type))

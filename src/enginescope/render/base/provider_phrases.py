@@ -95,7 +95,7 @@ def _left(made: Preparation) -> str:
 
 
 def provider_rows(view: RunView) -> tuple[tuple[str, str], ...]:
-    """Return the labelled lines of a run's screen: without copies, cold, nodes."""
+    """Return the labeled lines of a run's screen: without copies, cold, nodes."""
     rows = (
         ("on device", device_line(view)),
         ("cold", cold_line(view.run)),

@@ -53,7 +53,7 @@ def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
 
     Args:
         width: Columns; lines break at it.
-        color: Whether to put terminal colours in. Nothing is said by colour alone.
+        color: Whether to put terminal colors in. Nothing is said by color alone.
     """
     return as_text(summary(view, width=width), width=width, color=color)
 
@@ -108,7 +108,7 @@ def sentence(text: str) -> RenderableType:
 
 
 def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
-    """Print a renderable; colour only on a terminal, and not with ``NO_COLOR``."""
+    """Print a renderable; color only on a terminal, and not with ``NO_COLOR``."""
     print(shown_text(renderable, stream), end="", file=stream)
 
 
@@ -272,7 +272,7 @@ def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
 
 
 def label_row(label: str, text: str, style: str = "") -> RenderableType:
-    """Return a labelled line; what does not fit hangs under it."""
+    """Return a labeled line; what does not fit hangs under it."""
     return _hanging(_lead(label), Text(text, style=style))
 
 

@@ -69,7 +69,7 @@ def as_text(renderable: RenderableType, *, width: int = 80, color: bool = False)
 
 
 def shown_text(renderable: RenderableType, stream: TextIO | None = None) -> str:
-    """Return what a stream shows; colour on a terminal that has it, and not with ``NO_COLOR``."""
+    """Return what a stream shows; color on a terminal that has it, and not with ``NO_COLOR``."""
     console = Console(file=stream, highlight=False, emoji=False, markup=False)
     has_color = console.is_terminal and not console.is_dumb_terminal
     color = has_color and not os.environ.get("NO_COLOR")

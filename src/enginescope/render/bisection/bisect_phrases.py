@@ -57,7 +57,7 @@ def why_text(found: Bisected) -> str | None:
 def _unseen_text(found: Bisected) -> str | None:
     if found.cause == "gone":
         return (
-            "the runtime fuses or places layers otherwise then; an optimisation or a fused "
+            "the runtime fuses or places layers otherwise then; an optimization or a fused "
             "kernel is what is wrong"
         )
     if found.cause == "unpaired":

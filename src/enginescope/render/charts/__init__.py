@@ -1,1 +1,1 @@
-"""Vega-Lite specifications, one file per picture; colours come from the theme's configuration."""
+"""Vega-Lite specifications, one file per picture; colors come from the theme's configuration."""

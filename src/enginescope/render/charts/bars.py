@@ -26,7 +26,7 @@ def group_color(
     *,
     legend: bool = True,
 ) -> Spec:
-    """Return the channel that gives each group, in the field ``group``, its own colour."""
+    """Return the channel that gives each group, in the field ``group``, its own color."""
     domain = list(dict.fromkeys(groups))
     scale = {"domain": domain, "range": [color(one) for one in domain]}
     shown = {"legend": {"title": name, "symbolType": "square"}} if legend else {"legend": None}

@@ -87,7 +87,7 @@ def _folded_text(histogram: Histogram) -> tuple[str, ...]:
         parts.append(f"{histogram.n_below:,} below {histogram.edges_ms[0]:.4g} ms")
     if histogram.n_above:
         parts.append(f"{histogram.n_above:,} above {histogram.edges_ms[-1]:.4g} ms")
-    return (f"Folded into the grey end bars: {', '.join(parts)}",) if parts else ()
+    return (f"Folded into the gray end bars: {', '.join(parts)}",) if parts else ()
 
 
 def _bars(bins: list[Spec]) -> Spec:

@@ -16,7 +16,7 @@ _NAME_LENGTH = 44
 _X_TITLE = "mean time per iteration, ms"
 _TIPS = {"value": "mean, ms#", "share": "share of the sum, %#"}
 
-#: Whether by precision -> what colours mean, and the colour.
+#: Whether by precision -> what colors mean, and the color.
 _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
     True: ("precision", precision_color),
     False: ("kind of work", family_color),
@@ -24,7 +24,7 @@ _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
 
 
 def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
-    """The `topk` layers with the longest mean time, coloured by precision, else by kind of work.
+    """The `topk` layers with the longest mean time, colored by precision, else by kind of work.
 
     Of a profile alone neither is known. ``None`` without layer times.
     """
@@ -47,7 +47,7 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
     return Chart(
         key="per_layer_time",
-        title=f"Layers by mean time, coloured by {name}" if has_groups else "Layers by mean time",
+        title=f"Layers by mean time, colored by {name}" if has_groups else "Layers by mean time",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
         spec=bars(
             data,

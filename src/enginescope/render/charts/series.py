@@ -1,7 +1,7 @@
 """How latency went over time.
 
 Long series made short enough to draw, without losing a spike.
-Several models, sides or runs in one picture: each by its colour and by its shape or dashes.
+Several models, sides or runs in one picture: each by its color and by its shape or dashes.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross
 
 
 def colored(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
-    """Return the channel that gives each name its colour."""
+    """Return the channel that gives each name its color."""
     colors = list(islice(cycle(_COLORS), len(names)))
     return _channel(field, names, colors, legend)
 

@@ -47,14 +47,14 @@ class Panel(Record, frozen=True, kw_only=True):
 PANELS: tuple[Panel, ...] = (
     Panel(
         key="gpu_utilization",
-        title="GPU utilisation",
+        title="GPU utilization",
         axis="GPU, %",
         channels=(channel.UTILIZATION,),
         domain=(0, 100),
     ),
     Panel(
         key="gpu_memory_utilization",
-        title="Memory utilisation",
+        title="Memory utilization",
         axis="memory, %",
         channels=(channel.MEMORY_UTILIZATION,),
         domain=(0, 100),

@@ -128,7 +128,7 @@ def _first(found: DepthBenchmark) -> list[_Panel]:
 
 
 def _maps(found: DepthBenchmark) -> list[_Panel]:
-    """Return the sides' maps on one scale, so that equal colours are equal values."""
+    """Return the sides' maps on one scale, so that equal colors are equal values."""
     ends = [_ends(one.depth) for one in found.sides]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     labels = short_labels(found, letters(_WIDTH, 14))

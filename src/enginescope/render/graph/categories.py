@@ -1,4 +1,4 @@
-"""Colours by kind of work and by precision: which category each node and edge is of.
+"""Colors by kind of work and by precision: which category each node and edge is of.
 
 The style sheet of a drawing, for light and dark surfaces.
 What is written beside and about each edge of a drawing.
@@ -22,10 +22,10 @@ COLORINGS = ("type", "precision")
 
 
 class Category(Record, frozen=True, kw_only=True):
-    """A colour, what has it, and the words of the legend.
+    """A color, what has it, and the words of the legend.
 
     Attributes:
-        ink: Colour of text on it, where boxes are filled with it; ``None``: boxes are tinted.
+        ink: Color of text on it, where boxes are filled with it; ``None``: boxes are tinted.
     """
 
     name: str
@@ -64,7 +64,7 @@ def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Ca
         UsageError: `coloring` is neither ``"type"`` nor ``"precision"``.
     """
     if coloring not in COLORINGS:
-        raise UsageError(f"no such colouring: {coloring!r}", hint=", ".join(COLORINGS))
+        raise UsageError(f"no such coloring: {coloring!r}", hint=", ".join(COLORINGS))
     layers: Counter[str] = Counter()
     time_ms: defaultdict[str, float] = defaultdict(float)
     for node in graph.nodes:

@@ -1,7 +1,7 @@
-"""Which colour every node and edge of a drawing has, and the legend to it.
+"""Which color every node and edge of a drawing has, and the legend to it.
 
 A plan's graph with what is written on it, before anything has a place.
-Colours by time: viridis, each step longer than the one before by one factor, up to the slowest.
+Colors by time: viridis, each step longer than the one before by one factor, up to the slowest.
 
 Steps of equal width would paint all of a plan alike but its one slow layer; how long the layers
 are beside it is what their bars are for. The factor is that of the plan: 2, or less where that is
@@ -92,7 +92,7 @@ def heat(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | None, ...
     times = given.times
     if times is None:
         raise UsageError(
-            "colours by time need layer times",
+            "colors by time need layer times",
             hint="--profile FILE, as trtexec --exportProfile writes it",
         )
     scale = _scale(given, times)
@@ -136,7 +136,7 @@ class _Scale(NamedTuple):
 
 
 def _scale(given: GraphScene, times: Times) -> _Scale:
-    """The whole plan's, so that a part has the colours of the whole; groups may be slower."""
+    """The whole plan's, so that a part has the colors of the whole; groups may be slower."""
     known = sorted(one for one in times.mean_ms.values() if one > 0)
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
@@ -167,7 +167,7 @@ def _category(step: int | None, nodes: list[GraphNode], scale: _Scale, times: Ti
     )
 
 
-#: Worst severity → its colour, the worst first.
+#: Worst severity → its color, the worst first.
 SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, "nothing found": OTHER}
 
 
@@ -201,12 +201,12 @@ _WORDS = {"time": "time of a layer", "lint": "the worst finding"}
 
 
 class Paint(Record, frozen=True, kw_only=True):
-    """Colours of one drawing.
+    """Colors of one drawing.
 
     Attributes:
         categories: In the legend's order.
         nodes, edges: Each one's place in `categories`.
-        words: What it is coloured by.
+        words: What it is colored by.
     """
 
     categories: tuple[Category, ...]
@@ -216,13 +216,13 @@ class Paint(Record, frozen=True, kw_only=True):
 
 
 def paint(given: GraphScene, coloring: str) -> Paint:
-    """Return the colours of `given`.
+    """Return the colors of `given`.
 
     Raises:
-        UsageError: No such colouring, or what it shows is not known.
+        UsageError: No such coloring, or what it shows is not known.
     """
     if coloring not in COLORINGS:
-        raise UsageError(f"no such colouring: {coloring!r}", hint=", ".join(COLORINGS))
+        raise UsageError(f"no such coloring: {coloring!r}", hint=", ".join(COLORINGS))
     of_nodes: tuple[str | None, ...]
     of_edges: tuple[str | None, ...] = (None,) * len(given.graph.edges)
     if coloring == "time":

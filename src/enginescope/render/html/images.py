@@ -197,7 +197,7 @@ _VIRIDIS = np.array(
 
 
 def heat_png(values: Any, low: float, high: float) -> bytes:
-    """Return a map of numbers, height × width, in viridis from `low` to `high`; NaN is grey."""
+    """Return a map of numbers, height × width, in viridis from `low` to `high`; NaN is gray."""
     span = high - low
     known = np.isfinite(values)
     part = np.where(known, values, low) - low

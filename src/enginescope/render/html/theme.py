@@ -20,7 +20,7 @@ PICTURE_FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
 
 
 class Theme(Record, frozen=True, kw_only=True):
-    """Colours of a surface and what is drawn on it."""
+    """Colors of a surface and what is drawn on it."""
 
     name: str
     background: str

@@ -32,7 +32,7 @@ _EVIDENCE = {
     Evidence.NAME: "same name",
     Evidence.ONNX_NODES: "same ONNX nodes",
     Evidence.STRUCTURE: "same structure, in order",
-    Evidence.NEIGHBOURHOOD: "same neighbours",
+    Evidence.NEIGHBOURHOOD: "same neighbors",
 }
 _SHARES_SHOWN = 3
 

@@ -67,7 +67,7 @@ def speedups(layers: LayerComparison, threshold_pct: float) -> Chart | None:
         key="speedups",
         title="Speed-up of each pair: A's time ÷ B's",
         subtitle=(
-            f"{which} with the largest differences in ms first; grey: within {threshold_pct:g} %",
+            f"{which} with the largest differences in ms first; gray: within {threshold_pct:g} %",
         ),
         spec=_speedup_spec(rows),
         table=ChartTable(

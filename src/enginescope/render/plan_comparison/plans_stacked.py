@@ -12,7 +12,7 @@ from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, to
 _ROW = 24
 #: Groups of a stack that are drawn apart; the rest is one.
 _GROUPS = 10
-#: What a colour keeps of its distance to white for each time that it came before.
+#: What a color keeps of its distance to white for each time that it came before.
 _SHADE = 0.68
 
 

@@ -196,7 +196,7 @@ def _choices(story: BuildTrace, limit: int, name_width: int) -> RowTable:
         right=("chosen µs", "fastest µs", "gap µs", "tried"),
         note=_joined(
             _more(len(order), limit),
-            f"{counted}; the builder minimises the sum, conversions included" if counted else None,
+            f"{counted}; the builder minimizes the sum, conversions included" if counted else None,
         ),
     )
 

@@ -27,7 +27,7 @@ _SORT_WORDS = {
     "footprint": "bytes of weights and activations",
 }
 _ORIGINS = {
-    "QDQ": "QDQ: quantisation in the model",
+    "QDQ": "QDQ: quantization in the model",
     "REFORMAT": "REFORMAT: inserted by TensorRT",
 }
 

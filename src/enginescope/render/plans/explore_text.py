@@ -78,7 +78,7 @@ def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     rows = [("plan", _plan_text(found))] if found.plan_schema else []
     if found.plan_profiles:
         others = ", ".join(str(profile) for profile in found.plan_profiles)
-        rows.append(("profile", f"optimisation profile {found.plan_profile} of {others}"))
+        rows.append(("profile", f"optimization profile {found.plan_profile} of {others}"))
     rows.append(("time", _time_text(found)))
     if found.plan_schema == "names-only":
         rows.append(("next", _HOW_DETAILED))

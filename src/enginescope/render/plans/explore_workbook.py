@@ -88,7 +88,7 @@ def _summary(found: Exploration, made_on: _MadeOn, notices: Sequence[Notice]) ->
 def _facts(found: Exploration, made_on: _MadeOn) -> Iterator[tuple[str, Any, str | None]]:
     yield "plan", found.name, None
     yield "form of the plan", found.plan_schema, None
-    yield "optimisation profile", found.plan_profile, None
+    yield "optimization profile", found.plan_profile, None
     for what, name in made_on:
         yield what, name, None
     time, totals = found.time, found.totals

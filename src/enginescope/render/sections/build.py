@@ -107,7 +107,7 @@ def _choices(story: BuildTrace) -> DataTable | None:
     fastest = [one.fastest.tactic.time_ms if one.fastest else None for one in order]
     return data_table(
         "build-choices",
-        "Chosen against fastest tried; the builder minimises the sum, conversions included",
+        "Chosen against fastest tried; the builder minimizes the sum, conversions included",
         _LAYERS,
         (
             column("Layer", (one.layer.name for one in order)),

@@ -180,7 +180,7 @@ def machine(view: RunView) -> Section:
     """Host, processor, GPUs, load; memory of the worker over time."""
     chart = memory_series(view)
     facts = machine_facts(view.run)
-    nothing = "Nothing is known of the machine: the artefacts this run was made from do not say."
+    nothing = "Nothing is known of the machine: the artifacts this run was made from do not say."
     return Section(
         key="machine",
         title="Machine and memory",

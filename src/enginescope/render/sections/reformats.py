@@ -20,7 +20,7 @@ from enginescope.render.sections.section import Section
 
 KEY = "reformats"
 _ORIGINS = {
-    "QDQ": "QDQ: quantisation in the model",
+    "QDQ": "QDQ: quantization in the model",
     "REFORMAT": "REFORMAT: inserted by TensorRT",
     None: "the plan does not say",
 }

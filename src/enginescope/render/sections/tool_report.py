@@ -38,7 +38,7 @@ def _facts(view: RunView) -> Facts:
         ("Total GPU compute time, s", _number(tool.total_gpu_compute_s)),
         ("Build, s", _number(tool.build_s)),
         ("Parse, s", _number(tool.parse_s)),
-        ("Deserialise, s", _number(tool.deserialize_s)),
+        ("Deserialize, s", _number(tool.deserialize_s)),
         ("Load, s", _number(tool.load_s)),
         ("Engine", format_bytes(tool.engine_bytes) if tool.engine_bytes is not None else None),
         (

@@ -45,7 +45,7 @@ _STRONG = 0.62
 #: What a cell says of requests whose tensors stay on the device.
 _COPIES = {"device_latency": "without copies, ms#", "copies": "copies, ms#"}
 _MIDDLE = "#C3C8D0"
-#: Between two colours nothing else: other ways round the wheel pass pink.
+#: Between two colors nothing else: other ways round the wheel pass pink.
 _IN_RGB = {"interpolate": "rgb"}
 _STATUS_COLORS = {
     status_text(CellStatus.OK): BLUE,
@@ -223,7 +223,7 @@ def _ended(others: list[Spec], place: Spec, shown: list[Spec]) -> Spec:
 
 
 def _ended_color(status: str) -> str:
-    """Return a colour; what is well and has no figure is as neutral as a speed-up of 1."""
+    """Return a color; what is well and has no figure is as neutral as a speed-up of 1."""
     return _MIDDLE if status == status_text(CellStatus.OK) else _STATUS_COLORS[status]
 
 

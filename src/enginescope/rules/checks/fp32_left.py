@@ -10,7 +10,7 @@ for conversions on both sides.
 What to do: allow the layer a lower precision; in a strongly typed network, change its types in the
 model.
 
-When it is wrong: normalisations, softmax and sums are kept in FP32 for accuracy.
+When it is wrong: normalizations, softmax and sums are kept in FP32 for accuracy.
 """
 
 from __future__ import annotations

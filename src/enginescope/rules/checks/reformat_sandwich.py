@@ -6,7 +6,7 @@ output has the type and layout that the first one's input had, and nothing else 
 Why it costs time: two copies of a tensor for one layer that wants another layout or precision.
 TensorRT weighs this when it builds, with the tactics it could try.
 
-What to do: let the layer run in the precision and layout of its neighbours: give the builder more
+What to do: let the layer run in the precision and layout of its neighbors: give the builder more
 workspace, take a precision constraint off the layer, or use a plugin that takes that layout.
 
 When it is wrong: the layer gains more than both copies cost. Only they are at stake.
@@ -63,7 +63,7 @@ RULE = Rule(
     name="reformat-sandwich",
     summary="One layer stands between two Reformats that undo each other",
     severity=Severity.WARNING,
-    advice="let the layer run in the precision and layout of its neighbours",
+    advice="let the layer run in the precision and layout of its neighbors",
     doc=__doc__,
     check=_check,
 )

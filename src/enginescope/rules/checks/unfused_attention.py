@@ -6,7 +6,7 @@ name or ONNX nodes tell of one, with a matrix product at most two layers before 
 Why it costs time: scores of sequence × sequence are written to memory and read again; a fused
 attention kernel keeps them on chip.
 
-What to do: write attention so that TensorRT recognises it: one MatMul, scale, mask, Softmax,
+What to do: write attention so that TensorRT recognizes it: one MatMul, scale, mask, Softmax,
 MatMul, without casts and transpositions in between, in FP16, BF16 or FP8; from 10.x on an Attention
 operator or plugin; fused kernels exist for certain head sizes and GPUs only.
 

@@ -2,7 +2,7 @@
 
 Pictures at another size, as OpenCV makes them of floating-point pictures.
 
-Its filters look at the neighbours of a pixel's centre whatever the scale, where Pillow's average
+Its filters look at the neighbors of a pixel's center whatever the scale, where Pillow's average
 over all that becomes one pixel; models trained behind OpenCV were trained with the former.
 The shape of an input of pictures that leaves some of it open.
 
@@ -218,7 +218,7 @@ _COLOUR_CHANNELS = (1, 3, 4)
 def picture_shape(
     shape: Sequence[int | None], size: tuple[int, int], layout: str = "auto"
 ) -> tuple[int, ...]:
-    """Return four dimensions: one picture, three colours, height × width where they are open."""
+    """Return four dimensions: one picture, three colors, height × width where they are open."""
     is_last = _has_colours_last(shape, layout)
     sides = (1, 2) if is_last else (2, 3)
     fills = {0: 1, 3 if is_last else 1: 3, **dict(zip(sides, size, strict=True))}

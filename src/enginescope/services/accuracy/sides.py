@@ -228,7 +228,7 @@ def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
 
 
 def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
-    """Return the job with an optimisation profile over the shapes of all samples.
+    """Return the job with an optimization profile over the shapes of all samples.
 
     Only for an engine that is yet to be built, and whose profiles nobody chose.
     """

@@ -380,7 +380,7 @@ def _on_skipped(skipped: Sequence[SkippedSample], count: int) -> Iterator[Notice
 
 
 def _on_random(sides: Sequence[ValidatedSide], random: int) -> Iterator[Notice]:
-    """Yield that a quantised model fails on inputs that it was not calibrated for."""
+    """Yield that a quantized model fails on inputs that it was not calibrated for."""
     failing = [side.label for side in sides if side.tolerance in _CALIBRATED and not side.passes]
     if failing and random:
         yield Notice(

@@ -275,10 +275,10 @@ def _model(job: Job) -> Path:
 
 
 def optimisation_text(job: Job) -> str:
-    """Return how a marked copy is optimised, in words."""
+    """Return how a marked copy is optimized, in words."""
     if job.backend.name.startswith("ort"):
         level = job.backend.options.get("graph_optimization_level", "all")
-        return f"graph optimisation {level}, as without marks; nothing is fused across a mark"
+        return f"graph optimization {level}, as without marks; nothing is fused across a mark"
     return "built as without marks; nothing is fused across a mark"
 
 

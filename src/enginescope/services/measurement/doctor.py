@@ -27,7 +27,7 @@ EXTRAS = {
     "frames": ("pandas", "run.to_pandas(), to_polars(), to_arrow()"),
     "yaml": ("yaml", "suites written as YAML"),
     "postgres": ("psycopg", "a store in PostgreSQL"),
-    "storage": ("fsspec", "a store's artefacts in S3 and the like"),
+    "storage": ("fsspec", "a store's artifacts in S3 and the like"),
     "ray": ("ray", "suite --on-ray"),
     "slurm": ("submitit", "suite --on-slurm"),
     "serve": ("starlette", "enginescope serve"),

@@ -185,7 +185,7 @@ def validate(
         extract: Empty folder for the node at which the error starts, as a bug report; with
             `bisect`.
         preprocessing: What makes inputs of pictures.
-        profile_index: Optimisation profile of engines.
+        profile_index: Optimization profile of engines.
         limits: Of each side's process; by default 4 h.
         output: Folder for ``output_diff.json``, ``per_sample_diff.json``, ``validate.html`` and
             ``samples/``. By default nothing is kept.

@@ -57,7 +57,7 @@ TAGS = Table(
     Column("tag", String, primary_key=True, index=True),
 )
 
-#: A run's folder, file by file; without `data` where artefacts are kept elsewhere.
+#: A run's folder, file by file; without `data` where artifacts are kept elsewhere.
 FILES = Table(
     "files",
     METADATA,

@@ -1,4 +1,4 @@
-"""Runs in a database: their files in a table, artefacts there too or in a place of their own."""
+"""Runs in a database: their files in a table, artifacts there too or in a place of their own."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class DatabaseStore:
         return folder.name if folder.parent == self._copies else None
 
     def read(self, run_id: str) -> Run:
-        """Return a run, without its artefacts' contents."""
+        """Return a run, without its artifacts' contents."""
         from enginescope.store.sql.run_files import run_in
 
         with self._read() as connection:

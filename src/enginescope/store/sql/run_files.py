@@ -19,7 +19,7 @@ from enginescope.store.sql.database import FILES, SETTINGS
 from enginescope.store.sql.row_tables import clear_rows, put_rows
 from enginescope.store.sql.scan import Broken, ReindexReport
 
-#: Names a folder or a URL for artefacts to the first who writes; then it is in the database.
+#: Names a folder or a URL for artifacts to the first who writes; then it is in the database.
 ARTIFACTS_VARIABLE = "ENGINESCOPE_ARTIFACTS"
 _ARTIFACTS_SETTING = "artifacts"
 
@@ -93,7 +93,7 @@ def write_file(folder: Path, path: str, data: bytes) -> None:
 def insert_file(
     connection: sa.Connection, run_id: str, path: str, data: bytes, root: ArtifactRoot | None
 ) -> None:
-    """Insert a run's file; artefacts go to `root`, if there is one."""
+    """Insert a run's file; artifacts go to `root`, if there is one."""
     kept: bytes | None = data
     if root is not None and path.startswith(f"{ARTIFACTS}/"):
         root.write(f"{run_id}/{path}", data)
@@ -104,14 +104,14 @@ def insert_file(
 
 
 def artifact_root(connection: sa.Connection) -> ArtifactRoot | None:
-    """Return where artefacts are, if not in the database."""
+    """Return where artifacts are, if not in the database."""
     query = sa.select(SETTINGS.c.value).where(SETTINGS.c.name == _ARTIFACTS_SETTING)
     found = connection.execute(query).scalar()
     return ArtifactRoot(found) if found else None
 
 
 def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> ArtifactRoot | None:
-    """Return where artefacts go; what is named is agreed on with the first run.
+    """Return where artifacts go; what is named is agreed on with the first run.
 
     Args:
         run_id: The run that is being saved.
@@ -135,7 +135,7 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
         return wanted
     if agreed is None or agreed.where != wanted.where:
         raise StoreError(
-            f"artefacts in {wanted.where}",
+            f"artifacts in {wanted.where}",
             why=f"those of this store are in {agreed.where if agreed else 'the database'}",
             hint=f"leave ?artifacts= out, or {ARTIFACTS_VARIABLE}",
         )

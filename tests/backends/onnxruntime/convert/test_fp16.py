@@ -20,7 +20,7 @@ from tests.backends.onnxruntime import models
 
 FLOAT = TensorProto.FLOAT
 #: The oldest that is supported; 1.16, which the GPU suite runs on, folds casts of branches wrongly
-#: and truncates where it quantises FP16.
+#: and truncates where it quantizes FP16.
 SUPPORTED = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 18)
 needs_supported = pytest.mark.skipif(not SUPPORTED, reason="an ONNX Runtime older than 1.18")
 
@@ -244,7 +244,7 @@ def test_an_operator_without_an_fp16_form_stays(tmp_path) -> None:
     assert np.abs(answer(made.path, x=X).astype(int) - answer(source, x=X)).max() <= 1
 
 
-#: Of a quantised model's values.
+#: Of a quantized model's values.
 STEP = 0.1
 
 

@@ -138,7 +138,7 @@ def test_a_shape_outside_its_profile_says_what_to_do(
 
 def test_a_profile_that_is_not_there_is_named(each, perceptron, engines) -> None:
     one = of_profile(profiles(perceptron, engines), "2")
-    with pytest.raises(UsageError, match=r"profile_index=2.*2 optimisation profiles, from 0"):
+    with pytest.raises(UsageError, match=r"profile_index=2.*2 optimization profiles, from 0"):
         measure(one)
 
 

@@ -101,7 +101,7 @@ class _Building:
         if faulty("crash_build"):
             crash()
         if not self._work():
-            self._say("ERROR", "Error Code 2: Internal Error (the build was cancelled)")
+            self._say("ERROR", "Error Code 2: Internal Error (the build was canceled)")
             return None
         if faulty("build_fails"):
             self._say(

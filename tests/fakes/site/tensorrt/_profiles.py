@@ -1,4 +1,4 @@
-"""Optimisation profiles: from what to what an input may go."""
+"""Optimization profiles: from what to what an input may go."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_a_group_is_one_box_with_the_sum_of_its_layers() -> None:
         assert "layers.* × 32" in shown
         assert "160 layers" in shown
         assert "80.0 ms · 99 %" in shown
-        assert "162 layers" in next(one for one in shown if "coloured by" in one)
+        assert "162 layers" in next(one for one in shown if "colored by" in one)
 
 
 NASTY = [

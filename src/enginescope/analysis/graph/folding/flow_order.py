@@ -130,7 +130,7 @@ def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
 
 
 def paths_of(traits: NodeTraits, nodes: list[int]) -> dict[int, Path]:
-    """Return each node's module; one without takes what its neighbours in the order share.
+    """Return each node's module; one without takes what its neighbors in the order share.
 
     Empty if no node has one.
     """

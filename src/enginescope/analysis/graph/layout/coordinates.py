@@ -1,6 +1,6 @@
 """Horizontal coordinates: Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment".
 
-Four drawings, each aligning nodes with the median of their neighbours above or below, as far left
+Four drawings, each aligning nodes with the median of their neighbors above or below, as far left
 or right as they go; each node lies at its median of them. Blocks are placed by longest
 paths from the left and then drawn to the right, which needs no classes and so does not have the
 fault that the authors' erratum of 2020 mends.
@@ -36,7 +36,7 @@ def horizontal(graph: Layers, order: Order, widths: list[float], gap: float) -> 
     Args:
         order: Layers from left to right.
         widths: Of nodes and bends.
-        gap: Between neighbours in a layer.
+        gap: Between neighbors in a layer.
     """
     place = [0] * len(graph.rank)
     for row in order:

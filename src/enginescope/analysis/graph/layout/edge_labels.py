@@ -26,7 +26,7 @@ Rectangle = tuple[float, float, float, float]
 def place_labels(
     laid_out: LaidOut, widths: Mapping[int, float], height: float
 ) -> Iterator[tuple[int, float, float]]:
-    """Yield edge and centre for each label that fits beside its edge.
+    """Yield edge and center for each label that fits beside its edge.
 
     Tried are both sides where the edge begins, then where it ends. A label that would lie on a
     node, on another label or, if it can be helped, on a line is not placed there; one that fits

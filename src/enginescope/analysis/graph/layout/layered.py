@@ -39,7 +39,7 @@ class LaidOut(Record, frozen=True, kw_only=True, eq=False):
     """Positions: y grows downwards and along the edges; nothing is left of or above 0.
 
     Attributes:
-        x, y: Centres of the nodes, in pixels.
+        x, y: Centers of the nodes, in pixels.
         ranks: Layer of the drawing, from 0 at the top of each connected part.
         points: Of all edges one after the other, each from its source's border to its target's;
             edges of one group that run together for a while are one line there: the longer begins
@@ -120,7 +120,7 @@ _BEND = 6.0
 
 
 class Spacing(Record, frozen=True, kw_only=True):
-    """Free space, pixels: between neighbours in a layer, between layers, between parts."""
+    """Free space, pixels: between neighbors in a layer, between layers, between parts."""
 
     beside: float = 24.0
     below: float = 40.0

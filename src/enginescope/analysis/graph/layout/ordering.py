@@ -22,7 +22,7 @@ class Layers:
     Attributes:
         nodes: Real ones; numbers from there on are bends.
         rank: Of nodes and bends.
-        above, below: Neighbours in the layer before and after.
+        above, below: Neighbors in the layer before and after.
         chains: Per edge where its line begins, and the bends it passes, in order. It begins at its
             source, or, where edges share bends, at the bend at which it leaves the next shorter
             one. ``None`` if it runs beside the drawing.
@@ -99,7 +99,7 @@ def _run_together(
 #: Sweeps and rounds of exchanges: (nodes and bends up to, sweeps, rounds).
 _EFFORT = ((2_000, 24, 6), (20_000, 10, 3))
 _EFFORT_ABOVE = (6, 2)
-#: Weight of the neighbours on the other side, which decide between equal barycentres.
+#: Weight of the neighbors on the other side, which decide between equal barycentres.
 _TIE = 1e-4
 
 Order = list[list[int]]
@@ -109,7 +109,7 @@ def ordered(graph: Layers) -> tuple[Order, int]:
     """Return the nodes of each layer from left to right, and the crossings left.
 
     Depth-first to begin with, then sweeps down and up by barycentres, the best of them kept, then
-    exchanges of neighbours as long as they help; a bounded number of passes, each linear but for
+    exchanges of neighbors as long as they help; a bounded number of passes, each linear but for
     sorting (Sugiyama, Tagawa, Toda 1981; Gansner and others 1993).
     """
     order = _first_order(graph)
@@ -182,7 +182,7 @@ def _first_order(graph: Layers) -> Order:
 
 
 def _sweep(order: Order, graph: Layers, place: list[int], sweep: int) -> None:
-    """Sort each layer by the mean place of its neighbours in the one before, down or up."""
+    """Sort each layer by the mean place of its neighbors in the one before, down or up."""
     is_down = sweep % 2 == 0
     near, far = (graph.above, graph.below) if is_down else (graph.below, graph.above)
     flips = sweep % 4 >= 2  # ties the other way round, so that they do not hold a local minimum
@@ -205,7 +205,7 @@ def _mean(ends: list[int], place: list[int], node: int) -> float:
 
 
 def _exchange(order: Order, graph: Layers, place: list[int]) -> bool:
-    """Exchange neighbours in a layer where that removes crossings; return whether any did."""
+    """Exchange neighbors in a layer where that removes crossings; return whether any did."""
     any_better = False
     for row in order:
         for index in range(len(row) - 1):

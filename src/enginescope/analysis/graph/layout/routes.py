@@ -25,7 +25,7 @@ class Placed:
     """Nodes and bends with their places.
 
     Attributes:
-        x, y: Centres; bends have their layer's.
+        x, y: Centers; bends have their layer's.
         widths, heights: Of the nodes; bends are as high as their layer, so that lines pass it
             upright.
         tops, bottoms: Per layer.
@@ -87,7 +87,7 @@ def _through(placed: Placed, source: int, target: int, chain: list[int]) -> list
 
 
 def _facing(placed: Placed, source: int, target: int) -> tuple[float, float]:
-    """Where a line between neighbours begins and ends: upright if they face each other."""
+    """Where a line between neighbors begins and ends: upright if they face each other."""
     low = max(_side(placed, source, -1), _side(placed, target, -1))
     high = min(_side(placed, source, 1), _side(placed, target, 1))
     if low <= high:

@@ -106,7 +106,7 @@ def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) ->
     Raises:
         MissingDependencyError: ``onnx-ir`` is not installed.
         UsageError: A node that is to stay in FP32 is not in the model, or an operator is misspelt.
-        UnsupportedError: It holds nothing in FP32, or is quantised in a way that has no FP16 form.
+        UnsupportedError: It holds nothing in FP32, or is quantized in a way that has no FP16 form.
         BackendError: It cannot be read, or what the converter makes of it is not valid.
     """
     asked = options or Fp16Options()
@@ -191,7 +191,7 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
     if lacking & _QUANTISING:
         raise UnsupportedError(
             f"{model.name} cannot be converted to fp16",
-            why="it is quantised, and QuantizeLinear has no FP16 form below opset 19",
+            why="it is quantized, and QuantizeLinear has no FP16 form below opset 19",
             hint="export it again at opset 19 or later, or convert the model before quantization",
         )
     operators = {*float16.DEFAULT_OP_BLOCK_LIST, *lacking, *options.op_block_list}

@@ -2,7 +2,7 @@
 
 ``get_available_providers`` lists what a wheel was built with, not what can load here; a session
 asked for CUDA may come back on the CPU with a line on standard error, or none. So a figure is
-labelled with a provider only after the session itself, and where it can say so its node
+labeled with a provider only after the session itself, and where it can say so its node
 assignment, have confirmed it.
 
 Can a provider be started at all? Only a session can tell.

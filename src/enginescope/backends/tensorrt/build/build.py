@@ -85,7 +85,7 @@ def _way_to(part: str) -> str:
         )
     if part == "best":
         return "convert the model to the precision it should run in, and measure that with --on trt"
-    return f"quantise the model (python -m modelopt.onnx.quantization --quantize_mode {part})"
+    return f"quantize the model (python -m modelopt.onnx.quantization --quantize_mode {part})"
 
 
 def _best(libraries: Libraries, device: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """An ONNX model as a TensorRT network.
 
 Element types and memory formats of an engine's inputs and outputs: ``fp16:chw+hwc8``.
-Plugin libraries, loaded before anything is parsed or deserialised.
+Plugin libraries, loaded before anything is parsed or deserialized.
 TensorRT's element types, by name.
 """
 

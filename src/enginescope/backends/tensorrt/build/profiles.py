@@ -1,4 +1,4 @@
-"""Optimisation profiles: the shapes an engine is built for."""
+"""Optimization profiles: the shapes an engine is built for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def spans_of(
 ) -> tuple[tuple[dict[str, Span], ...], tuple[Notice, ...]]:
     """Return, for each profile, the span of every input that needs one.
 
-    A bound that is not given is its neighbour's, as in trtexec: with the optimum alone all three
+    A bound that is not given is its neighbor's, as in trtexec: with the optimum alone all three
     are the optimum. With no shapes for the build, those of the workload are taken; what is still
     open becomes 1, and is noticed.
 
@@ -77,7 +77,7 @@ def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:
         return {}
     if index >= len(shapes):
         raise UsageError(
-            f"optimisation profile {index}", why="min, opt and max name unequal numbers of them"
+            f"optimization profile {index}", why="min, opt and max name unequal numbers of them"
         )
     return {one.name: one.dims for one in shapes[index]}
 

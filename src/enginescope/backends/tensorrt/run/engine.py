@@ -123,7 +123,7 @@ def make_context(libraries: Libraries, engine: Any, log: Log, allocation: str | 
 
 
 def choose_profile(engine: Any, context: Any, index: int, stream: int) -> None:
-    """Switch a context to an optimisation profile.
+    """Switch a context to an optimization profile.
 
     Raises:
         UsageError: The engine has fewer.
@@ -131,10 +131,10 @@ def choose_profile(engine: Any, context: Any, index: int, stream: int) -> None:
     count = engine.num_optimization_profiles
     if not 0 <= index < count:
         raise UsageError(
-            f"profile_index={index}", why=f"the engine has {count} optimisation profiles, from 0"
+            f"profile_index={index}", why=f"the engine has {count} optimization profiles, from 0"
         )
     if index and not context.set_optimization_profile_async(index, stream):
-        raise BackendError(f"optimisation profile {index}", why="TensorRT refused it")
+        raise BackendError(f"optimization profile {index}", why="TensorRT refused it")
 
 
 def set_weight_budget(engine: Any, budget: str) -> None:

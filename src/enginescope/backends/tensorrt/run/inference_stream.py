@@ -29,7 +29,7 @@ class Captured(Record, frozen=True, kw_only=True, eq=False):
 def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured:
     """Capture `enqueue` on `stream`; the copies of inputs and outputs stay outside.
 
-    An engine that synchronises or allocates while it runs cannot be captured.
+    An engine that synchronizes or allocates while it runs cannot be captured.
     """
     rt = cuda.runtime
     local = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
@@ -156,7 +156,7 @@ class InferenceStream:
         """Fix the input shapes, allocate everything once, and copy the inputs to the device.
 
         Raises:
-            UsageError: A shape that the engine's optimisation profile does not allow.
+            UsageError: A shape that the engine's optimization profile does not allow.
         """
         parts, context = self._parts, self._context
         inputs = [one for one in parts.tensors if one.is_input]
@@ -176,7 +176,7 @@ class InferenceStream:
                 dims = "x".join(map(str, shape))
                 raise UsageError(
                     f"shape {dims} for input {one.name}",
-                    why=parts.log.why("the engine's optimisation profile does not allow it"),
+                    why=parts.log.why("the engine's optimization profile does not allow it"),
                     hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
                 )
             # the values of a shape tensor are read when the other shapes are inferred
@@ -277,7 +277,7 @@ class InferenceStream:
     def _capture_all(self) -> None:
         cuda, made = self._parts.cuda, []
         for index in range(len(self.sets)):
-            self._enqueue(index)  # once outside: lazy initialisation cannot be captured
+            self._enqueue(index)  # once outside: lazy initialization cannot be captured
             cuda.wait(self.compute_stream, "running the engine")
 
             def enqueue(_: int, index: int = index) -> bool:

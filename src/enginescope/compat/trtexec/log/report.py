@@ -51,7 +51,7 @@ def layer_info_lines(inspector: Any) -> tuple[Line, ...]:
 
 
 def shape_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
-    """Return the shapes of every optimisation profile, as far as they are known."""
+    """Return the shapes of every optimization profile, as far as they are known."""
     found = list(_from_plan(run)) or list(_from_settings(settings))
     return info("Optimization Profile Information:", *found)
 

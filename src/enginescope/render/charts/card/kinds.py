@@ -142,7 +142,7 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     color = group_color("type", [row["group"] for row in rows], type_color)
     return Chart(
         key="latency-per-tactic",
-        title=f"Time by tactic: {counted(len(found), 'tactic')}, coloured by type of layer",
+        title=f"Time by tactic: {counted(len(found), 'tactic')}, colored by type of layer",
         subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
         spec=bars(rows, "mean time, ms", {**_TIPS, "name": "tactic", "group": "type"}, color),
         table=table_of(

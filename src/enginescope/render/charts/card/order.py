@@ -19,11 +19,11 @@ _ORDERS = ("slowest first", "in the plan's order")
 
 
 def time_in_order(view: PlanView) -> Chart | None:
-    """Time of the layers as they follow each other, coloured by kind of work."""
+    """Time of the layers as they follow each other, colored by kind of work."""
     return _in_order(
         view,
         key="latency-in-order",
-        title="Time in the plan's order, coloured by kind of work",
+        title="Time in the plan's order, colored by kind of work",
         name="kind of work",
         group=lambda row: type_family(row.layer.type),
         color=family_color,
@@ -35,7 +35,7 @@ def precision_in_order(view: PlanView) -> Chart | None:
     return _in_order(
         view,
         key="precision-per-layer",
-        title="Time in the plan's order, coloured by precision",
+        title="Time in the plan's order, colored by precision",
         name="precision",
         group=lambda row: row.precision or NOT_KNOWN,
         color=precision_color,
@@ -47,7 +47,7 @@ def output_precision_in_order(view: PlanView) -> Chart | None:
     return _in_order(
         view,
         key="output-precision-per-layer",
-        title="Time in the plan's order, coloured by output precision",
+        title="Time in the plan's order, colored by output precision",
         name="output precision",
         group=lambda row: row.output_precision or NOT_KNOWN,
         color=precision_color,
@@ -197,7 +197,7 @@ def place_text(one: Stretch) -> str:
 
 
 def _order(found: Sequence[Stretch]) -> list[str]:
-    """Colours, the one with the most first."""
+    """Colors, the one with the most first."""
     sums: dict[str, float] = {}
     for one in found:
         for name, value in one.parts:

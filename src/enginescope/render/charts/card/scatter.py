@@ -1,6 +1,6 @@
 """Layers by two quantities.
 
-What the colour of a layer can mean.
+What the color of a layer can mean.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
 
 
 class Coloring(Record, frozen=True, kw_only=True):
-    """A property of layers that has a colour.
+    """A property of layers that has a color.
 
     Attributes:
         name: As a legend says it.
@@ -60,7 +60,7 @@ class Coloring(Record, frozen=True, kw_only=True):
     colors: Callable[[str | None], str] | None = None
 
     def channel(self, groups: Sequence[str]) -> Spec:
-        """Return the colour channel for the field ``group``."""
+        """Return the color channel for the field ``group``."""
         order = list(dict.fromkeys(groups))
         turns = dict(zip(order, _IN_TURN, strict=False))
         return group_color(
@@ -105,7 +105,7 @@ def check_color(color: str) -> None:
 
 
 def amount_channel(name: str) -> Spec:
-    """Return the channel of an amount, in the field ``shade``; grey where it is not known."""
+    """Return the channel of an amount, in the field ``shade``; gray where it is not known."""
     return {
         "condition": {"test": "!isValid(datum.shade)", "value": OTHER},
         "field": "shade",
@@ -122,14 +122,14 @@ def color_channel(color: str, groups: Sequence[str]) -> Spec:
 
 
 def color_fields(color: str, row: LayerFacts) -> Spec:
-    """Return the fields that a row needs for its colour."""
+    """Return the fields that a row needs for its color."""
     if color in GROUPS:
         return {"group": GROUPS[color].group(row)}
     return {"shade": QUANTITIES[color].value(row)}
 
 
 def color_title(color: str) -> str:
-    """Return what the colour means, as it stands within a title."""
+    """Return what the color means, as it stands within a title."""
     return GROUPS[color].name if color in GROUPS else QUANTITIES[color].title
 
 

@@ -73,7 +73,7 @@ def slowest_layers(
     key = "latency-per-layer" if kinds is None else f"latency-per-{noun.replace(' ', '-')}"
     return Chart(
         key=key,
-        title=f"{noun.capitalize()}s by mean time, coloured by {color_title(color)}",
+        title=f"{noun.capitalize()}s by mean time, colored by {color_title(color)}",
         subtitle=(f"{which}: {format_significant(share)} % of the sum{_rest_text(others)}",),
         spec=bars(rows, "mean time per iteration, ms", _TIPS, color_channel(color, groups)),
         table=_table(shown, others),

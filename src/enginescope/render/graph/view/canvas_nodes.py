@@ -120,7 +120,7 @@ class Names:
         return found
 
     def packed(self) -> dict[str, Any]:
-        """Return the tables, colours beside what they stand for."""
+        """Return the tables, colors beside what they stand for."""
         return {
             "strings": self.strings.strings,
             "families": [[name, family_color(name)] for name in self.families],

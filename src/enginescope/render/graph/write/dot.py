@@ -69,13 +69,13 @@ color="{LIGHT.soft}" fillcolor="{LIGHT.background}" margin="0.15,0.06"]
 
 
 def dot(given: GraphScene, coloring: str = "type", part: GraphPart | None = None) -> str:
-    """Return DOT text with the words, colours and tooltips of the SVG, and without places.
+    """Return DOT text with the words, colors and tooltips of the SVG, and without places.
 
     Args:
-        part: Where `given` is a part: its centres are framed.
+        part: Where `given` is a part: its centers are framed.
 
     Raises:
-        UsageError: No such colouring, or what it shows is not known.
+        UsageError: No such coloring, or what it shows is not known.
     """
     colors = paint(given, coloring)
     centres = set(part.centres) if part else set()
@@ -98,7 +98,7 @@ def dot(given: GraphScene, coloring: str = "type", part: GraphPart | None = None
 def _title(given: GraphScene, colors: Paint) -> str:
     rows = [
         f'<TR><TD COLSPAN="2" ALIGN="LEFT"><B>{dot_html(given.graph.name)}</B></TD></TR>',
-        f'<TR><TD COLSPAN="2" ALIGN="LEFT">coloured by {dot_html(colors.words)}</TD></TR>',
+        f'<TR><TD COLSPAN="2" ALIGN="LEFT">colored by {dot_html(colors.words)}</TD></TR>',
         *(
             f'<TR><TD WIDTH="16" BGCOLOR="{category.color}"> </TD>'
             f'<TD ALIGN="LEFT">{dot_html(category.text)}</TD></TR>'

@@ -19,7 +19,7 @@ LABEL_CHARACTER = 6.8
 
 
 class EdgeLabel(Record, frozen=True, kw_only=True, gc=False):
-    """Words beside an edge, around a centre, in pixels."""
+    """Words beside an edge, around a center, in pixels."""
 
     edge: int
     text: str

@@ -1,4 +1,4 @@
-"""From a plan to pictures of it: which part, which words, which colours, whose layout.
+"""From a plan to pictures of it: which part, which words, which colors, whose layout.
 
 A drawing as PNG, and how large one may be.
 """

@@ -67,10 +67,10 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
     """Return the picture.
 
     Args:
-        part: Where `drawing` shows a part: its centres are framed, and what is left out is said.
+        part: Where `drawing` shows a part: its centers are framed, and what is left out is said.
 
     Raises:
-        UsageError: No such colouring or theme.
+        UsageError: No such coloring or theme.
     """
     look = look or SvgLook()
     colors = paint(drawing.sketch, look.coloring)
@@ -144,7 +144,7 @@ def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
         words.append(f"{format_ms(drawing.times.sum_ms)} over all layers")
     else:
         words.append("no profile: layers have no times")
-    return " · ".join([*words, f"coloured by {colors.words}"])
+    return " · ".join([*words, f"colored by {colors.words}"])
 
 
 def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:

@@ -228,7 +228,7 @@ def card_matrix_products(subject: PageSubject) -> Section | None:
 
 
 def _slowest(view: PlanView, name: str, types: Collection[str]) -> tuple[Chart, ...]:
-    """The slowest, coloured by what tells them apart."""
+    """The slowest, colored by what tells them apart."""
     several = len({row.precision for row in view.facts if row.layer.type in types}) > 1
     chart = PLAN_CHARTS[name].make(view, top=20, color="precision" if several else "intensity")
     return (chart,) if chart else ()
