@@ -140,7 +140,7 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
         lines += _rows("samples", [counts], width)
     start = _start(view.run)
     if start:
-        lines += _rows("start", [Text(start)], width)
+        lines += _rows("start", [Text(part) for part in start], width)
     lines += [label_row(label, text) for label, text in provider_rows(view)]
     lines += _gpu(view, width)
     return [*lines, Text(), *_sparkline(view, width)]
@@ -188,16 +188,15 @@ def _spread(latency: Summary) -> list[Text]:
     ]
 
 
-def _start(run: Run) -> str:
-    first = run.phase_ms("first_inference")
-    load = run.phase_ms("load")
+def _start(run: Run) -> list[str]:
+    load, first = run.phase_ms("load"), run.phase_ms("first_inference")
     peak = run.peak_memory_bytes
-    parts = (
+    times = (
         f"{_short(load)} load" if load is not None else "",
         f"{_short(first)} first inference" if first is not None else "",
-        f"{format_bytes(peak)} peak" if peak is not None else "",
     )
-    return " · ".join(part for part in parts if part)
+    memory = f"{format_bytes(peak)} peak until the loop ended" if peak is not None else ""
+    return [part for part in (" · ".join(filter(None, times)), memory) if part]
 
 
 def _layers(view: RunView) -> list[RenderableType]:
