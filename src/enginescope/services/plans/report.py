@@ -85,8 +85,11 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         why = error.strerror or str(error)
         raise UsageError(f"report {folder}", why=why, hint="`output` names a folder") from error
+    reasons: dict[str, list[str]] = {}
     for name, reason in written.skipped:
-        observer.warn(f"not written: {name}: {reason}")
+        reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():  # the same package is missing for every plot
+        observer.warn(f"not written: {', '.join(names)}: {reason}")
     return written
 
 
