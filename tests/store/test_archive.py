@@ -32,7 +32,7 @@ def test_save_and_load(store) -> None:
 def test_an_id_is_written_once(store) -> None:
     run = a_run()
     store.save(run)
-    with pytest.raises(StoreError, match="there is a run of that id"):
+    with pytest.raises(StoreError, match="a run of this id exists"):
         store.save(run)
     assert [one.name for one in store.runs_folder.iterdir()] == [run.id]
 

@@ -113,9 +113,9 @@ def test_names(place) -> None:
     with pytest.raises(StoreError, match="there is none in") as caught:
         store.load("xyz")
     assert caught.value.hint
-    with pytest.raises(StoreError, match="there is a run of that id"):
+    with pytest.raises(StoreError, match="a run of this id exists"):
         store.save(a_run(id="def"))
-    with pytest.raises(StoreError, match="there is a run of that id"):
+    with pytest.raises(StoreError, match="a run of this id exists"):
         Store(place).save(a_run(id="def"))
     assert store.load("def").created.endswith("02+00:00")
 
@@ -164,7 +164,7 @@ def test_many_save_at_once_into_a_new_store(place) -> None:
         one.start()
     for one in writers:
         one.join()
-    assert failures == ["there is a run of that id"] * 5
+    assert failures == ["a run of this id exists"] * 5
     assert len(Store(place).rows()) == 7
 
 

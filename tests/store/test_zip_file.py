@@ -26,7 +26,7 @@ def test_there_and_back(store, exported, tmp_path) -> None:
     assert plain(other.load("abc")) == plain(run) == plain(store.load("abc"))
     assert other.artifact_paths("abc")[0].read_text() == "log"
     assert [row.id for row in other.rows()] == ["abc"]
-    with pytest.raises(StoreError, match="there is a run of that id"):
+    with pytest.raises(StoreError, match="a run of this id exists"):
         other.import_zip(exported)
     assert [one.name for one in other.runs_folder.iterdir()] == ["abc"]
 
@@ -39,7 +39,7 @@ def test_unpacked_by_anything_it_is_a_run(exported, tmp_path) -> None:
 
 def test_the_name_of_the_file(store, exported, tmp_path) -> None:
     assert store.export("abc", tmp_path / "v1.2").name == "v1.2.zip"
-    with pytest.raises(StoreError, match="there is a file of that name"):
+    with pytest.raises(StoreError, match="a file of this name exists"):
         store.export("abc", exported)
     with pytest.raises(StoreError, match="cannot write"):
         store.export("abc", tmp_path / "none" / "out.zip")

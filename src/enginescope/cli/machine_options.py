@@ -139,7 +139,7 @@ def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
     interval_ms = options["gpu_sample_interval"]
     for given, option in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
         if given is not None and not wanted:
-            raise UsageError(option, why="there is no pass to sample in", hint="--telemetry")
+            raise UsageError(option, why="there is no telemetry pass", hint="--telemetry")
     usual = TelemetryRule()
     return TelemetryRule(
         depth="full" if wanted else "clock" if wanted is None else "off",

@@ -122,7 +122,7 @@ class VerbGroup(click.Group):
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             _drop_output()
-            where = error.filename or "to standard output, or to a file that was asked for"
+            where = error.filename or "to standard output, or to a requested file"
             why = error.strerror or str(error)
             raise UsageError(f"cannot write {where}", why=why, hint="make space") from error
         return result

@@ -143,7 +143,7 @@ def _finite(text: str, value: float) -> float:
 
 def _positive(text: str, value: N) -> N:
     if value <= 0:
-        raise UsageError(f"{text!r} is nothing", hint="leave the option out for its default")
+        raise UsageError(f"{text!r} is not above 0", hint="omit the option for its default")
     return value
 
 

@@ -153,7 +153,7 @@ def _refused(nvml: Any, error: Any, gpu: str, wanted: ClockLock) -> UsageError:
     if error.value == nvml.NVML_ERROR_NO_PERMISSION:
         return UsageError(
             f"{_OPTION}: not allowed to set the clocks of GPU {gpu}",
-            why="NVML wants root for it (in a container also the capability SYS_ADMIN)",
+            why="NVML needs root for it (in a container also the capability SYS_ADMIN)",
             hint=f"as root, or by hand: {by_hand}",
         )
     if error.value == nvml.NVML_ERROR_NOT_SUPPORTED:

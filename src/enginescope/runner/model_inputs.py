@@ -157,5 +157,5 @@ def _with_option(backend: str, key: str, value: str) -> str:
     if re.split("[:?]", backend)[0] not in _ON_ENGINES:
         return backend
     if f"{key}=" in backend:
-        raise UsageError(f"backend {backend}", why="profile_index says it too")
+        raise UsageError(f"backend {backend}", why="profile_index sets it too")
     return f"{backend}{'&' if '?' in backend else '?'}{key}={value}"

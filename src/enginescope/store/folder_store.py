@@ -52,7 +52,7 @@ class FolderStore:
         return self._listing.rows(wanted)
 
     def has(self, run_id: str) -> bool:
-        """Whether there is a run of that id, damaged or not."""
+        """Whether a run of this id exists, damaged or not."""
         return (self.runs / run_id).is_dir()
 
     def id_at(self, folder: Path) -> str | None:
@@ -108,7 +108,7 @@ class FolderStore:
         try:
             part.rename(folder)
         except OSError as error:
-            reason = "there is a run of that id" if folder.exists() else str(error)
+            reason = "a run of this id exists" if folder.exists() else str(error)
             raise StoreError(f"cannot store run {run.id} in {self}", why=reason) from error
         self._listing.add(run)
         return folder

@@ -71,7 +71,7 @@ def check_tag(tag: str) -> None:
     if not is_tag(tag):
         raise StoreError(
             f"tag {tag!r}",
-            why="a tag has no blanks and no slashes, and begins neither with '-' nor 'latest'",
+            why="a tag has no spaces or slashes, and does not start with '-' or latest",
         )
 
 

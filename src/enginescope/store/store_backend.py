@@ -37,7 +37,7 @@ class StoreBackend(Protocol):
         ...
 
     def has(self, run_id: str) -> bool:
-        """Whether there is a run of that id, damaged or not."""
+        """Whether a run of this id exists, damaged or not."""
         ...
 
     def id_at(self, folder: Path) -> str | None:

@@ -22,7 +22,7 @@ def pack(folder: Path, destination: Path) -> Path:
     if destination.suffix != ".zip":
         destination = destination.with_name(f"{destination.name}.zip")
     if destination.exists():
-        raise StoreError(f"cannot write {destination}", why="there is a file of that name")
+        raise StoreError(f"cannot write {destination}", why="a file of this name exists")
     part = destination.with_name(f".{destination.name}.{secrets.token_hex(4)}")
     try:
         with zipfile.ZipFile(

@@ -193,7 +193,7 @@ def test_few_elements_are_a_warning_where_the_limits_are_wide(count, row, text) 
     notice = notices(side([values], [values], row).outputs[0]).get("W-FEW-ELEMENTS")
     wanted = text and Notice(
         code="W-FEW-ELEMENTS",
-        message=f"{text}: a wrong scale looks like rounding; more samples tell them apart",
+        message=f"{text}: a wrong scale looks like rounding; more samples distinguish them",
         evidence={"elements": count},
     )
     assert notice == wanted

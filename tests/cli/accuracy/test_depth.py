@@ -156,7 +156,7 @@ def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
         ),
         (
             ("--engines", "net.onnx", "--image", "view.png", "--output-dir", "."),
-            "models or pictures lie in it",
+            "it contains models or images",
         ),
         (
             ("--engines", "net.onnx", "--image", "view.png", "--input-size", "99"),

@@ -95,7 +95,7 @@ def test_where_nobody_answers_no_limit_is_kept(tmp_path, capsys, net) -> None:
         (("--task", "depth", "--targets", "gt", "--limit", "d9:1"), "one of: abs_rel, d1"),
         (("--task", "depth", "--targets", "gt", "--image-fit", "crop"), "of the whole picture"),
         (("--task", "depth", "--images", "nowhere"), "no such file or folder"),
-        (("--task", "depth", "--images", "gt"), "no picture is in it"),
+        (("--task", "depth", "--images", "gt"), "it has no image"),
         (("--task", "depth", "--images", "images", "--random"), "each alone says"),
         (("--task", "depth", "--images", "images"), "nothing to compare"),
     ],

@@ -110,7 +110,7 @@ def test_no_model_measures_the_samples(tmp_path) -> None:
         (["--shape", "image:3,224"], "not NAME:DIMS"),
         (["--batch", "99999999999999999999"], "not in the range"),
         (["--seed", "-1"], "not in the range"),
-        (["--timeout", "0s"], "'0s' is nothing"),
+        (["--timeout", "0s"], "'0s' is not above 0"),
         (["--input", "image:absent.npy"], "there is no file absent.npy"),
         (["x" * 300 + ".onnx"], "File name too long"),
         (["caf\udce9.onnx"], "not UTF-8"),

@@ -279,7 +279,7 @@ def test_the_version_of_a_plan(device, capsys) -> None:
     ("flags", "message"),
     [
         (["--onx=model.onnx"], "did you mean --onnx?"),
-        (["--onnx=model.onnx", "--threads"], "--threads is not honoured"),
+        (["--onnx=model.onnx", "--threads"], "--threads is not supported"),
         (["--onnx=nowhere.onnx"], "no such file"),
         (["--fp16=false"], "leave --fp16 out"),
         (["--"], "is not a flag"),

@@ -135,7 +135,7 @@ def test_a_run_with_all_its_files(folder, capsys) -> None:
     assert (kept.id, kept.created, kept.plan) == (run.id, run.created, run.plan)
     capsys.readouterr()
     assert main(["import", "run.tea", "--store", str(other)]) == 2
-    assert "there is a run of that id" in capsys.readouterr().err
+    assert "a run of this id exists" in capsys.readouterr().err
     assert main(["explore", "run.tea"]) == 0
     assert "Slowest layers" in capsys.readouterr().out
 
@@ -231,7 +231,7 @@ def test_extracting(archive, folder, capsys) -> None:
     assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
     assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
     assert main(["archive", "extract", "net.tea"]) == 2
-    assert "there is a file of that name" in capsys.readouterr().err
+    assert "a file of this name exists" in capsys.readouterr().err
     assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
     assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
     assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
@@ -249,7 +249,7 @@ def test_a_changed_file_is_told(archive, capsys) -> None:
     capsys.readouterr()
     assert main(["archive", "list", "net.tea", "--check"]) == 1
     shown = capsys.readouterr().err
-    assert "not what the manifest says: timing.cache" in shown
+    assert "differs from the manifest: timing.cache" in shown
     assert "not in the manifest: later.txt" in shown
     assert main(["archive", "extract", "net.tea"]) == 2
 
@@ -321,7 +321,7 @@ def test_a_plan_brings_what_is_read_beside_it(folder, capsys) -> None:
     assert "--only leaves them out" in said
     assert main(["archive", "create", "only.tea", plan, "--only"]) == 0
     assert names_in("only.tea") == [f"{NAME}.graph.json"]
-    assert "taken too" not in capsys.readouterr().err
+    assert "also added" not in capsys.readouterr().err
 
 
 def test_what_is_named_or_left_out_is_not_said_to_be_taken_too(folder, capsys) -> None:

@@ -188,7 +188,7 @@ def test_import_of_what_was_exported(store, tmp_path, capsys) -> None:
     assert main(["runs", "import-zip", str(tmp_path / "out.zip"), *other]) == 0
     assert capsys.readouterr().out == "stored abc111\n"
     assert main(["runs", "import-zip", str(tmp_path / "out.zip"), *other]) == 2
-    assert "there is a run of that id" in capsys.readouterr().err
+    assert "a run of this id exists" in capsys.readouterr().err
 
 
 def test_what_was_imported_before_a_bad_file_is_said(tmp_path, capsys) -> None:

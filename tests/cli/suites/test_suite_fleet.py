@@ -109,11 +109,11 @@ def test_as_jobs_of_kubernetes(suite, tmp_path, rows_here) -> None:
     assert not rows_or_none(tmp_path)
     collect = ("--collect", "--include", "convnet", "--store", tmp_path)
     taken = run(suite, *collect)
-    assert "3 cells came back" in taken.stderr
+    assert "3 cells were collected" in taken.stderr
     assert rows(tmp_path) == of_convnet(rows_here)
     assert len(Store(tmp_path).rows(tag="net")) == 3
     assert list((tmp_path / "suites" / "net" / "returned").iterdir()) == []
-    assert "0 cells came back" in run(suite, *collect).stderr
+    assert "0 cells were collected" in run(suite, *collect).stderr
 
 
 def rows_or_none(store: Path) -> bool:

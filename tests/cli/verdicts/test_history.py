@@ -124,7 +124,7 @@ def test_names_are_escaped_on_the_page(store) -> None:
 def test_a_picture_is_of_one_job(store, capsys) -> None:
     store.save(process(1.0, of=job(spec="trt")))
     assert main(["history", "net.onnx", "--png", "h.png"]) == 2
-    assert "--png is of one job, and there are 2" in capsys.readouterr().err
+    assert "--png draws one job, and there are 2" in capsys.readouterr().err
     assert not Path("h.png").exists()
 
 

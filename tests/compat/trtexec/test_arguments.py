@@ -47,10 +47,10 @@ def test_a_switch_set_to_off_is_refused(value) -> None:
         ("--onnx", "--onnx needs a value"),
         ("--onnx=", "--onnx needs a value"),
         ("--es-store", "--es-store needs a value"),
-        ("--avgRuns=10abc", "--avgRuns=10abc: a whole number is wanted"),
-        ("--warmUp=soon", "a number is wanted"),
-        ("--duration=nan", "a number is wanted"),
-        ("--duration=inf", "a number is wanted"),
+        ("--avgRuns=10abc", "--avgRuns=10abc: a whole number is expected"),
+        ("--warmUp=soon", "a number is expected"),
+        ("--duration=nan", "a number is expected"),
+        ("--duration=inf", "a number is expected"),
     ],
 )
 def test_what_is_not_of_the_form_is_refused(argument, message) -> None:

@@ -15,7 +15,7 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1", "11.1.0"])
 def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
-    taken, _, refused = help_text(version(text)).partition("Not honoured")
+    taken, _, refused = help_text(version(text)).partition("Not supported")
     listed = {
         line[2:].split()[0].partition("=")[0] for line in taken.split("\n") if line[:4] == "  --"
     }
@@ -27,7 +27,7 @@ def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
 
 
 def test_the_help_fits_a_terminal_of_its_lists() -> None:
-    refused = help_text(None).partition("Not honoured")[2].splitlines()[1:]
+    refused = help_text(None).partition("Not supported")[2].splitlines()[1:]
     assert all(len(line) <= 80 for line in refused)
 
 

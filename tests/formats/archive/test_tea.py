@@ -107,7 +107,7 @@ def test_some_of_the_files(archive, tmp_path) -> None:
 def test_nothing_is_overwritten(archive, tmp_path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="there is a file of that name"):
+    with pytest.raises(UsageError, match="a file of this name exists"):
         extract_tea(archive, tmp_path / "out")
     assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
 
@@ -115,7 +115,7 @@ def test_nothing_is_overwritten(archive, tmp_path) -> None:
 def test_a_changed_file_is_not_what_the_manifest_says(archive, tmp_path) -> None:
     rewritten(archive, lambda files: files.update({"notes.txt": b"other"}))
     assert check_tea(archive) == ("notes.txt",)
-    with pytest.raises(FormatError, match=r"notes\.txt: it is not what the manifest says"):
+    with pytest.raises(FormatError, match=r"notes\.txt: it differs from the manifest"):
         extract_tea(archive, tmp_path / "out")
     assert not (tmp_path / "out" / "notes.txt").exists()
 

@@ -91,7 +91,7 @@ def test_unknown_precisions_have_words() -> None:
     plan = Plan(name="n", layers=(Layer(index=0, name="a", type="Pooling"),))
     found = sections_of(run_of(plan, timed=False))
     assert found["card-precision"].empty.startswith("The plan does not say")
-    assert found["card-memory"].empty == "The plan does not say how large its tensors are."
+    assert found["card-memory"].empty == "The plan has no sizes of tensors."
 
 
 def test_what_myelin_hides_is_said() -> None:

@@ -159,7 +159,7 @@ def test_a_kind_that_no_machine_has_is_said_at_once() -> None:
     none = sit(FakeRay(node("b")), cell("k0", "trt"), cell("k1", gpu="H200"))
     assert [one.reason for one in none.lost] == [
         "no machine of the cluster has a GPU",
-        "no machine of the cluster has a GPU of kind H200; no machine says which it has",
+        "no machine of the cluster has a GPU of kind H200; no machine reports its resources",
     ]
 
 

@@ -122,8 +122,11 @@ def test_given_shapes() -> None:
     ("workload", "message"),
     [
         (Workload(shapes=(InputShape(name="imag", dims=(1,)),)), "no input called 'imag'"),
-        (Workload(shapes=(InputShape(name="image", dims=(1, 4, 8, 8)),)), "the model wants batch"),
-        (Workload(shapes=(InputShape(name="image", dims=(1, 3)),)), "the model wants batch"),
+        (
+            Workload(shapes=(InputShape(name="image", dims=(1, 4, 8, 8)),)),
+            "the model expects batch",
+        ),
+        (Workload(shapes=(InputShape(name="image", dims=(1, 3)),)), "the model expects batch"),
         (Workload(ranges=(InputRange(name="x", low=0, high=1),)), "no input called 'x'"),
         (Workload(files=(InputFile(name="y", path="y.npy"),)), "no input called 'y'"),
     ],
@@ -155,7 +158,7 @@ def test_files(tmp_path) -> None:
 def test_a_file_of_another_type(tmp_path) -> None:
     np.save(tmp_path / "image.npy", np.zeros((1, 3, 8, 8)))
     files = (InputFile(name="image", path=str(tmp_path / "image.npy")),)
-    with pytest.raises(UsageError, match="float64, the model wants float32"):
+    with pytest.raises(UsageError, match="float64, the model expects float32"):
         make_feeds((IMAGE,), Workload(files=files))
 
 

@@ -188,7 +188,7 @@ def test_a_gpu_whose_memory_clock_cannot_be_held(gpus) -> None:
     with held(say=said.append) as locks:
         assert locks[GPU] == ClockLock(sm_mhz=1305)
         assert probe_devices()[0].clock_lock == ClockLock(sm_mhz=1305)
-    assert said == [f"GPU {GPU} cannot hold its memory clock; it is free"]
+    assert said == [f"GPU {GPU} cannot lock its memory clock, which stays free"]
     assert ("reset_memory", GPU) not in gpus.calls()
     assert gpus.is_free()
 

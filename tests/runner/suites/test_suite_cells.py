@@ -107,11 +107,11 @@ def test_what_is_mistyped_ends_the_suite_before_it_begins(zoo) -> None:
     [
         ("timeout", "soon", "timeout: 'soon' is not a duration"),
         ("timeout", "", "timeout: '' is not a duration"),
-        ("build_timeout", "0s", "build_timeout: '0s' is nothing"),
+        ("build_timeout", "0s", "build_timeout: '0s' is not above 0"),
         ("memory_limit", "lots", "memory_limit: 'lots' is not a size"),
-        ("memory_limit", "0", "memory_limit: '0' is nothing"),
+        ("memory_limit", "0", "memory_limit: '0' is not above 0"),
         ("warmup", "-3", "warmup: '-3' is not a duration"),
-        ("duration", "0s", "duration: '0s' is nothing"),
+        ("duration", "0s", "duration: '0s' is not above 0"),
         ("max_time", "never", "max_time: 'never' is not a duration"),
     ],
 )

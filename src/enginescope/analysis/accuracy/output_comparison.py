@@ -289,7 +289,7 @@ class _Output:
                 Notice(
                     code="W-FEW-ELEMENTS",
                     message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
-                    "samples: a wrong scale looks like rounding; more samples tell them apart",
+                    "samples: a wrong scale looks like rounding; more samples distinguish them",
                     evidence={"elements": count},
                 )
             )

@@ -114,14 +114,14 @@ def limits_of(name: str) -> GpuLimits:
     """Return the limits of a GPU, as `gpu_limits` does.
 
     Raises:
-        UsageError: They are not known, or the name stands for several.
+        UsageError: They are not known, or the name matches several GPUs.
     """
     found = gpu_limits(name)
     if found is None:
         meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
         raise UsageError(
             f"GPU {name}",
-            why="the name stands for several"
+            why="the name matches several GPUs"
             if len(meant) > 1
             else "its limits are not known here by that name",
             hint=f"take one of: {', '.join(meant)}"

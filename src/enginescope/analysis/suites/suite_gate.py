@@ -55,7 +55,7 @@ def check_compared(report: GateReport) -> GateReport:
         raise UsageError(
             "nothing to compare",
             why=f"no job has {metrics} on both sides",
-            hint="choose another metric; enginescope runs list shows what there is",
+            hint="choose another metric; enginescope runs list shows the runs",
         )
     return report
 

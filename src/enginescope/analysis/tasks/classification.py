@@ -91,7 +91,7 @@ def _lines(path: Path) -> tuple[str, ...]:
         raise FormatError(str(path), why="it is not UTF-8") from error
     found = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not found:
-        raise FormatError(str(path), why="it holds no names", expected="a class a line")
+        raise FormatError(str(path), why="it holds no names", expected="one class per line")
     return found
 
 
@@ -124,8 +124,8 @@ class ClassificationTask:
     title = "Classification"
     metrics = METRICS
     agreement_metrics = METRICS
-    averaged = "means over the pictures, each counted once"
-    agreement_averaged = "means over the pictures; right is the reference's best class"
+    averaged = "means over the images, each counted once"
+    agreement_averaged = "means over the images; correct is the reference's best class"
     fits: tuple[str, ...] = ("stretch", "crop", "pad")
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -189,7 +189,7 @@ class TopClasses:
             wanted = [int(target)]
         if len(wanted) != len(scores):
             raise UsageError(
-                "classification: one picture a sample", why=f"an output has {len(scores)} rows"
+                "classification: one image per sample", why=f"an output has {len(scores)} rows"
             )
         ranks = [self._rank(row, one) for row, one in zip(scores, wanted, strict=True)]
         for rank, one in zip(ranks, wanted, strict=True):

@@ -80,10 +80,10 @@ class DepthTask:
     title = "Depth"
     metrics = METRICS
     agreement_metrics = AGREEMENT
-    averaged = "means of the pictures' figures; over all pixels in the files"
+    averaged = "means over the images; the files have the means over all pixels"
     agreement_averaged = (
-        "means of the pictures' figures, each map brought to 0…1 by its own least and greatest "
-        "value; max: the greatest of all"
+        "means over the images, each map scaled to 0…1 by its own minimum and maximum; "
+        "max: the largest of all"
     )
     fits: tuple[str, ...] = ("stretch",)
 
@@ -130,7 +130,7 @@ class DepthErrors:
         """Add a picture's map; it is brought to the target's size."""
         maps = first_maps(answers, self._options.output, "depth")
         if len(maps) != 1:
-            raise UsageError("depth: one picture a sample", why=f"an output has {len(maps)} maps")
+            raise UsageError("depth: one image per sample", why=f"an output has {len(maps)} maps")
         known = _known(target, self._options)
         if not known.any():
             return SampleScore(left_out="no pixel of its target is known and within bounds")
@@ -190,12 +190,12 @@ class DepthErrors:
     def _notices(self) -> list[Notice]:
         made = []
         if self._not_finite:
-            text = f"{self._not_finite:,} maps hold NaN or infinities: no figure can be stated"
+            text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
             made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
         if self._opposed > self._images / 2 and self._options.holds == "depth":
             text = (
-                f"in {self._opposed:,} of {self._images:,} pictures the map falls where the target "
-                "grows: if the model gives disparity, say depth?holds=disparity"
+                f"in {self._opposed:,} of {self._images:,} images the map falls where the target "
+                "grows: if the model outputs disparity, use depth?holds=disparity"
             )
             made.append(Notice(code="W-DEPTH-OPPOSED", message=text))
         return made

@@ -104,13 +104,13 @@ class DepthAgreement:
     def _notices(self) -> list[Notice]:
         made = []
         if self._not_finite:
-            text = f"{self._not_finite:,} maps hold NaN or infinities: no figure can be stated"
+            text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
             made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
         if self._flat:
             text = f"{self._flat:,} maps are of one value alone, which becomes 0"
             made.append(Notice(code="W-DEPTH-FLAT", message=text))
         if self._resized:
-            text = f"{self._resized:,} maps were brought to the size of the reference's"
+            text = f"{self._resized:,} maps were resized to the size of the reference's maps"
             made.append(Notice(code="I-DEPTH-RESIZED", message=text, level="info"))
         ratio = float(np.median(self._ratios)) if self._ratios else 1.0
         if not 1 / _SAME_RANGE <= ratio <= _SAME_RANGE:

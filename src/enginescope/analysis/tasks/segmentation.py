@@ -156,7 +156,7 @@ class PixelClasses:
             given, classes = self._classes(answers, target.shape)
         if given.shape != wanted.shape:
             raise UsageError(
-                "segmentation: one picture a sample", why=f"an output has {len(given)} maps"
+                "segmentation: one image per sample", why=f"an output has {len(given)} maps"
             )
         known = wanted >= 0
         if not known.any():

@@ -156,7 +156,7 @@ class TaskScoring:
         if not pairing.pairs:
             raise UsageError(
                 f"targets {source}",
-                why="none has the base name of a sample: "
+                why="no target has the base name of a sample: "
                 f"{_some(self._samples)}; {_some(targets.base_names())}",
             )
         book = self._book({label: task.against_targets() for label in labels})

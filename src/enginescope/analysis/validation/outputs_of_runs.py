@@ -108,7 +108,7 @@ def _notices(reference: Run, others: Sequence[Run]) -> Iterator[Notice]:
     if any(one.origin == "imported" for one in (reference, *others)):
         yield Notice(
             code="W-INPUTS-NOT-KNOWN",
-            message="imported runs do not say what their inputs were; trtexec's random ones are "
+            message="imported runs do not record their inputs; trtexec's random inputs are "
             "the same in every run, unless --loadInputs gave others",
             evidence={"runs": [one.id for one in (reference, *others) if one.origin == "imported"]},
         )

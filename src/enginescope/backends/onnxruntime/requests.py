@@ -163,7 +163,7 @@ def host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
         if make is None:
             raise UnsupportedError(
                 "BF16 cannot be fed",
-                why=f"onnxruntime {ort.__version__} makes no values of that type",
+                why=f"onnxruntime {ort.__version__} cannot create values of that type",
                 hint="pip install 'onnxruntime>=1.18'",
             )
         return make(array, _ONNX_BFLOAT16)

@@ -153,12 +153,12 @@ def inspect(
         return None, None, (_silent(f"the {libraries.runtime} runtime has no inspector"),)
     inspector = engine.create_engine_inspector()
     if inspector is None:
-        return None, None, (_silent(f"TensorRT gives no inspector for this plan, {_COMPATIBLE}"),)
+        return None, None, (_silent(f"TensorRT has no inspector for this plan, {_COMPATIBLE}"),)
     inspector.execution_context = context
     kind = libraries.trt.LayerInformationFormat.JSON
     text = inspector.get_engine_information(kind)
     if not text:
-        return None, None, (_silent(f"TensorRT tells nothing of this plan, {_COMPATIBLE}"),)
+        return None, None, (_silent(f"TensorRT cannot read this plan, {_COMPATIBLE}"),)
     try:
         plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)
     except FormatError as error:

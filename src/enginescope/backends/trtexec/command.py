@@ -91,7 +91,7 @@ def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
     if of_build:
         raise UnsupportedError(
             f"{', '.join(of_build)} for {subject.name}",
-            why="an engine is built already, and these say how to build one",
+            why="an engine is already built, and these options are for a build",
             hint="give the ONNX model, or leave them out",
         )
 
@@ -273,7 +273,7 @@ def _notices(version: Version, job: Job) -> list[Notice]:
         found.append(
             _remark(
                 "I-STOP-RULE",
-                f"trtexec knows no precision to stop at: it ran for at least "
+                f"trtexec cannot stop at a precision: it ran for at least "
                 f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries",
             )
         )

@@ -106,7 +106,7 @@ class GpuBeside:
         if self._sampler is None:
             return None
         if self._begun_ms is None or self._ended_ms is None or self._timed is None:
-            self._missing("trtexec did not say when it measured")
+            self._missing("trtexec did not print when it measured")
             return None
         queries, lasted_ms = self._timed
         begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)

@@ -241,6 +241,6 @@ def _plain(name: str) -> str:
 def _own_fill(cause: str) -> Notice:
     return Notice(
         code="I-OWN-FILL",
-        message=f"trtexec filled inputs itself, whatever --seed says: {cause}",
+        message=f"trtexec filled inputs itself and ignored --seed: {cause}",
         level="info",
     )

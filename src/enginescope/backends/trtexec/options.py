@@ -142,13 +142,13 @@ def _pools(flags: Flags, value: str) -> None:
     parts = [one.partition(":") for one in value.split(",")]
     given = ",".join(f"{MEMORY_POOLS[name]}:{_megabytes(size)}" for name, _, size in parts)
     if "tacticSharedMem" in given and flags.version < (10, 0):
-        raise UnsupportedError("memory pool tactic_shared_memory", why="it came with TensorRT 10.0")
+        raise UnsupportedError("memory pool tactic_shared_memory", why="TensorRT 10.0 added it")
     flags.add("memPoolSize", given)
 
 
 def _hardware(flags: Flags, value: str) -> None:
     if value == "same_compute_capability" and flags.version < (10, 0):
-        raise UnsupportedError(f"hardware_compatibility={value}", why="it came with TensorRT 10.0")
+        raise UnsupportedError(f"hardware_compatibility={value}", why="TensorRT 10.0 added it")
     flags.add("hardwareCompatibilityLevel", HARDWARE_LEVELS[value])
 
 

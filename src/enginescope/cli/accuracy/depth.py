@@ -139,7 +139,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("benchmark_results"),
     show_default=True,
-    help="Folder for the pictures and depth.json.",
+    help="Folder for the plots and depth.json.",
 )
 @click.option(
     "--on",

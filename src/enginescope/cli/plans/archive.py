@@ -97,7 +97,7 @@ def create(
         _show(archive, created.manifest, created.manifest.files)
     if created.companions:
         names = ", ".join(path.name for path in created.companions)
-        note(f"taken too, beside a plan: {names}; --only leaves them out")
+        note(f"also added, from the plan's folder: {names}; --only skips them")
     NotingObserver().file_written(archive)
 
 
@@ -132,7 +132,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     for name in contents.unlisted:
         warn(f"not in the manifest: {name}")
     for name in changed:
-        warn(f"not what the manifest says: {name}")
+        warn(f"differs from the manifest: {name}")
     if check and not changed:
         against = "the manifest's SHA-256" if contents.manifest else "the zip file's checksum"
         note(f"every file fits {against}")

@@ -251,7 +251,7 @@ def delete_runs(
     ids = list(dict.fromkeys(store.id_to_delete(name) for name in runs))
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("deleting without a terminal to ask on needs --yes")
+            raise click.UsageError("without a terminal, deleting needs --yes")
         click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
     deleted = [store.delete(run_id) for run_id in ids]
     if _wants_json(as_json):

@@ -106,7 +106,7 @@ def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
         raise UsageError(
             "a token is needed",
             why="runs are taken" if is_local else f"{host} can be reached from other machines",
-            hint=f"--token-file FILE makes one where there is no file; or set {VARIABLE}",
+            hint=f"--token-file FILE creates one if the file does not exist; or set {VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
     if not is_local:

@@ -51,8 +51,8 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         if self._result is None:
             return "no cell was started"
         return (
-            f"{len(self._result.rows):,} of {len(self._result.plan.cells):,} cells are done, and "
-            "the same command goes on from there"
+            f"{len(self._result.rows):,} of {len(self._result.plan.cells):,} cells are done; "
+            "run the same command to resume"
         )
 
     def warn(self, text: str) -> None:
@@ -112,8 +112,8 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         self._result = result
 
     def jobs_collected(self, count: int) -> None:
-        """Print how many cells came back."""
-        note(f"{count:,} cells came back")
+        """Print how many cells were collected."""
+        note(f"{count:,} cells were collected")
 
     def jobs_written(self, count: int, folder: Path) -> None:
         """Print the next steps with Kubernetes jobs."""

@@ -161,7 +161,7 @@ def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
         return
     if len(found) > 1:
         raise UsageError(
-            f"--png is of one job, and there are {len(found)}",
+            f"--png draws one job, and there are {len(found)}",
             why="; ".join(one.label for one in found[:_SHOWN]),
             hint="--on BACKEND, or --html FILE for all",
         )

@@ -120,7 +120,7 @@ def whole_number(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise UsageError(f"{name}={text}", why="a whole number is wanted") from None
+        raise UsageError(f"{name}={text}", why="a whole number is expected") from None
 
 
 def decimal_number(name: str, text: str) -> float:
@@ -134,7 +134,7 @@ def decimal_number(name: str, text: str) -> float:
     except ValueError:
         value = float("nan")
     if not abs(value) < 1e15:
-        raise UsageError(f"{name}={text}", why="a number is wanted")
+        raise UsageError(f"{name}={text}", why="a number is expected")
     return value
 
 

@@ -84,7 +84,7 @@ def flag_for(name: str, version: Version) -> Flag:
         )
     if flag.first > version.release:
         raise UsageError(
-            f"{name} came with TensorRT {_text(flag.first)}", why=f"installed is {version}"
+            f"{name} was added in TensorRT {_text(flag.first)}", why=f"installed is {version}"
         )
     if not flag.is_in(version.release):
         assert flag.last is not None
@@ -94,7 +94,7 @@ def flag_for(name: str, version: Version) -> Flag:
             hint=flag.instead,
         )
     if flag.is_refused:
-        raise UsageError(f"{name} is not honoured", why=flag.meaning)
+        raise UsageError(f"{name} is not supported", why=flag.meaning)
     return flag
 
 
@@ -136,7 +136,7 @@ def help_text(version: Version | None) -> str:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
     refused = [one.name for one in flags if one.is_refused]
-    lines += ["", "Not honoured; each says why when it is used:", *_wrapped(refused)]
+    lines += ["", "Not supported; each names the reason when it is used:", *_wrapped(refused)]
     return "\n".join(lines) + "\n"
 
 

@@ -192,10 +192,10 @@ def _extract(packed: zipfile.ZipFile, member: Member, folder: Path, entry: TeaEn
         with target.open("xb") as out:
             found = copy_member(packed, member, out)
     except FileExistsError:
-        why = "there is a file of that name"
+        why = "a file of this name exists"
         raise UsageError(f"cannot write {target}", why=why, hint="another folder") from None
     if entry.sha256 is not None and found != entry.sha256:
         target.unlink()
         source = str(packed.filename)
-        raise FormatError(source, where=entry.name, why="it is not what the manifest says")
+        raise FormatError(source, where=entry.name, why="it differs from the manifest")
     return target

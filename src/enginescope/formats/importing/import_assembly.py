@@ -107,7 +107,7 @@ def _outcome(report: ToolReport | None) -> Outcome:
 
 
 T = TypeVar("T")
-_LONELY = "a comparison of outputs without an engine's files; pass it to report --answers"
+_LONELY = "a comparison of outputs without an engine's files; pass it to report --outputs"
 _PROVIDERS = {
     "CPUExecutionProvider": "ort-cpu",
     "CUDAExecutionProvider": "ort-cuda",

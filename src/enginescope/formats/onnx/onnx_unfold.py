@@ -276,7 +276,9 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
         if words:
             found.append(_link(words, number, str(path)))
     if not found:
-        raise FormatError(str(path), why="it lists no model", expected="URL [SHA256] [NAME] a line")
+        raise FormatError(
+            str(path), why="it lists no model", expected="URL [SHA256] [NAME] per line"
+        )
     names = [one.name for one in found]
     twice = next((one for one in found if names.count(one.name) > 1), None)
     if twice is not None:

@@ -104,18 +104,16 @@ def _numpy(path: Path) -> Any:
 
 
 def _png(path: Path, *, with_palette: bool) -> Any:
-    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+    image = require("PIL.Image", purpose="reading images", install="enginescope[images]")
     try:
         with image.open(path) as picture:
             mode = picture.mode
             values = np.asarray(picture)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
-        raise FormatError(str(path), why=f"no picture that can be read ({error})") from None
+        raise FormatError(str(path), why=f"not a readable image ({error})") from None
     if mode in _GREY or (with_palette and mode == "P"):
         return values
-    raise FormatError(
-        str(path), why=f"a picture of colors ({mode})", expected="one value for each pixel"
-    )
+    raise FormatError(str(path), why=f"a color image ({mode})", expected="one value for each pixel")
 
 
 def _pfm(path: Path) -> Any:

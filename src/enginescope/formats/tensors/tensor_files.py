@@ -144,7 +144,7 @@ def _from_raw(path: Path, data: bytes, dtype: Any, shape: Sequence[int] | None) 
     if dtype is None or shape is None:
         raise FormatError(
             str(path),
-            why="raw bytes say neither type nor shape",
+            why="raw bytes have neither type nor shape",
             expected="npy, npz, pb, or a type and a shape",
         )
     kind = np.dtype(dtype)

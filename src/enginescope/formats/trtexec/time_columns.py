@@ -87,7 +87,7 @@ def time_columns(document: Document) -> tuple[dict[str, Array], int]:
         raise FormatError(
             document.source,
             where=without_unit,
-            why="nothing says in which unit the times are",
+            why="the unit of the times is unknown",
             expected="a unit in the field's name, such as latencyMs or time_us",
         )
     raise FormatError(document.source, why="no times in it", expected="a list with latencyMs")

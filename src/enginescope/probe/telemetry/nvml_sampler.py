@@ -38,7 +38,7 @@ def open_nvml_sampler(address: str) -> NvmlSampler:
             raise UnsupportedError("NVML", why="no NVIDIA driver, or no nvidia-ml-py")
         handle = handle_of(nvml, address)
         if handle is None:
-            raise UnsupportedError("NVML", why=f"it knows no GPU {address}")
+            raise UnsupportedError("NVML", why=f"it has no GPU {address}")
         return NvmlSampler(nvml, handle, opened.pop_all())
     raise AssertionError  # the block above leaves by a return or an error
 

@@ -23,7 +23,7 @@ _STOP_RULES = {
     "duration": "the requested time was over",
     "precision": "the median's 95 % interval was narrow enough",
     "max_time": "the time limit was reached before the interval was narrow enough",
-    "hard_limit": "the hard time limit was reached short of the samples wanted",
+    "hard_limit": "the hard time limit was reached before the requested number of samples",
 }
 _WARM_UP_ENDS = {
     "steady": "ended when the two halves of its last part agreed",
@@ -50,7 +50,7 @@ def _within(text: str) -> str:
 def metric_sentence(tag: str) -> str:
     """Say what a metric is: ``Latency (trtexec): H2D + GPU compute + D2H durations, summed; …``."""
     if tag not in METRICS:
-        return f"{tag}, as the file that it came from names it"
+        return f"{tag}, as its file names it"
     meaning = METRICS[tag].meaning.removesuffix(".")
     return f"{METRICS[tag].title}: {_within(meaning)}"
 
@@ -115,7 +115,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     reason = (
         "timing each layer adds to it and keeps layers from overlapping"
         if difference > 0
-        else "they were timed in a pass of their own, and what is between them is in none"
+        else "they come from a separate pass, without the time between layers"
     )
     factor = format_significant(ratio)
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."

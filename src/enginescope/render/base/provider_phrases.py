@@ -141,6 +141,8 @@ def caveat(work: tuple[ProviderWork, ...]) -> str | None:
         "the GPU's work shows where the host waits next"
     )
     if "TensorrtExecutionProvider" in names:
-        text += ". TensorRT's provider waits for its stream: its times hold the GPU's work, so the "
+        text += (
+            ". TensorRT's provider waits for its stream: its times contain the GPU's work, so the "
+        )
         text += "shares lean to it"
     return f"{text}."

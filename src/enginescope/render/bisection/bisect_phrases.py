@@ -229,7 +229,7 @@ def suggestion_text(found: PrecisionTrials) -> str:
 def _suggestion(found: PrecisionTrials) -> str:
     one = found.suggested
     if one is None:
-        return "nothing that was tried brings the outputs within their limits"
+        return "no proposal brings the outputs within their limits"
     if one.kind == "none":
         return "nothing: it is within its limits as it is, and nothing tried is faster"
     figures = f"{format_ms(one.latency_ms)}, err ÷ spread {error_text(one.error)}"

@@ -23,7 +23,7 @@ def latency_boxes(labelled: Sequence[tuple[str, RunView]]) -> Chart | None:
         return None
     return Chart(
         key="latency_boxes",
-        title="Latency of single pictures",
+        title="Latency of single images",
         subtitle=(
             "Box: quartiles; line: median, dark band: its 95 % interval; whiskers: p5 … p95",
             "Samples beyond the whiskers are counted at their right",

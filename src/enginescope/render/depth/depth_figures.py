@@ -73,9 +73,9 @@ def depth_panels(found: DepthBenchmark) -> str:
 
 def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
     title = benchmark_title(found)
-    about = ["Latency of single pictures, all copies included"]
+    about = ["Latency of single images, all copies included"]
     if found.agreement is not None:
-        about.append("RMSE to the first: of maps brought to 0…1")
+        about.append("RMSE against the first: maps scaled to 0…1")
     if found.quality is not None:
         about.append(quality_title(found.quality, found.image_name).lower())
     parts = [words(_MARGIN, 34, title, size=18, is_bold=True)]

@@ -162,7 +162,7 @@ def depth_text(
     lines += [_speed(found, width), *([Text(shared, style="dim")] if shared else []), Text()]
     if found.agreement is not None:
         first = short_labels(found, 40)[0]
-        title = f"Maps of {found.image_name}, each brought to 0…1, against {first}"
+        title = f"Maps of {found.image_name}, each scaled to 0…1, against {first}"
         labels = short_labels(found, 40)[1:]
         lines += [Text(title), *score_tables(found.agreement, labels, width)]
     if found.quality is not None:

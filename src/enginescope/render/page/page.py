@@ -151,8 +151,8 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
     said = []
     if "latency_series.csv" not in files and any(subject.view.run.samples for subject in subjects):
         said.append(
-            f"The samples are more than {MAX_SERIES_SAMPLES:,}: they are in latency_series.csv, "
-            "beside this page."
+            f"The run has more than {MAX_SERIES_SAMPLES:,} samples; latency_series.csv has them, "
+            "in the folder of this page."
         )
     if "per_layer_times.csv" not in files:
         said.append(

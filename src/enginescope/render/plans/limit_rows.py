@@ -79,7 +79,7 @@ def _left_over(found: OnnxMap) -> str:
     parts = ["a part: the layer holds other nodes too, and its time is shared out by their work"]
     for some, one, several in (
         (found.unmatched_nodes, "node is in no layer", "nodes are in no layer"),
-        (found.unmatched_layers, "layer holds no node", "layers hold no node"),
+        (found.unmatched_layers, "layer holds no node", "layers have no node"),
         (
             found.unknown_names,
             "name of the plan is not in the model",

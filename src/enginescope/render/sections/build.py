@@ -58,7 +58,7 @@ def build(subject: PageSubject) -> Section | None:
         title="Build",
         charts=(chart,) if chart else (),
         tables=tuple(table for table in tables if table is not None),
-        empty=None if rows else f"{story.source} says nothing about a build: is the log verbose?",
+        empty=None if rows else f"{story.source} has nothing about a build: is the log verbose?",
         facts={"pairs": facts, "figures": tuple(map(_figures, rows)), "no_log": None},
     )
 

@@ -118,8 +118,8 @@ def gpu(view: RunView) -> Section | None:
 
 KEY = "providers"
 _NOT_SAID = (
-    "This ONNX Runtime does not say which nodes it gave to whom (1.24 and later do); kernels are "
-    "counted after they were fused."
+    "This ONNX Runtime does not report the provider of each node (1.24 and later do); kernels are "
+    "counted after fusion."
 )
 
 
@@ -180,7 +180,7 @@ def machine(view: RunView) -> Section:
     """Host, processor, GPUs, load; memory of the worker over time."""
     chart = memory_series(view)
     facts = machine_facts(view.run)
-    nothing = "Nothing is known of the machine: the artifacts this run was made from do not say."
+    nothing = "The machine is unknown: the imported files do not name it."
     return Section(
         key="machine",
         title="Machine and memory",

@@ -40,7 +40,7 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
 
 
 _NO_MODEL = (
-    "No model was given, so the cost of its nodes is unknown. Name the model that the engine was "
+    "The cost of the model's nodes is unknown without --onnx. Name the model that the engine was "
     "built from: enginescope explore … --onnx MODEL --html FILE."
 )
 
@@ -107,7 +107,7 @@ def _left_layers(subject: PageSubject, found: OnnxMap) -> DataTable | None:
     timings = [view.time_of(layer) for layer in own]
     return data_table(
         "onnx-unmatched-layers",
-        "Layers that hold no node: copies, or of another model",
+        "Layers without a node: copies, or layers of another model",
         ("layer", "layers"),
         (
             column(

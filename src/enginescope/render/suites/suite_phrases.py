@@ -179,7 +179,7 @@ def baseline_sentence(result: SuiteResult) -> str | None:
     a_side = f"{count} processes" if count > 1 else "one process"
     return (
         f"×: how many times as fast as {base}, medians of {a_side} a side; "
-        "enginescope gate and bench --compare say which differences are more than noise"
+        "enginescope gate and bench --compare separate differences from noise"
     )
 
 

@@ -105,7 +105,7 @@ RULES = (
         "GATE003",
         "lost-coverage",
         "The baseline has a job or a figure that the current runs lack.",
-        "A job that is not measured any more cannot be seen to get worse.",
+        "A job that is no longer measured cannot show a regression.",
         "Measure it, or take it out of the baseline.",
     ),
     (
@@ -119,7 +119,7 @@ RULES = (
         "GATE005",
         "undecided",
         "Inconclusive: the figure may or may not be worse than its limit.",
-        "The interval of the ratio reaches beyond the limit, or there is none.",
+        "The interval of the ratio exceeds the limit, or there is no interval.",
         "Measure more processes of either side.",
     ),
     (

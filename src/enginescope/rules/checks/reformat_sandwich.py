@@ -61,7 +61,7 @@ def _words(layer: Layer) -> str:
 RULE = Rule(
     code="PLAN109",
     name="reformat-sandwich",
-    summary="One layer stands between two Reformats that undo each other",
+    summary="One layer is between two Reformats that undo each other",
     severity=Severity.WARNING,
     advice="let the layer run in the precision and layout of its neighbors",
     doc=__doc__,

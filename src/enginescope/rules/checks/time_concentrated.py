@@ -38,7 +38,7 @@ def _check(view: LintView) -> Iterator[Found]:
         yield Found(
             layers=(layer.index,),
             message="takes a quarter of the time or more"
-            + (": it stands for a part of the network" if part else ""),
+            + (": it contains a part of the network" if part else ""),
             evidence={"share_pct": round(share, 3), "type": layer.type},
             advice="build with a newer TensorRT to see its kernels" if part else None,
         )

@@ -131,7 +131,7 @@ class DockerFleet:
         _ask(
             [found, "version", "--format", "{{.Server.Version}}"],
             "docker does not respond",
-            hint="docker version says so too: its daemon must run, and be yours to use",
+            hint="check with docker version: the daemon must run, and you need access to it",
         )
         _ask(
             [found, "image", "inspect", "--format", "{{.Id}}", image],

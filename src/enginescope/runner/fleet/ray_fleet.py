@@ -219,6 +219,6 @@ def _kinds(resources: Mapping[str, float], labels: Mapping[str, str]) -> Iterato
 def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
     kinds = sorted({kind for machine in machines for kind in machine.kinds})
     if cell.needs.gpu is not None:
-        there = f"there are {', '.join(kinds)}" if kinds else "no machine says which it has"
+        there = f"there are {', '.join(kinds)}" if kinds else "no machine reports its resources"
         return f"no machine of the cluster has a GPU of kind {cell.needs.gpu}; {there}"
     return "no machine of the cluster has a GPU"

@@ -121,5 +121,5 @@ def _connect(ray: Any, address: str, folder: str | None) -> None:
             raise BackendError(
                 f"Ray cluster {address}",
                 why=said.splitlines()[0] if said else type(error).__name__,
-                hint=f"ray status says whether it runs; one with a token wants {_TOKEN_FILE}",
+                hint=f"check with ray status; a cluster with a token needs {_TOKEN_FILE}",
             ) from error

@@ -93,7 +93,7 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
         values = values[:, :, ::-1]
     kind = np.dtype(NUMPY_TYPES[spec.dtype]) if spec.dtype in NUMPY_TYPES else None
     if kind is None or kind.kind not in "fu":
-        raise UsageError(f"pictures for input {spec.name}", why=f"it holds {spec.type_text}")
+        raise UsageError(f"images for input {spec.name}", why=f"it holds {spec.type_text}")
     if kind.kind == "f":  # an integer input takes the bytes as they are
         mean = _by_channel("mean", how.mean, channels)
         std = _by_channel("std", how.std, channels)
@@ -120,24 +120,24 @@ def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, in
     shape = spec.default_shape or spec.shape
     if len(shape) != 4:
         raise UsageError(
-            f"pictures for input {spec.name}",
-            why=f"it has {len(shape)} dimensions, pictures need 4",
+            f"images for input {spec.name}",
+            why=f"it has {len(shape)} dimensions, images need 4",
             hint="--image-input NAME, where another input takes them",
         )
     places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
     axis = next((place for place in places if shape[place] in _COLOURS), None)
     if axis is None:
         raise UsageError(
-            f"pictures for input {spec.name}",
+            f"images for input {spec.name}",
             why="no dimension of it is 1, 3 or 4 channels",
-            hint="--layout nchw or nhwc says where they are",
+            hint="set --layout nchw or nhwc",
         )
     open_size = [shape[one] for one in ((2, 3) if axis == 1 else (1, 2))]
     if how.size is not None:
         return axis == 1, int(shape[axis] or 0), how.size
     if not all(isinstance(one, int) and one > 0 for one in open_size):
         raise UsageError(
-            f"pictures for input {spec.name}",
+            f"images for input {spec.name}",
             why="its height and width are dynamic",
             hint="--image-size 224x224",
         )
@@ -149,8 +149,8 @@ def _opened(path: Path, mode: str) -> Any:
 
     Pillow clips 16-bit values at 255 when it converts them, so they are scaled here.
     """
-    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
-    orient = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    image = require("PIL.Image", purpose="reading images", install="enginescope[images]")
+    orient = require("PIL.ImageOps", purpose="reading images", install="enginescope[images]")
     try:
         with image.open(path) as file:
             upright = orient.exif_transpose(file)
@@ -164,7 +164,7 @@ def _opened(path: Path, mode: str) -> Any:
                 )
             return image.fromarray(np.asarray(upright).astype(np.float32) / _WIDE_STEP)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
-        raise FormatError(str(path), why=f"no picture that can be read ({error})") from None
+        raise FormatError(str(path), why=f"not a readable image ({error})") from None
 
 
 def _is_wide(mode: str) -> bool:
@@ -193,8 +193,8 @@ def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> A
         values = np.asarray(picture)
         planes = values[:, :, None] if values.ndim == 2 else values
         return opencv_resized(planes, size, is_cubic=how.filter == "opencv-bicubic")
-    image = require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
-    ops = require("PIL.ImageOps", purpose="reading pictures", install="enginescope[images]")
+    image = require("PIL.Image", purpose="reading images", install="enginescope[images]")
+    ops = require("PIL.ImageOps", purpose="reading images", install="enginescope[images]")
     target = (size[1], size[0])
     method = image.Resampling[how.filter.upper()]
     if how.fit == "crop":
@@ -266,6 +266,6 @@ def picture_samples(
                 skipped.append(name)
         if len(samples) == before:
             raise UsageError(
-                f"images {path}", why="no picture is in it", hint=", ".join(sorted(IMAGE_SUFFIXES))
+                f"images {path}", why="it has no image", hint=", ".join(sorted(IMAGE_SUFFIXES))
             )
     return tuple(samples), tuple(skipped)

@@ -183,7 +183,7 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
         wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
         raise UsageError(
             f"shape {'x'.join(map(str, given))} for input {spec.name}",
-            why=f"the model wants {wanted or 'a scalar'}",
+            why=f"the model expects {wanted or 'a scalar'}",
         )
 
 
@@ -196,7 +196,7 @@ def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
         raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
         raise UsageError(
             f"{path} for input {spec.name}",
-            why=f"it holds {array.dtype}, the model wants {np.dtype(wanted)}{raw}",
+            why=f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}",
         )
     if not packed:
         _check_shape(spec, tuple(array.shape))

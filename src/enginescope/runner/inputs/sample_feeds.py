@@ -92,7 +92,7 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
         return wide[0]
     raise UsageError(
         f"{Path(one.path).name} for one of {', '.join(known)}",
-        why="it does not say for which input it is",
+        why="it does not name its input",
         hint="an npz with arrays of the inputs' names, or a folder a sample with NAME.npy",
     )
 

@@ -52,7 +52,7 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
             raise UsageError(
                 f"data {path}",
                 why="nothing in it is a sample",
-                hint="npy, npz, raw, pb, pictures, folders with input_*.pb",
+                hint="npy, npz, raw, pb, images, folders with input_*.pb",
             )
     return FoundSamples(samples=tuple(samples), skipped=tuple(skipped))
 

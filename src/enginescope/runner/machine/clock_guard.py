@@ -118,8 +118,8 @@ class ClockHold:
             )
         elif is_limited_by_setting(gpu):
             self._remarks.append(
-                f"the clocks of GPU {gpu} were limited by somebody's setting before; NVML does not "
-                "tell which, and a lock of theirs ends with this one"
+                f"another setting limited the clocks of GPU {gpu} before; NVML does not report it, "
+                "and the reset removes it"
             )
         # from here on the end of this process is to reset it, whatever comes
         self._taken[gpu], self._locks[gpu] = taken, wanted
@@ -133,7 +133,7 @@ class ClockHold:
             raise
         if self._locks[gpu] != wanted:
             self._write(taken, gpu, self._locks[gpu])
-            self._remarks.append(f"GPU {gpu} cannot hold its memory clock; it is free")
+            self._remarks.append(f"GPU {gpu} cannot lock its memory clock, which stays free")
 
     def _write(self, taken: Taken, gpu: str, lock: ClockLock) -> None:
         owner, command = self._task.owner_pid, self._task.command

@@ -21,7 +21,7 @@ class Cooled(NamedTuple):
     """How the waiting went.
 
     Attributes:
-        notices: Of a GPU that is still too warm, or does not tell its temperature.
+        notices: Of a GPU that is still too warm, or does not report its temperature.
     """
 
     phase: Phase
@@ -57,7 +57,7 @@ def cool_down(job: Job, on_progress: Callable[[Progress], None]) -> Cooled | Non
 
 def _notices(rule: Cooldown, warmest: float | None, elapsed_s: float) -> tuple[Notice, ...]:
     if warmest is None:
-        message = "no GPU of this job tells its temperature: it was not waited for"
+        message = "no GPU of this job reports its temperature, so there was no cooldown"
     elif warmest > rule.temperature_c:
         message = (
             f"the GPU was at {warmest:.0f} °C after {elapsed_s:.0f} s of waiting for "

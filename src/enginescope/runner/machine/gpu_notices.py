@@ -132,8 +132,8 @@ def no_pass(run: Run) -> Notice | None:
         return None
     return Notice(
         code="W-NO-TELEMETRY",
-        message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself and has no pass "
-        "of its own for it",
+        message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself, without a "
+        "separate telemetry pass",
     )
 
 

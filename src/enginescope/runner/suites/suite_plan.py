@@ -289,7 +289,7 @@ def _quantity(key: str, text: str, parse: Callable[[str], N], *, may_be_nothing:
     except UsageError as error:
         raise UsageError(f"{key}: {error.what}", hint=error.hint) from None
     if value <= 0 and not may_be_nothing:
-        raise UsageError(f"{key}: {text!r} is nothing", hint="leave it out for its default")
+        raise UsageError(f"{key}: {text!r} is not above 0", hint="omit it for its default")
     return value
 
 

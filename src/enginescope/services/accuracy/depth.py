@@ -66,7 +66,7 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
         read += [images.resolve()] if images else []
     if folder.resolve() in read:
         raise UsageError(
-            f"`output_dir` {folder}", why="models or pictures lie in it", hint="a new folder"
+            f"`output_dir` {folder}", why="it contains models or images", hint="a new folder"
         )
     is_new = not folder.exists()
     try:

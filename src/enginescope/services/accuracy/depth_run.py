@@ -81,7 +81,7 @@ class DepthRun:
     def __init__(
         self, request: DepthRequest, observer: DepthObserver, folder: Path, keeper: RunKeeper
     ) -> None:
-        require("PIL.Image", purpose="reading pictures", install="enginescope[images]")
+        require("PIL.Image", purpose="reading images", install="enginescope[images]")
         require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
         self._request, self._observer, self._keeper = request, observer, keeper
         self._folder = ExitStack()
@@ -244,7 +244,7 @@ class DepthRun:
             raise UsageError(f"`metric_images_dir` {folder}", why="no such folder")
         pictures = sorted(one for one in folder.rglob("*") if one.suffix.lower() in IMAGE_SUFFIXES)
         if not pictures:
-            raise UsageError(f"`metric_images_dir` {folder}", why="it has no picture")
+            raise UsageError(f"`metric_images_dir` {folder}", why="it has no image")
         found = samples_in(pictures).samples
         return tuple(
             replace(sample, name=path.relative_to(folder).as_posix())

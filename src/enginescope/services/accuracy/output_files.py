@@ -181,7 +181,7 @@ def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> S
         samples, common = random_samples(count, workload.seed, shapes)
         return SampleChoice(samples=samples, shapes=common)
     if len({shape.name for shape in shapes}) < len(shapes):
-        raise UsageError("an input with several shapes", why="the data have shapes of their own")
+        raise UsageError("an input with several shapes", why="the data set has its own shapes")
     found = samples_in(paths, image_input=request.image_input)
     return SampleChoice(
         samples=found.samples[: request.count], shapes=shapes, skipped=found.skipped

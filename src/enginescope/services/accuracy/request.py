@@ -139,7 +139,7 @@ def _check_samples(samples: SampleRequest) -> None:
     sources = {"random": samples.random, "images": samples.images, "data": samples.data}
     named = [f"`{name}`" for name, value in sources.items() if value]
     if len(named) > 1:
-        raise UsageError(" and ".join(named), why="each alone says what the samples are")
+        raise UsageError(" and ".join(named), why="each of them selects the samples")
 
 
 def _check_pictures(how: Preprocessing) -> None:

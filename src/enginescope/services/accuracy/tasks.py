@@ -35,7 +35,7 @@ class RequestedTask:
         if self.targets is not None and fit not in self.task.fits:
             raise UsageError(
                 f"`image_fit` {fit}",
-                why=f"targets of {self.task.name} are of the whole picture",
+                why=f"targets of {self.task.name} refer to the whole image",
                 hint=f"`image_fit` {self.task.fits[0]}",
             )
 

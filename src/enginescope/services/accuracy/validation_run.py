@@ -385,8 +385,8 @@ def _on_random(sides: Sequence[ValidatedSide], random: int) -> Iterator[Notice]:
     if failing and random:
         yield Notice(
             code="W-RANDOM-SAMPLES",
-            message=f"{random:,} samples are random, which is not what a quantized model was "
-            f"calibrated for; --data with real ones says more of {', '.join(failing)}",
+            message=f"{random:,} samples are random, and a quantized model is calibrated for other "
+            f"data; use --data with real samples for {', '.join(failing)}",
             evidence={"random": random, "sides": failing},
         )
 

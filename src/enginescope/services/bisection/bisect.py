@@ -117,7 +117,7 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
         if reference is None:
             raise UsageError(
                 f"`bisect`: {other.label}",
-                why=f"{plan.sides.reference.label} give no reference for intermediate tensors",
+                why=f"{plan.sides.reference.label} have no reference for intermediate tensors",
                 hint="`reference` MODEL, one that is known to be right",
             )
         for job in (other.job, reference):

@@ -19,7 +19,7 @@ from enginescope.runner.machine.machine_hints import machine_hints
 EXTRAS = {
     "plots": ("vl_convert", "PNG plots in reports, PNG of explore's drawings"),
     "graphviz": ("pygraphviz", "Graphviz's layout for small drawings"),
-    "images": ("PIL", "pictures as inputs of validate and depth"),
+    "images": ("PIL", "images as inputs of validate and depth"),
     "detection": ("pycocotools", "validate --task detection"),
     "convert": ("onnx_ir", "ort-cpu:fp16 and its like, symbolic shapes for ort-trt"),
     "ort": ("onnxruntime", "measuring ONNX models on the CPU"),
@@ -31,7 +31,7 @@ EXTRAS = {
     "ray": ("ray", "suite --on-ray"),
     "slurm": ("submitit", "suite --on-slurm"),
     "serve": ("starlette", "enginescope serve"),
-    "notebook": ("ipykernel", "the notebooks, and pictures in yours"),
+    "notebook": ("ipykernel", "the notebooks, and charts in yours"),
     "gpu": ("pynvml", "GPU facts"),
     "trt": ("cuda.bindings", "trt, with TensorRT"),
     "cu12": ("cuda.bindings", "trt, driver of CUDA 12"),

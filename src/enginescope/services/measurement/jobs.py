@@ -178,4 +178,4 @@ def _check_thermometer(jobs: Sequence[Job]) -> None:
     if not gpus:
         raise UsageError("cooldown", why="no GPU of these jobs is seen", hint=_SEEN)
     if all(gpu_temperature_c(gpu) is None for gpu in gpus):
-        raise UsageError("cooldown", why=f"{', '.join(gpus)} does not tell its temperature")
+        raise UsageError("cooldown", why=f"{', '.join(gpus)} does not report its temperature")

@@ -10,7 +10,7 @@ from enginescope.formats.suites.suite_file import SUITE_SUFFIXES
 
 EXAMPLE = """\
 # A suite: models × backends × batches × shapes. Run it with:  enginescope suite FILE
-# Each combination is a cell, each cell a process of its own, or several. Commented
+# Each combination is a cell, with one fresh process or several. Commented
 # lines are defaults or examples. Relative paths start from this file, except in backend options.
 
 [suite]

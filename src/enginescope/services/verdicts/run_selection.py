@@ -191,7 +191,7 @@ def check_one_job(runs: Sequence[Run], what: str) -> None:
         raise UsageError(
             f"{what} is of {len(jobs)} jobs",
             why=", ".join(sorted({" · ".join(key[:2]) for key in jobs})),
-            hint="a side's runs are of one job; give runs by their ids",
+            hint="the runs of a side must belong to one job; name runs by their ids",
         )
 
 

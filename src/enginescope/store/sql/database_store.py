@@ -83,7 +83,7 @@ class DatabaseStore:
             return select_rows(connection, wanted)
 
     def has(self, run_id: str) -> bool:
-        """Whether there is a run of that id."""
+        """Whether a run of this id exists."""
         from enginescope.store.sql.run_files import has_run
 
         with self._read() as connection:
@@ -232,9 +232,7 @@ class DatabaseStore:
         except IntegrityError:  # another client has saved it since
             is_taken = True
         if is_taken:
-            raise StoreError(
-                f"cannot store run {run_id} in {self}", why="there is a run of that id"
-            )
+            raise StoreError(f"cannot store run {run_id} in {self}", why="a run of this id exists")
 
     def _prepare(self) -> None:
         if self._is_ready:

@@ -30,7 +30,7 @@ def document_of(run_id: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def has_run(connection: sa.Connection, run_id: str) -> bool:
-    """Whether there is a run of that id."""
+    """Whether a run of this id exists."""
     found = connection.execute(sa.select(FILES.c.path).where(*document_of(run_id)))
     return found.first() is not None
 

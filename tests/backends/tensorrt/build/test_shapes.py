@@ -79,8 +79,8 @@ def test_a_model_without_dynamic_inputs_needs_no_profile() -> None:
     ("options", "words"),
     [
         ({"opt_shapes": "y:1x4"}, "no input called 'y'"),
-        ({"opt_shapes": "x:1x5"}, "the model wants ?x4"),
-        ({"opt_shapes": "x:1x4x1"}, "the model wants ?x4"),
+        ({"opt_shapes": "x:1x5"}, "the model expects ?x4"),
+        ({"opt_shapes": "x:1x4x1"}, "the model expects ?x4"),
         ({"min_shapes": "x:3x4", "opt_shapes": "x:2x4"}, "not in ascending order"),
         ({"min_shapes": "x:1x4;x:2x4", "opt_shapes": "x:2x4"}, "unequal numbers"),
         ({"min_shapes": "ids:1", "opt_shapes": "ids:1x2"}, "2 values"),

@@ -42,7 +42,7 @@ def keep_in_fp32(trt: Any, network: Any, config: Any, names: Sequence[str]) -> N
         found = True
         _keep(trt, layer)
     if not found:
-        raise UsageError(f"trt: keep_fp32={names[0]}", why="the network has no layer of that name")
+        raise UsageError(f"trt: keep_fp32={names[0]}", why="the network has no layer of this name")
     config.set_flag(flag)
 
 
@@ -248,7 +248,7 @@ def _matching(
             found.append((layer, exact[pattern]))
     missing = [pattern for pattern in exact if pattern not in used]
     if missing:
-        raise UsageError(f"{key}={missing[0]}", why="the network has no layer of that name")
+        raise UsageError(f"{key}={missing[0]}", why="the network has no layer of this name")
     return found
 
 

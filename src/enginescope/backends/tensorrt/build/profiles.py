@@ -166,5 +166,5 @@ def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
     if not fits:
         wanted = "x".join("?" if size is None else str(size) for size in one.shape)
         raise UsageError(
-            f"shape {dims_text(dims)} for input {one.name}", why=f"the model wants {wanted}"
+            f"shape {dims_text(dims)} for input {one.name}", why=f"the model expects {wanted}"
         )

@@ -41,7 +41,9 @@ def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured
             rt.cudaGraphDestroy(graph)
         rt.cudaGetLastError()  # clears it: what follows runs without the graph
         name = cuda.error_name(error) if error else "the enqueue failed"
-        return Captured(why_not=f"the engine does something that no graph can hold ({name})")
+        return Captured(
+            why_not=f"the engine has an operation that a CUDA graph cannot contain ({name})"
+        )
     error, made = rt.cudaGraphInstantiate(graph, 0)
     rt.cudaGraphDestroy(graph)
     if error:

@@ -84,7 +84,7 @@ class Wish(Record, frozen=True, kw_only=True):
 
 
 _UNFOLDED = {
-    "module": "drawn unfolded: the names of the plan's layers tell no modules",
+    "module": "drawn unfolded: the names of the plan's layers contain no modules",
     "block": "drawn expanded: no block of layers repeats",
 }
 

@@ -34,7 +34,7 @@ _CHARTS = (
     "activations-distribution",
     "footprint-distribution",
 )
-_NOTHING = "The plan does not say how large its tensors are."
+_NOTHING = "The plan has no sizes of tensors."
 
 
 def card_memory(subject: PageSubject) -> Section | None:
@@ -172,8 +172,7 @@ _PRECISION_CHARTS = (
     "output-precision-per-layer",
 )
 _PRECISION_NOTHING = (
-    "The plan does not say in which precision its layers compute: it was built or written "
-    "without detailed verbosity."
+    "The plan has no precisions: it was built or written without detailed verbosity."
 )
 
 
