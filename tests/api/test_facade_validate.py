@@ -64,7 +64,7 @@ def test_mistakes_are_told(tmp_path) -> None:
         es.validate()
     with pytest.raises(es.EnginescopeError, match="nothing to compare"):
         es.validate(model)
-    with pytest.raises(es.EnginescopeError, match="models or data lie in it"):
+    with pytest.raises(es.EnginescopeError, match="it contains models or data"):
         es.validate(model, on=EXACT, output=tmp_path)
     with pytest.raises(es.EnginescopeError, match="no tolerance is called"):
         es.validate(model, on=EXACT, tolerance="fp17")

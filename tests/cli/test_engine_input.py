@@ -99,7 +99,7 @@ def test_a_version_compatible_engine_tells_nothing(use, verb, capsys) -> None:
     Path("net.engine").write_bytes(build.plan() or b"")
     assert main([verb, "net.engine"]) == 2
     shown = capsys.readouterr().err
-    assert "net.engine has no plan to look into" in shown
+    assert "net.engine has no plan to inspect" in shown
     assert "version-compatible" in shown
     assert "version_compatible=1" in shown
 
@@ -140,7 +140,7 @@ def test_what_is_no_engine_for_all_its_name(use, capsys) -> None:
     use()
     Path("net.engine").write_bytes(b"\x00\x01garbage")
     assert main(["explore", "net.engine"]) == 3
-    assert "net.engine cannot be looked into" in capsys.readouterr().err
+    assert "net.engine cannot be inspected" in capsys.readouterr().err
 
 
 def test_json_under_an_engines_name_is_a_plan(use, data) -> None:
@@ -154,7 +154,7 @@ def test_a_backend_that_cannot_look_into_engines(use) -> None:
     from enginescope.runner.inspection import inspect_engine
 
     engine = made(use())
-    with pytest.raises(UsageError, match="ort-cpu cannot look into an engine"):
+    with pytest.raises(UsageError, match="ort-cpu cannot inspect an engine"):
         inspect_engine(engine, "ort-cpu")
     with pytest.raises(BackendError):
         inspect_engine(Path("net.onnx"))

@@ -184,7 +184,7 @@ def job_text(job: Job) -> str:
 
 def _ending(run: Run) -> str:
     if run.outcome.kind is OutcomeKind.OK and run.build is not None and run.stop is None:
-        return "built" if not run.build.from_cache else "taken from the cache"
+        return "built" if not run.build.from_cache else "from the cache"
     if run.outcome.kind is OutcomeKind.OK and run.stop is not None:
         return f"ok, {run.stop.iterations:,} samples, run {run.id[:6]}"
     how = run.outcome.kind.value.replace("_", " ")

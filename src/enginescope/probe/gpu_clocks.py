@@ -159,7 +159,7 @@ def _refused(nvml: Any, error: Any, gpu: str, wanted: ClockLock) -> UsageError:
     if error.value == nvml.NVML_ERROR_NOT_SUPPORTED:
         why = "the GPU or its driver cannot lock them (Volta and newer can; a MIG slice cannot)"
     elif wanted.sm_mhz is None:
-        why = f"the driver does not take its base clock by name ({error})"
+        why = f"the driver does not accept its base clock by name ({error})"
     else:
         why = str(error)
     hint = "--lock-clocks MHZ (nvidia-smi base-clocks)" if wanted.sm_mhz is None else None

@@ -38,7 +38,7 @@ def inspect_engine(
     """
     spec = parse_backend(on)
     if not isinstance(load_backend(spec.name), Inspecting):
-        raise UsageError(f"{spec.name} cannot look into an engine", hint="trt can")
+        raise UsageError(f"{spec.name} cannot inspect an engine", hint="trt can")
     subject = msgspec.structs.replace(subject_of(path), kind="engine")
     check_demands(spec, Mode())
     job = Job(subject=subject, backend=spec, workload=Workload(mode=Mode(kind="latency")))
@@ -49,7 +49,7 @@ def inspect_engine(
         run = assemble(job, ended, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    raise_unless_ok(run.outcome, f"{path} cannot be looked into")
+    raise_unless_ok(run.outcome, f"{path} cannot be inspected")
     created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
     # the memory of a process that only asked is not a figure of the engine, and its files are gone
     return msgspec.structs.replace(

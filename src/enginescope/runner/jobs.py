@@ -79,7 +79,7 @@ def check_demands(spec: BackendSpec, mode: Mode) -> None:
         asked = getattr(mode, field)
         if asked is None or (field == "kind" and asked == "latency") or field in honoured:
             continue
-        raise UsageError(f"{spec.name} has no {option}", hint="leave it out, or measure on trt")
+        raise UsageError(f"{spec.name} has no {option}", hint="omit it, or measure on trt")
     if isinstance(backend, Demanding):
         backend.require(spec)
 

@@ -121,7 +121,7 @@ def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Respon
 def _refusal(request: Request) -> Response | None:
     """Turn away what no server that only shows takes; a cookie is not a leave to write."""
     if not request.app.state.accepts:
-        return _error(403, "this server takes no runs: it was started without --accept-push")
+        return _error(403, "this server accepts no runs: it was started without --accept-push")
     if not request.app.state.access.has_bearer(request.headers):
         return _error(401, "a token is needed")
     return None

@@ -43,7 +43,7 @@ class RemoteStore:
             raise UsageError(f"server {url}", why="it is not an http:// or https:// address")
         if self._parts.username or self._parts.password:
             raise UsageError(
-                "the server's address holds credentials", hint="leave them out; the token is enough"
+                "the server's address holds credentials", hint="omit them; the token is enough"
             )
         self._port = port
         self._token = token
@@ -68,7 +68,7 @@ class RemoteStore:
         if not answer.get("accepts_runs"):
             raise StoreError(
                 f"server {self}",
-                why="it takes no runs",
+                why="it accepts no runs",
                 hint="start it with enginescope serve --accept-push",
             )
 

@@ -98,7 +98,7 @@ def test_output_save_can_be_skipped_and_nothing_is_overwritten(tmp_path, capsys)
     assert main(["validate", *map(str, arguments)]) == 2
     assert "has samples already" in capsys.readouterr().err
     assert main(["validate", str(model), "--on", EXACT, "-o", str(tmp_path)]) == 2
-    assert "models or data lie in it" in capsys.readouterr().err
+    assert "it contains models or data" in capsys.readouterr().err
 
 
 def test_what_is_wrong_with_the_question_is_said_before_anybody_answers(

@@ -143,7 +143,7 @@ def test_damaged_files_of_jobs_are_named_and_stay(suite, tmp_path) -> None:
         (["--on-slurm", "--slurm", "gpu"], "is not KEY=VALUE"),
         (["--on-slurm", "--slurm", "cluster=moon"], "--slurm cluster=moon"),
         (["--emit-k8s", "j", "--k8s-mount", "x:y"], "is not CLAIM:FOLDER"),
-        (["--in-docker", "i", "--emit-k8s", "j"], "a cell is done in one place"),
+        (["--in-docker", "i", "--emit-k8s", "j"], "cells run in one place"),
     ],
 )
 def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, options, said) -> None:
@@ -169,7 +169,7 @@ def test_without_a_cell_to_do_no_folder_of_jobs_is_named_to_kubectl(suite, tmp_p
         suite, "--emit-k8s", jobs, "--k8s-image", "me/es:1", "--store", tmp_path / "store",
         "--on", "ort-cpu:int8", "--include", "convnet",
     )  # fmt: skip
-    assert f"no jobs written to {jobs}: no cell is left to be done" in ended.stderr
+    assert f"no jobs written to {jobs}: every cell is done" in ended.stderr
     assert "kubectl" not in ended.stderr
     assert not jobs.exists()
 

@@ -71,7 +71,7 @@ def test_each_cause_has_its_words() -> None:
     assert shape.cause == "unlike"
     assert "shape" in why_text(shape)
     within = bisected(fine, error("b", 1e-3))
-    assert start_text(within) == "the 2 tensors looked at are within their limits"
+    assert start_text(within) == "the 2 compared tensors are within their limits"
     gone = msgspec.structs.replace(within, cause="gone")
     assert "goes away" in start_text(gone)
     assert "fuses" in why_text(gone)

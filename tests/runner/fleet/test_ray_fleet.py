@@ -145,7 +145,7 @@ def test_a_machine_that_goes_before_a_cell_has_begun_is_not_the_cell_s_fault() -
 def test_an_error_in_the_task_is_that_cell_s_end() -> None:
     heard = sit(FakeRay(node("a"), ends={"k0": [RayTaskError("No module named enginescope\n…")]}),
                 cell("k0"), cell("k1"))  # fmt: skip
-    assert heard.lost[0].reason == "it could not be done on a: No module named enginescope"
+    assert heard.lost[0].reason == "it failed on a: No module named enginescope"
     assert len(heard.returned) == 1
 
 
@@ -180,7 +180,7 @@ def test_a_cluster_without_machines_is_waited_for_and_given_up(monkeypatch) -> N
     monkeypatch.setattr(ray_fleet, "PATIENCE_S", 0.05)
     with pytest.raises(BackendError, match="has no machine left") as caught:
         sit(FakeRay(node("a", alive=False)), cell("k0"))
-    assert caught.value.why == "1 cells are not done"
+    assert caught.value.why == "1 cells did not run"
 
 
 def test_what_runs_is_ended_with_the_sitting() -> None:

@@ -91,7 +91,7 @@ def _check_precision(spec: BackendSpec, provider: Provider) -> None:
     if spec.precision is not None and spec.precision not in known:
         raise UsageError(
             f"{provider.backend} has no precision {spec.precision!r}",
-            why=f"ONNX Runtime computes in what the model carries; {provider.backend}:fp16 "
+            why=f"ONNX Runtime computes in the precision of the model; {provider.backend}:fp16 "
             + ("switches the provider to FP16" if provider.switches else "converts the model"),
             hint=f"one of: {', '.join(known)}; or a model exported in {spec.precision}",
         )

@@ -76,7 +76,7 @@ def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
     return (
         Notice(
             code="I-OPTIMUM-SHAPES",
-            message=f"shapes are those of the profile's optimum: {told}",
+            message=f"shapes come from the profile's optimum: {told}",
             evidence={name: list(dims) for name, dims in shapes.items()},
             level="info",
         ),

@@ -42,7 +42,7 @@ def find_binary(asked: str | None = None) -> Path:
         return USUAL
     raise MissingDependencyError(
         "trtexec is not on this machine",
-        why=f"neither ${VARIABLE}, PATH nor {USUAL} has it, and TensorRT's wheels do not contain it",
+        why=f"neither ${VARIABLE}, PATH nor {USUAL} has it, and TensorRT's wheels lack it",
         hint="NVIDIA's TensorRT container, its .deb (libnvinfer-bin) or its tar package has it; "
         "or measure without it: --on trt",
     )

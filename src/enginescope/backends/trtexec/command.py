@@ -92,7 +92,7 @@ def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
         raise UnsupportedError(
             f"{', '.join(of_build)} for {subject.name}",
             why="an engine is already built, and these options are for a build",
-            hint="give the ONNX model, or leave them out",
+            hint="pass the ONNX model, or omit them",
         )
 
 

@@ -184,7 +184,7 @@ def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
     if workload.ranges or workload.batch is not None:
         raise UnsupportedError(
             f"a {'range' if workload.ranges else 'batch'} for {job.subject.name} on trtexec",
-            why="what an engine takes is not known before trtexec has loaded it",
+            why="the inputs of an engine are unknown before trtexec loads it",
             hint="--input NAME:FILE" if workload.ranges else "--shape NAME:DIMS",
         )
     _add_shapes(flags, {one.name: one.dims for one in workload.shapes})
@@ -196,7 +196,7 @@ def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
 
 def _engine_cause(workload: Workload) -> str:
     given = ", ".join(one.name for one in workload.files)
-    cause = "what an engine takes is not known before it is loaded"
+    cause = "the inputs of an engine are unknown before it is loaded"
     return f"{cause}; {given} came from files" if given else cause
 
 

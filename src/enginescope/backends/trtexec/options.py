@@ -113,7 +113,7 @@ def io_formats(flag: str) -> Option:
         if flags.is_strongly_typed and ":" in value:
             raise UnsupportedError(
                 f"--{flag}={value}",
-                why="TensorRT 11 takes formats alone, the types are the model's",
+                why="TensorRT 11 accepts formats only; the model has the types",
                 hint="chw+hwc8 in place of fp16:chw+hwc8",
             )
         flags.add(flag, value)

@@ -195,7 +195,8 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     help=("Stop at the first unreadable image or depth file, instead of skipping it."),
 )
 @click.option(
-    "--output-name", help="Output that holds the depth map.  [default: the first that fits]"
+    "--output-name",
+    help="Name of the depth output.  [default: the first output of a suitable shape]",
 )
 @click.option(
     "--timeout", type=DURATION_MS, default="4h", help="Time limit per model.  [default: 4h]"

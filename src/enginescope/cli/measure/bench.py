@@ -151,7 +151,7 @@ class BenchCommand(Verb):
 @click.option(
     "--timeout",
     type=DURATION_MS,
-    help="Time limit per job.  [default: 10min, or what the timing needs]",
+    help="Time limit per job.  [default: 10min, or more if the timing needs it]",
 )
 @click.option(
     "--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]"

@@ -103,7 +103,7 @@ def create(
 
 @command.command(
     "list",
-    short_help="Say what is in one.",
+    short_help="List the files of an archive.",
     examples=(
         ("List the files of an archive", "enginescope archive list model.tea"),
         ("Check every file", "enginescope archive list model.tea --check"),
@@ -135,7 +135,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
         warn(f"differs from the manifest: {name}")
     if check and not changed:
         against = "the manifest's SHA-256" if contents.manifest else "the zip file's checksum"
-        note(f"every file fits {against}")
+        note(f"every file matches {against}")
     return int(bool(changed))
 
 
@@ -176,7 +176,7 @@ def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -
     whole = format_bytes(sum(one.size_bytes for one in files))
     print(f"{archive.name}: {len(files):,} {'file' if len(files) == 1 else 'files'}, {whole}")
     if manifest is None:
-        print("no manifest: trex's, or put together by hand")
+        print("no manifest: written by trex or by hand")
     else:
         print(f"written {manifest.created[:10]} by enginescope {manifest.enginescope}")
         for one in manifest.subjects:

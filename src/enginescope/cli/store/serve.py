@@ -75,7 +75,7 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     from enginescope.store.archive import Store
 
     if bool(options["certificate"]) != bool(options["key_file"]):
-        raise UsageError("--certificate and --key go together")
+        raise UsageError("--certificate and --key need each other")
     store = Store(store_folder)
     access = _access(host, options["token_file"], must_have_token=options["accept_push"])
     if options["accept_push"]:
@@ -105,7 +105,9 @@ def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
     if token is None and (must_have_token or not is_local):
         raise UsageError(
             "a token is needed",
-            why="runs are taken" if is_local else f"{host} can be reached from other machines",
+            why="the server accepts runs"
+            if is_local
+            else f"{host} can be reached from other machines",
             hint=f"--token-file FILE creates one if the file does not exist; or set {VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
@@ -122,7 +124,7 @@ def _listening(host: str, port: int) -> Any:
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(
-            f"cannot listen on {host}, port {port}", why=why, hint="--port 0 takes one that is free"
+            f"cannot listen on {host}, port {port}", why=why, hint="--port 0 chooses a free port"
         ) from error
     with listener:
         yield listener

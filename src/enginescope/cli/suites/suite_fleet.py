@@ -95,7 +95,7 @@ def place_of(options: dict[str, Any]) -> Place:
 
     flags = [flag for flag, key in _PLACES.items() if options[key]]
     if len(flags) > 1:
-        raise UsageError(" and ".join(flags), why="a cell is done in one place")
+        raise UsageError(" and ".join(flags), why="cells run in one place")
     for flag, (key, of) in _PARTS.items():
         if options[key] and not options[_PLACES[of]]:
             raise UsageError(f"{flag} without {of}")

@@ -94,7 +94,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
 
     def cell_retried(self, cell: Cell, why: str) -> None:
         """Print why a cell runs again."""
-        note(f"{cell.label}: {why}; it is done once more")
+        note(f"{cell.label}: {why}; it runs once more")
 
     def cell_ended(self, row: CellRow, slot: int) -> None:
         """Print how a cell ended."""
@@ -118,10 +118,10 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def jobs_written(self, count: int, folder: Path) -> None:
         """Print the next steps with Kubernetes jobs."""
         if not count:
-            note(f"no jobs written to {folder}: no cell is left to be done")
+            note(f"no jobs written to {folder}: every cell is done")
             return
         note(f"{count:,} jobs in {folder}: kubectl apply -f {folder}")
-        note("the same command with --collect in place of --emit-k8s takes in what they leave")
+        note("then run the same command with --collect instead of --emit-k8s")
 
     def table_skipped(self, name: str, why: str) -> None:
         """Print which table is missing."""
@@ -189,7 +189,7 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
     if state.done:
         parts.append(f"{len(state.done):,} done before")
     if state.changed:
-        parts.append(f"{state.changed:,} of other versions or another machine, done again")
+        parts.append(f"{state.changed:,} from other versions or another machine, to run again")
     note(", ".join(parts))
     for row in state.known_bad:
         when = row.ended.partition("T")[0]

@@ -153,7 +153,7 @@ def _checked(flag: Flag, equals: str, value: str) -> str:
         if equals and value.lower() not in _TRUE:
             raise UsageError(
                 f"{flag.name}={value}",
-                why="it is a switch without a value, and trtexec would take this for on",
+                why="it is a switch without a value, and trtexec would read this as on",
                 hint=f"leave {flag.name} out to have it off",
             )
         return ""

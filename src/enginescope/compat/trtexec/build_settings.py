@@ -76,7 +76,7 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     if match[2] and arguments.version.major < 10:
         raise UsageError(
             f"{name}: {text!r} has a suffix",
-            why="before TensorRT 10 trtexec passes over it and takes the number for MiB",
+            why="before TensorRT 10 trtexec ignores it and reads the number as MiB",
             hint=f"the size in MiB: {float(match[1]) * _UNITS[match[2]] / 2**20:g}",
         )
     return int(float(match[1]) * _UNITS[match[2] or "M"])

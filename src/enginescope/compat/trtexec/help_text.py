@@ -148,7 +148,7 @@ def flag_tables() -> str:
     lines = [
         "### Honoured",
         "",
-        "| flag | TensorRT | default | what it does | where it is gone |",
+        "| flag | TensorRT | default | what it does | removed in |",
         "|---|---|---|---|---|",
         *(
             _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)

@@ -237,5 +237,5 @@ def _reporting(arguments: Arguments) -> Reporting:
 def _percentiles(text: str) -> tuple[float, ...]:
     values = tuple(decimal_number("--percentile", part) for part in text.split(","))
     if any(not 0 <= one <= 100 for one in values):
-        raise UsageError(f"--percentile={text}", why="percentiles lie in 0…100")
+        raise UsageError(f"--percentile={text}", why="percentiles are between 0 and 100")
     return values

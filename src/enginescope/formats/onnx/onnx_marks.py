@@ -138,7 +138,7 @@ def _bring(path: Path, location: str, folder: Path) -> None:
     """Put a file of weights where the copy looks for it; without a second copy where possible."""
     source, target = path.parent / location, folder / location
     if Path(location).is_absolute() or ".." in Path(location).parts:
-        raise FormatError(str(path), why=f"its weights lie in {location}, outside its folder")
+        raise FormatError(str(path), why=f"its weights are in {location}, outside its folder")
     if not source.is_file():
         raise FormatError(str(path), why=f"its weights file {location} is missing")
     if target.exists():

@@ -135,7 +135,7 @@ def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
         ) from None
     if is_external:
         raise FormatError(
-            str(path), why="its values lie in another file", expected="values inside the file"
+            str(path), why="its values are in another file", expected="values inside the file"
         )
     return proto.name, values
 

@@ -58,7 +58,7 @@ def energy_sentences(energy: Energy) -> tuple[str, ...]:
         "The intervals are of the reading; the sensor's own accuracy is not in them.",
     ]
     if energy.net_joules is None:
-        said.append("Power at rest was not taken, so nothing is subtracted.")
+        said.append("Idle power was not measured, so nothing is subtracted.")
     if energy.is_shared:
         said.append("Other processes were on the GPU: some of the energy is theirs.")
     return tuple(said)

@@ -28,9 +28,9 @@ def start_text(found: Bisected) -> str:
         if found.cause == "unpaired":
             return "not found: no intermediate tensor can be compared"
         if len(found.steps) == 1 and found.is_complete:
-            return "the only tensor to look at is within its limits"
+            return "the only compared tensor is within its limits"
         looked = "all" if found.is_complete else "the"
-        return f"{looked} {len(found.steps):,} tensors looked at are within their limits"
+        return f"{looked} {len(found.steps):,} compared tensors are within their limits"
     unseen = "" if step.reaches_output else "; no output shows it"
     return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{unseen}"
 

@@ -36,7 +36,7 @@ def build_text(run: Run) -> RenderableType:
 def build_facts(report: BuildReport) -> tuple[tuple[str, str], ...]:
     """Return a build as (name, value) pairs."""
     times = f"{_seconds(report.build_ms)}, parsing {_seconds(report.parse_ms)}"
-    kept = " (then; taken from the cache now)" if report.from_cache else ""
+    kept = " (at build time; the engine comes from the cache)" if report.from_cache else ""
     pairs = (
         ("engine", f"{format_bytes(report.engine_bytes)}, TensorRT {report.tensorrt}"),
         ("built in", f"{times}{kept}"),
@@ -63,7 +63,7 @@ _FORMAT = re.compile(r"^(\w+)\(([^)]*)\)$")
 #: `Choice.evidence` in words.
 EVIDENCE = {
     "timed": "timed",
-    "ambiguous": "several times fit",
+    "ambiguous": "several times match",
     "not timed": "from the timing cache",
     "none": "not named in tuning",
     "inert": "does no work",

@@ -115,7 +115,7 @@ def _plan_text(found: Exploration) -> str:
 def _time_text(found: Exploration) -> str:
     if found.time is None:
         return (
-            "not known: no layer times; give those of trtexec --exportProfile with --profile FILE"
+            "unknown without layer times: pass those of trtexec --exportProfile with --profile FILE"
         )
     return layer_sum_sentence(found.time)
 

@@ -60,8 +60,8 @@ def stake_words(report: LintReport) -> str | None:
     if report.sum_ms is None or not report.findings:
         return None
     if report.gpu is not None:
-        return f"ms: what can be won at most, on {report.gpu}"
-    return "ms: what can be won at most; --gpu NAME takes off what its peaks need"
+        return f"ms: the most that can be saved, on {report.gpu}"
+    return "ms: the most that can be saved; --gpu NAME subtracts the time that the GPU's peaks need"
 
 
 def finding_rows(

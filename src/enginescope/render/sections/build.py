@@ -130,7 +130,7 @@ def _fusions(story: BuildTrace) -> DataTable | None:
     order = sorted(fusion_groups(story), key=lambda one: (not one.in_engine, -len(one.nodes)))
     return data_table(
         "build-fusions",
-        "Fusions, those of most nodes first",
+        "Fusions, with most nodes first",
         ("fusion", "fusions"),
         (
             column("Result", (one.name for one in order)),

@@ -90,7 +90,7 @@ RULES = (
     (
         "GATE001",
         "regression",
-        "A figure got worse by more than its limit.",
+        "A metric is worse than its limit allows.",
         "The ratio is beyond the limit, and its interval excludes 1 at the confidence shown.",
         "Look for the cause: enginescope compare BASELINE CURRENT, enginescope history MODEL.",
     ),
@@ -106,13 +106,13 @@ RULES = (
         "lost-coverage",
         "The baseline has a job or a figure that the current runs lack.",
         "A job that is no longer measured cannot show a regression.",
-        "Measure it, or take it out of the baseline.",
+        "Measure it, or remove it from the baseline.",
     ),
     (
         "GATE004",
         "incomparable",
         "A job was measured under other conditions than its baseline.",
-        "Another GPU, driver, processor, precision, shape or mode changes figures by itself.",
+        "Another GPU, driver, processor, precision, shape or mode changes figures too.",
         "Measure the baseline here, or compare different conditions on purpose with --across.",
     ),
     (
@@ -134,6 +134,6 @@ RULES = (
         "unstable",
         "The current side is unstable by itself.",
         "Its processes are disturbed in more rounds than the baseline's, beyond chance.",
-        "Look for what it does otherwise from time to time: threads, allocation, clocks.",
+        "Look for what changes between processes: threads, allocation, clocks.",
     ),
 )

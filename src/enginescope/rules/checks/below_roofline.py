@@ -68,7 +68,7 @@ def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
 RULE = Rule(
     code="TIME204",
     name="below-roofline",
-    summary="A layer takes several times what the GPU's peaks allow",
+    summary="A layer takes several times the limit of the GPU's peaks",
     severity=Severity.WARNING,
     advice="look at its shape and tactic; raise the batch or the builder's optimization level",
     doc=__doc__,

@@ -5,7 +5,7 @@ optimum or more, or half of them or fewer. Of several inputs the farthest is nam
 
 Why it costs time: tactics are chosen for the optimum; at other shapes another one may be faster.
 
-What to do: build with a profile whose optimum is what the engine is fed with, or with several
+What to do: build with a profile whose optimum has the shapes in use, or with several
 profiles.
 
 When it is wrong: the run was made to see how the engine does at the edge of its range.
@@ -60,9 +60,9 @@ def _text(shape: tuple[int | None, ...] | None) -> str:
 RULE = Rule(
     code="PLAN114",
     name="far-from-optimum",
-    summary="The engine was fed with shapes far from its profile's optimum",
+    summary="The engine ran with shapes far from its profile's optimum",
     severity=Severity.WARNING,
-    advice="build with a profile whose optimum is what the engine is fed with",
+    advice="build with a profile whose optimum has the shapes in use",
     doc=__doc__,
     check=_check,
 )

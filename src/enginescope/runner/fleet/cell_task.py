@@ -123,7 +123,7 @@ def _unpacked(data: bytes, kind: type[T], what: str) -> T:
         raise FormatError(
             what,
             why=str(error),
-            expected="that of this version: enginescope must be the same on every machine",
+            expected="the one of this version: every machine needs the same enginescope",
         ) from error
 
 

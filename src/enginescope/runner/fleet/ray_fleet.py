@@ -114,7 +114,7 @@ class _Sitting:
         elif time.monotonic() - self._seen_s > PATIENCE_S:
             raise BackendError(
                 f"the Ray cluster {self._address_text()} has no machine left",
-                why=f"{len(self._waiting) + len(self._tasks)} cells are not done",
+                why=f"{len(self._waiting) + len(self._tasks)} cells did not run",
                 hint="the same command resumes",
             )
         else:
@@ -168,7 +168,7 @@ class _Sitting:
             data = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             cause = str(error.cause) if error.cause is not None else str(error)
-            reason = f"it could not be done on {task.machine.name}: {cause.splitlines()[0]}"
+            reason = f"it failed on {task.machine.name}: {cause.splitlines()[0]}"
             self._watch.lost(Lost(cell=task.cell, reason=reason))
             return
         except self._ray.exceptions.RayError as error:

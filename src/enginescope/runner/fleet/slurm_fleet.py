@@ -87,7 +87,7 @@ class SlurmFleet:
             job = executor.submit(self._doing, packed_errand(cell, command))
         except (OSError, RuntimeError) as error:  # submitit's of sbatch is a RuntimeError
             raise BackendError(
-                "Slurm takes no jobs", why=str(error), hint="sinfo lists the partitions"
+                "Slurm accepts no jobs", why=str(error), hint="sinfo lists the partitions"
             ) from error
         return _Job(cell=cell, job=job, losses=losses)
 

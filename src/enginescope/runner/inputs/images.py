@@ -122,7 +122,7 @@ def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, in
         raise UsageError(
             f"images for input {spec.name}",
             why=f"it has {len(shape)} dimensions, images need 4",
-            hint="--image-input NAME, where another input takes them",
+            hint="--image-input NAME, if another input is the image",
         )
     places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
     axis = next((place for place in places if shape[place] in _COLOURS), None)

@@ -102,7 +102,7 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
         raise UsageError(
             f"batch {workload.batch}",
             why=f"input {spec.name} has a fixed first dimension of {shape[0]}",
-            hint="leave --batch out, or export the model with a dynamic batch",
+            hint="omit --batch, or export the model with a dynamic batch",
         )
     return shape, open_dims(spec.name, left) if left else None
 
@@ -128,7 +128,7 @@ def _check_alone(spec: InputSpec, workload: Workload) -> None:
         raise UsageError(
             f"input {spec.name} has a range and a file",
             why="a range bounds random values, and its values come from the file",
-            hint="leave one of --range and --input out",
+            hint="omit --range or --input",
         )
 
 
@@ -138,7 +138,7 @@ def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) ->
         raise UsageError(
             f"shape {'x'.join(map(str, given))} for input {spec.name}",
             why=f"its file holds {'x'.join(map(str, shape)) or 'a scalar'}",
-            hint="leave --shape out, or give a file of that shape",
+            hint="omit --shape, or pass a file of that shape",
         )
 
 
@@ -157,7 +157,7 @@ def _check_batch(
             raise UsageError(
                 f"batch {workload.batch}",
                 why=f"input {spec.name} is fed {'x'.join(map(str, shape))}",
-                hint="leave --batch out: it is read off the inputs",
+                hint="omit --batch: the inputs have it",
             )
 
 

@@ -116,7 +116,7 @@ def no_energy(run: Run) -> Notice | None:
     channels = {channel.name for channel in run.gpu.series.channels}
     if channels & {ENERGY, POWER}:
         return None
-    of_instance = "power and energy are those of the whole GPU, not of a MIG instance"
+    of_instance = "NVML reports power and energy of the whole GPU, not of a MIG instance"
     return Notice(
         code="I-NO-ENERGY",
         message=of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy",

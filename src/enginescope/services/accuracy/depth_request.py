@@ -120,7 +120,7 @@ def picture_input(job: Job, folder: Path) -> Tensor:
     found = next((one for one in run.inputs if len(one.shape or ()) == 4), None)
     if found is None:
         shapes = ", ".join(f"{one.name} {one.shape}" for one in run.inputs)
-        raise UsageError(f"{job.subject.name} takes no image", why=shapes)
+        raise UsageError(f"{job.subject.name} has no image input", why=shapes)
     return found
 
 

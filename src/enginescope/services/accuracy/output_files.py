@@ -51,7 +51,7 @@ def output_folder(
     if named is not None and named.exists():
         read.append(named.resolve() if named.is_dir() else named.resolve().parent)
     if output.resolve() in read:
-        raise UsageError(f"output {output}", why="models or data lie in it", hint="a new folder")
+        raise UsageError(f"output {output}", why="it contains models or data", hint="a new folder")
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {output}", why="it is a file", hint="a new folder")
     return output.resolve()

@@ -210,7 +210,7 @@ def _precision(job: Job) -> tuple[str, str]:
             asked = f"{backend.name}:{backend.precision}"  # shapes and the like allow nothing
             return found, f"{asked} may compute in {allowed}" if found == name else held_why
     if held == "fp32" and _has_tf32(backend.name) and not forbids_tf32(backend):
-        return "tf32", f"{backend.name} may use TF32 for what the model holds as fp32"
+        return "tf32", f"{backend.name} may use TF32 for FP32 values of the model"
     return held, f"{job.subject.name} holds {held}"
 
 

@@ -79,7 +79,7 @@ class _Bisecting:
             message = f"{result.label} was compared but not searched: {error}; {error.hint}"
             self.notices.append(Notice(code=DISK_FULL, message=message))
         except BackendError as error:
-            message = f"{result.label} could not be looked into: {error}"
+            message = f"{result.label} could not be searched: {error}"
             self.notices.append(Notice(code="W-NOT-LOOKED-INTO", message=message))
         return result
 
@@ -118,7 +118,7 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
             raise UsageError(
                 f"`bisect`: {other.label}",
                 why=f"{plan.sides.reference.label} have no reference for intermediate tensors",
-                hint="`reference` MODEL, one that is known to be right",
+                hint="`reference` MODEL, a model that is known to be correct",
             )
         for job in (other.job, reference):
             if job is None or job.subject.kind != "onnx":

@@ -245,5 +245,5 @@ def _on_departures(reference: Sequence[Decision], side: Sequence[Decision]) -> l
 def _other_samples(count: int, of: int) -> Notice:
     return Notice(
         code="W-OTHER-BRANCH",
-        message=f"{count} of {of} samples take other branches than the first and were skipped",
+        message=f"{count} of {of} samples take other branches than the first one, and were skipped",
     )

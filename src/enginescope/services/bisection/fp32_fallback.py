@@ -127,8 +127,8 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
 
 def _why_not(spec: BackendSpec, held: str) -> str:
     if held == "fp32":
-        return f"{spec} computes in fp32 already; precision is not what is wrong"
-    return f"only what is reduced to fp16 can be kept in fp32 in part, and this holds {held}"
+        return f"{spec} computes in FP32 already, so precision is not the cause"
+    return f"only an FP16 side can keep parts in FP32, and this one has {held}"
 
 
 class FallbackTrials:

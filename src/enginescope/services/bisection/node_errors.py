@@ -41,7 +41,7 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun) -> Bisect
     except BackendError as error:
         notice = Notice(
             code="I-NO-OWN-ERRORS",
-            message=f"what each node adds by itself could not be measured: {error}",
+            message=f"the own error of each node could not be measured: {error}",
             level="info",
         )
         return msgspec.structs.replace(found, notices=(*found.notices, notice))

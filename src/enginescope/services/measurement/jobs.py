@@ -156,7 +156,7 @@ def check_telemetry(rule: TelemetryRule) -> None:
     if rule.depth == "full" and rule.interval_ms < LEAST_INTERVAL_MS:
         raise UsageError(
             f"gpu_sample_interval {rule.interval_ms:g}ms",
-            why=f"asking a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms",
+            why=f"reading a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms",
         )
 
 

@@ -192,7 +192,7 @@ def _check_explorable(source: PlanInput) -> None:
     if source.plan is None and source.profile is None:
         raise UsageError(
             f"{source.label} has neither a plan nor layer times",
-            hint="enginescope bench takes layer times unless --no-layers is given",
+            hint="enginescope bench measures layer times, except with --no-layers",
         )
 
 

@@ -185,7 +185,7 @@ def engine_input(
     if run.plan is None:
         reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
         raise UsageError(
-            f"{label or path} has no plan to look into",
+            f"{label or path} has no plan to inspect",
             why=reasons[0].evidence.get("why", reasons[0].message) if reasons else None,
             hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
         )

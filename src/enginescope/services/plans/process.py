@@ -204,7 +204,7 @@ def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
     from enginescope.runner.jobs import subject_of
 
     if subject_of(model).kind == "engine":
-        raise UsageError(f"{model} is an engine already", hint="process takes an ONNX model")
+        raise UsageError(f"{model} is an engine already", hint="process needs an ONNX model")
     for flag in flags:
         name = flag.partition("=")[0]
         if name in _NAMED_HERE:

@@ -60,7 +60,7 @@ def _row_of_another_model(cell: Cell) -> CellRow | None:
     try:
         if sha256_of(Path(subject.path)) == subject.sha256:
             return None
-        why = "is another file there: its content is not that of the one that the suite names"
+        why = "differs there from the file that the suite names"
     except OSError as error:
         why = f"cannot be read there: {error.strerror or error}"
     time = now()
@@ -68,7 +68,7 @@ def _row_of_another_model(cell: Cell) -> CellRow | None:
         cell=cell,
         status=CellStatus.FAILED,
         reason=f"{subject.path} on {platform.node()} {why}",
-        hint="models lie on a folder that all machines share",
+        hint="models must be in a folder that all machines share",
         started=time,
         ended=time,
         host=platform.node(),

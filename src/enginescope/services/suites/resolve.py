@@ -151,7 +151,7 @@ def _check_validation(suite: Suite) -> None:
         raise UsageError(
             f"reference {reference}",
             why="no such file or folder",
-            hint="relative paths start from the suite's file; those that are typed, from here",
+            hint="paths in a suite start at its file; on the command line, at this folder",
         )
     if read_spec(reference).environment is not None:
         raise UsageError(

@@ -143,7 +143,7 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
     if problem is None:
         return SuiteRun(result=result, folder=folder.path)
     cells = ", ".join(row.cell.label for row in folder.unstored)
-    text = f"the suite ended early: {cells} is done but not stored: {problem}"
+    text = f"the suite ended early: {cells} ran but is not stored: {problem}"
     return SuiteRun(result=result, folder=folder.path, problem=text)
 
 

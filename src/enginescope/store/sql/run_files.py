@@ -137,7 +137,7 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
         raise StoreError(
             f"artifacts in {wanted.where}",
             why=f"those of this store are in {agreed.where if agreed else 'the database'}",
-            hint=f"leave ?artifacts= out, or {ARTIFACTS_VARIABLE}",
+            hint=f"omit ?artifacts=, or {ARTIFACTS_VARIABLE}",
         )
     return agreed
 

@@ -110,7 +110,7 @@ def check_value(backend: str, key: str, value: str, known: Mapping[str, Kind]) -
         raise UsageError(
             f"{backend}: {key}",
             why="a stream is an address in another process; each job has its own process",
-            hint="leave it out: the provider makes its stream",
+            hint="omit it: the provider creates its stream",
         )
     kind = known.get(key)
     what = f"{backend}: {key}={value}"

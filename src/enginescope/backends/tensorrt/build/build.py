@@ -187,7 +187,7 @@ class _Building:
         if parts and options.get("strongly_typed") and libraries.version < (11,):
             raise UsageError(
                 f"trt:{job.backend.precision} with strongly_typed=1",
-                why="a strongly typed network takes its precision from the model",
+                why="a strongly typed network has the precision of the model",
             )
         if "calibration_cache" in options and not {"int8", "best"} & set(parts):
             raise UsageError(
@@ -272,7 +272,7 @@ class _Building:
         context = engine.create_execution_context() if engine is not None else None
         if context is None:
             why = self._log.why("TensorRT gave no reason")
-            message = f"the engine is built, and could not be loaded to look into it: {why}"
+            message = f"the engine is built, but could not be loaded for inspection: {why}"
             self._notices.append(Notice(code="W-NO-PLAN", message=message))
             return None, None
         name = Path(self._job.subject.path or "model").stem

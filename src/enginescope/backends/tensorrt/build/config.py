@@ -32,7 +32,7 @@ def keep_in_fp32(trt: Any, network: Any, config: Any, names: Sequence[str]) -> N
         raise UnsupportedError(
             "trt: keep_fp32",
             why=f"TensorRT {trt.__version__} builds strongly typed networks only",
-            hint="convert the model, and leave these nodes in FP32 there",
+            hint="convert the model, and keep these nodes in FP32",
         )
     exact = frozenset(names)
     found = False

@@ -207,7 +207,7 @@ def read_precision(precision: str | None) -> tuple[str, ...]:
     parts = tuple(dict.fromkeys((precision or "").lower().split("+"))) if precision else ()
     for part in parts:
         if part == "fp32":
-            raise UsageError("trt:fp32", why="it is what a build without a precision gives")
+            raise UsageError("trt:fp32", why="a build without a precision has it")
         if part not in PRECISIONS:
             raise UsageError(f"trt has no precision {part!r}", hint=did_you_mean(part, PRECISIONS))
     if {"fp8", "int8"} <= set(parts):

@@ -62,7 +62,7 @@ def load_engine(
     raise UnsupportedError(
         f"TensorRT {version} cannot load {path}",
         why=why,
-        hint="a plan runs on the TensorRT version and kind of GPU it was built for: build it again, "
+        hint="a plan runs on the TensorRT version and kind of GPU it was built for: build again, "
         "or with version_compatible=1 and hardware_compatibility=ampere_plus"
         if data.startswith(ENGINE_TAGS) and any(word in why for word in _FOREIGN)
         else "is it a TensorRT plan, and whole?",
