@@ -57,7 +57,8 @@ def prose_of(markdown: str) -> str:
 def words_of(markdown: str) -> int:
     """Return the number of words of prose: without code, comments, and tables, which are data."""
     lines = prose_of(markdown).splitlines()
-    return sum(len(line.split()) for line in lines if not line.lstrip().startswith("|"))
+    prose = " ".join(line for line in lines if not line.lstrip().startswith("|"))
+    return sum(any(map(str.isalnum, word)) for word in prose.split())
 
 
 def long_sentences(text: str) -> list[str]:

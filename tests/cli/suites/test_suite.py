@@ -376,7 +376,7 @@ def test_the_example_lists_its_cells(tmp_path, monkeypatch, capsys) -> None:
     assert main(["suite", "--list", "--store", "s", "--processes", "3"]) == 0
     assert capsys.readouterr().out.count(" · random · 3 processes\n") == 9
     assert main(["suite", "--init"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["suite", "--init", "s.yaml"]) == 2  # it would be read as YAML
     assert "--init s.toml" in capsys.readouterr().err
     assert not (tmp_path / "s.yaml").exists()

@@ -48,7 +48,7 @@ class DownloadProgress(Shown[Live], DownloadObserver):
         """Print where a model is."""
         if self._quiet:
             return
-        note(f"{place}: {'there already' if fetched.was_there else fetched.folder}")
+        note(f"{place}: {'already downloaded' if fetched.was_there else fetched.folder}")
         if fetched.link.sha256 is None:
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
 
@@ -136,5 +136,9 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
         sys.stdout.flush()
     else:
         print(f"{count:,} of {len(downloads.links):,} models in {folder}")
-        print(f"run them with  enginescope suite {folder}" if count else "none of them is there")
+        print(
+            f"run them with  enginescope suite {folder}"
+            if count
+            else "no model could be downloaded"
+        )
     return 0 if downloads.is_complete else EXIT_RUN_FAILED

@@ -57,8 +57,8 @@ def why_text(found: Bisected) -> str | None:
 def _unseen_text(found: Bisected) -> str | None:
     if found.cause == "gone":
         return (
-            "the runtime fuses or places layers otherwise then; an optimization or a fused "
-            "kernel is what is wrong"
+            "the runtime then fuses or places layers differently; the cause is an optimization "
+            "or a fused kernel"
         )
     if found.cause == "unpaired":
         return "no floating-point output has a counterpart in the reference"

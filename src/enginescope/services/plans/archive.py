@@ -68,7 +68,7 @@ def create_archive(request: ArchiveRequest, observer: PlanObserver) -> CreatedAr
     archive = request.archive
     check_outputs([archive], request.files)
     if archive.exists() and not request.force:
-        raise UsageError(f"{archive} is there already", hint="`force` overwrites it")
+        raise UsageError(f"{archive} already exists", hint="`force` overwrites it")
     named = _named(request.files, request.store)
     companions = () if request.only else _companions(named.alone, [path for path, _ in named.files])
     files = [*named.files, *((path, path.name) for path in companions)]

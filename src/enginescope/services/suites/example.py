@@ -81,7 +81,7 @@ def write_example(path: Path) -> Path:
             f"--init {path}", why="the example is TOML", hint=f"--init {path.with_suffix('.toml')}"
         )
     if path.exists():
-        raise UsageError(f"{path} is there already", hint="name another file: --init FILE")
+        raise UsageError(f"{path} already exists", hint="name another file: --init FILE")
     try:
         write_atomic(path, EXAMPLE.encode())
     except OSError as error:
