@@ -125,7 +125,7 @@ def test_no_gpu(tmp_path, monkeypatch, capfd, option) -> None:
 def test_a_gpu_without_a_thermometer(tmp_path, gpus, capfd) -> None:
     gpus(temperatures=[])
     assert bench(tmp_path, "--cooldown", "50") == 2
-    assert "does not tell its temperature" in capfd.readouterr().err
+    assert "does not report its temperature" in capfd.readouterr().err
 
 
 def test_a_gpu_that_stays_warm(tmp_path, gpus, capfd) -> None:

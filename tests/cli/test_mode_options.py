@@ -84,5 +84,5 @@ def test_a_profile_becomes_an_option_of_what_runs_engines() -> None:
 def test_a_profile_that_nothing_would_take_is_refused() -> None:
     with pytest.raises(UsageError, match="ort-trt runs no engine"):
         with_profile(["ort-cpu", "ort-trt"], 0)
-    with pytest.raises(UsageError, match="says it too"):
+    with pytest.raises(UsageError, match="sets it too"):
         with_profile(["trt?profile_index=1"], 0)

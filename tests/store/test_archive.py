@@ -74,7 +74,7 @@ def test_what_cannot_be_a_tag(store, tag) -> None:
     assert loaded.tags == ("good",)
     assert [one.code for one in loaded.notices] == ["W-TAG"]
     assert loaded.notices[0].evidence == {"tags": [tag]}
-    with pytest.raises(StoreError, match="a tag has no blanks"):
+    with pytest.raises(StoreError, match="a tag has no spaces"):
         store.tag(run.id, tag)
 
 

@@ -104,6 +104,6 @@ def with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> Ba
     return BackendError(
         error.what,
         why=error.why,
-        hint=f"{', '.join(random_integers)} got random integers; if they index a table, "
-        f"bound them: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]",
+        hint=f"{', '.join(random_integers)} has random integers; if they index a table, "
+        f"set bounds: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]",
     )

@@ -239,6 +239,6 @@ def test_notices_are_in_lines_of_the_terminal_s_width(plan, capsys, monkeypatch)
 
 def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
     main(["lint", str(plan)])
-    assert "ms: what can be won at most; --gpu NAME takes off" in capsys.readouterr().out
+    assert "ms: the most that can be saved; --gpu NAME subtracts" in capsys.readouterr().out
     main(["lint", str(plan), "--gpu", "H200"])
     assert "ms: the most that can be saved, on H200" in capsys.readouterr().out

@@ -100,7 +100,7 @@ def test_a_folder_of_validate_can_be_named(tmp_path, capsys) -> None:
     assert main(["report", str(good), "--answers", str(tmp_path / "good"), "-o", "x"]) == 2
     assert "it holds no output_diff.json" in capsys.readouterr().err
     assert main(["report", str(folder), "-o", str(tmp_path / "y")]) == 2
-    assert "pass it to report --answers" in capsys.readouterr().err
+    assert "pass it to report --outputs" in capsys.readouterr().err
 
 
 def test_a_damaged_comparison_is_told() -> None:

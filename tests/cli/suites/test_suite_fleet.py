@@ -279,7 +279,7 @@ def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_h
     assert sitting.returncode == 3, said
     assert "worker-b was lost" in said
     assert rows(tmp_path / "store") == rows_here
-    assert "it is done once more" in said
+    assert "it runs once more" in said
     assert len(Store(tmp_path / "store").rows(tag="net")) == 6
     assert left_by_ray(ray_home) == []
 

@@ -165,7 +165,7 @@ def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
         (("--useProfile=-1", "--loadEngine=a"), "--useProfile=-1"),
         (("--duration=-1",), "an endless run"),
         (("--duration=9999999",), "is the most"),
-        (("--percentile=50,101",), "lie in 0…100"),
+        (("--percentile=50,101",), "between 0 and 100"),
         (("--percentile=",), "needs a value"),
         (("--infStreams=0",), "must be 1 or more"),
     ],

@@ -70,7 +70,7 @@ def test_an_older_runtime_counts_kernels() -> None:
     )
     found = providers(RunView(run))
     assert found is not None
-    assert "does not say" in "".join(one or "" for one in found.facts["about"])
+    assert "does not report" in "".join(one or "" for one in found.facts["about"])
 
 
 def test_nothing_is_said_of_the_cpu_alone() -> None:

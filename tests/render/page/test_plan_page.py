@@ -142,7 +142,7 @@ def test_the_roofline_without_times(recorded) -> None:
 
 
 def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet) -> None:
-    assert "No model was given" in page_of(recorded).words
+    assert "unknown without --onnx" in page_of(recorded).words
     page = page_of(recorded, onnx=read_onnx_graph(convnet))
     columns = table(page, "onnx")
     assert set(columns["Of"]) <= {"a part", "a layer"}
@@ -170,7 +170,7 @@ def test_the_build_from_its_log(recorded, story) -> None:
 
 def test_a_log_that_tells_nothing_of_a_build(recorded) -> None:
     page = page_of(recorded, story=BuildTrace(source="x.log"))
-    assert "x.log says nothing about a build" in page.words
+    assert "x.log has nothing about a build" in page.words
 
 
 def test_reformats_by_origin_and_one_by_one() -> None:

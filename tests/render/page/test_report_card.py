@@ -90,7 +90,7 @@ def test_runs_without_a_plan_have_none() -> None:
 def test_unknown_precisions_have_words() -> None:
     plan = Plan(name="n", layers=(Layer(index=0, name="a", type="Pooling"),))
     found = sections_of(run_of(plan, timed=False))
-    assert found["card-precision"].empty.startswith("The plan does not say")
+    assert found["card-precision"].empty.startswith("The plan has no precisions")
     assert found["card-memory"].empty == "The plan has no sizes of tensors."
 
 

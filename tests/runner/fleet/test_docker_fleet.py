@@ -93,7 +93,7 @@ def test_what_is_missing_is_said_before_anything_starts(docker, monkeypatch, tmp
     with pytest.raises(UnsupportedError, match="docker does not respond") as caught:
         DockerFleet(IMAGE)
     assert caught.value.why == "Cannot connect to the Docker daemon"
-    assert "its daemon must run" in (caught.value.hint or "")
+    assert "the daemon must run" in (caught.value.hint or "")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(MissingDependencyError, match="docker is not on this machine"):
         DockerFleet(IMAGE)

@@ -61,7 +61,7 @@ def test_the_limit_ends_it_with_a_notice(monkeypatch) -> None:
 def test_a_gpu_that_stops_telling_is_not_waited_for(monkeypatch) -> None:
     (notice,) = Room(monkeypatch, 72, None).wait(60).notices
     assert notice.code == "W-COOLDOWN"
-    assert "tells its temperature" in notice.message
+    assert "reports its temperature" in notice.message
 
 
 def test_nothing_asked_nothing_done() -> None:

@@ -218,7 +218,7 @@ def test_what_cannot_be_looked_into_is_said_before_anything_runs(tmp_path, capsy
         (folder / f"{name}.pb").write_bytes(proto.SerializeToString())
     assert main(["validate", str(model), "--bisect"]) == 2
     told = capsys.readouterr().err
-    assert "give no reference for intermediate tensors" in told
+    assert "have no reference for intermediate tensors" in told
     assert "--reference MODEL" in told
     assert main(["validate", str(model), "--marks", "3"]) == 2
     assert "how many tensors --bisect marks" in capsys.readouterr().err

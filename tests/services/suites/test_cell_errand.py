@@ -85,7 +85,7 @@ def test_bytes_of_another_version() -> None:
     for data in (b"", b"\x93\x01\x02\x03", b"\x81\xa4cell\x01"):
         with pytest.raises(FormatError, match="a remote task") as caught:
             run_remote_cell(data)
-        assert "the same on every machine" in (caught.value.hint or "")
+        assert "every machine needs the same" in (caught.value.hint or "")
 
 
 def test_as_files(tmp_path) -> None:

@@ -22,7 +22,7 @@ def findings_html(report: LintReport) -> str:
     found = report.findings
     more = len(found) - _TOP
     hidden = f"and {more:,} more; " if more > 0 else ""
-    words = "ms: what can be won at most" if report.sum_ms is not None and found else ""
+    words = "ms: the most that can be saved" if report.sum_ms is not None and found else ""
     return fragment(
         headline(report),
         paragraph("no profile: nothing has a time at stake" if report.sum_ms is None else None),
