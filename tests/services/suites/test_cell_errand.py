@@ -78,7 +78,7 @@ def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
     assert absent.status is CellStatus.FAILED
     assert f"{file} on {platform.node()} cannot be read there: No such file" in absent.reason
     file.write_bytes(b"another")
-    assert "is another file there" in unpacked_returned(run_remote_cell(asked)).row.reason
+    assert "differs there" in unpacked_returned(run_remote_cell(asked)).row.reason
 
 
 def test_bytes_of_another_version() -> None:

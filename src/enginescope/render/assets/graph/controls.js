@@ -67,7 +67,7 @@
       const { view } = this, { plan, state, part } = view, found = this.matches(), words = [];
       if (found) words.push(found.length ? (this.at >= 0 ? (this.at + 1).toLocaleString("en-US") + " of " : "") + found.length.toLocaleString("en-US") + " found" + (this.at < 0 ? ", Enter goes there" : "") : "nothing found");
       if (view.passing !== plan.layerCount) words.push(view.passing.toLocaleString("en-US") + " of " + countText(plan.layerCount, "layer") + " pass the filter");
-      if (state.near && view.marks.selected < 0) words.push("choose a layer for its neighbourhood");
+      if (state.near && view.marks.selected < 0) words.push("choose a layer for its neighborhood");
       part("said").textContent = words.join(" · ");
     }
 
