@@ -410,7 +410,7 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
         ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
         (
             '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "out/x"',
-            "start from the suite's file",
+            "paths in a suite start at its file",
         ),
         (
             '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "trt@x"',
