@@ -38,6 +38,8 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _EXIT = re.compile(r"\s+# exit code (\d+)$")
+#: An archive that a page makes is of the day on which the page is tested.
+_WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?:enginescope|python)\b")
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
@@ -192,7 +194,7 @@ def short(line: str) -> str:
 
 def shown_lines(command: Command, printed: str) -> list[str]:
     """Return what the page shows of an output."""
-    lines = printed.rstrip("\n").splitlines()
+    lines = _WRITTEN.sub(r"\g<1>2026-11-23", printed).rstrip("\n").splitlines()
     most = re.search(r"output: (\d+) lines", command.mark)
     if most and len(lines) > int(most[1]):
         lines = [*lines[: int(most[1])], "…"]

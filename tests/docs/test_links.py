@@ -113,7 +113,7 @@ def test_what_is_wrong_with_a_link_is_told() -> None:
     assert problem(page, "https://github.com/enginescope/enginescope/blob/main/no.md") is not None
 
 
-@pytest.mark.parametrize("name", ["bench", "compare", "gate", "lint"])
+@pytest.mark.parametrize("name", ["compare", "gate", "lint"])
 def test_a_picture_of_a_terminal_is_small_and_loads_nothing(name: str) -> None:
     """`python benchmarks/terminal_pictures.py` makes them."""
     picture = (DOCS / "images" / f"terminal-{name}.svg").read_text(encoding="utf-8")
