@@ -235,7 +235,7 @@ def test_a_row_is_of_use_beside_limits_that_leave_it_something(tmp_path, limits)
         (("--data", "nowhere"), "no such file or folder"),
         (("--on", EXACT, "--tolerance", "fp17"), "no tolerance is called"),
         (("--on", EXACT, "--skip-output-save"), "nothing is kept"),
-        (("--random", "--data", "."), "each alone"),
+        (("--random", "--data", "."), "each of them"),
         (("--on", EXACT, "--tolerance", "fp16", "--rtol", "0.1"), "--tolerance and --rtol"),
         (("--on", EXACT, "--tolerance", "fp16", "--atol", "0.1", "--rtol", "y:1"), "and --atol"),
         (("--on", EXACT, "--input-shape", "X:1,4"), "net.onnx has no input called 'X'"),
