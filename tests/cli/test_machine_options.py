@@ -110,7 +110,7 @@ def test_without_the_right_nothing_is_measured(tmp_path, gpus, capfd) -> None:
     assert bench(tmp_path, "--lock-clocks", "1305") == 2
     shown = capfd.readouterr()
     assert shown.out == ""
-    assert "NVML wants root" in shown.err
+    assert "NVML needs root" in shown.err
     assert f"sudo nvidia-smi -i {GPU} -lgc 1305,1305" in shown.err
     assert list((tmp_path / "store" / "runs").iterdir()) == []
 

@@ -138,7 +138,7 @@ def test_others_on_the_gpu_are_named(monkeypatch) -> None:
     [
         ("none", "0", "no NVIDIA driver"),
         ("h200", None, "does not run on a GPU"),
-        ("h200", "GPU-none", "knows no GPU"),
+        ("h200", "GPU-none", "has no GPU"),
     ],
 )
 def test_why_there_is_no_telemetry(monkeypatch, scenario, gpu, why) -> None:

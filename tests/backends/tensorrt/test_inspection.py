@@ -17,7 +17,7 @@ from tests.backends.tensorrt.driving import job, measure, opened, with_engine
 @pytest.mark.parametrize(
     ("text", "words", "kept"),
     [
-        ("", "tells nothing of this plan", None),
+        ("", "cannot read this plan", None),
         ('{"Layers": 3}', "cannot be read", '{"Layers": 3}'),
         ("no JSON at all", "cannot be read", "no JSON at all"),
     ],

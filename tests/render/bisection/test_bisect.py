@@ -163,7 +163,7 @@ def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
 def test_what_is_suggested_in_words() -> None:
     found = trials()
     none = msgspec.structs.replace(found, trials=found.trials[:1])
-    assert "nothing that was tried" in suggestion_text(none)
+    assert "no proposal" in suggestion_text(none)
     nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
     fast = msgspec.structs.replace(found.trials[-1], latency_ms=1.1, interval=None)

@@ -155,7 +155,7 @@ def test_without_the_right_nothing_is_changed_and_the_lines_are_given(gpus) -> N
         pytest.fail("held without a right")
     error = caught.value
     assert error.exit_code == 2
-    assert "NVML wants root" in str(error.why)
+    assert "NVML needs root" in str(error.why)
     for line in ("-lgc 1305,1305", "-lmc 3201,3201", "-rgc", "-rmc"):
         assert f"sudo nvidia-smi -i {OTHER} {line}" in str(error.hint)
     assert gpus.is_free(GPU)  # which had been locked before
@@ -208,7 +208,7 @@ def test_a_setting_of_somebody_elses_is_said(gpus) -> None:
     said: list[str] = []
     with held(say=said.append):
         pass
-    assert "limited by somebody's setting" in said[0]
+    assert "another setting limited the clocks" in said[0]
 
 
 def test_a_file_that_a_stranger_left_is_no_holding(gpus, tmp_path) -> None:

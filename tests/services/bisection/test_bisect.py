@@ -175,7 +175,7 @@ def test_what_is_wrong_in_fp32_is_not_mended_by_precision(convnet, tmp_path, cap
     _, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--suggest-precision")
     precision = found["sides"][0]["precision"]
     assert precision["trials"] == []
-    assert "computes in fp32 already" in precision["why_none"]
+    assert "computes in FP32 already" in precision["why_none"]
 
 
 def test_the_same_from_python(convnet, tmp_path) -> None:

@@ -137,7 +137,7 @@ def test_strong_typing(each, perceptron, engines, precision) -> None:
     elif precision is None:
         assert facts(report(build(one)).engine)["strongly_typed"]
     elif major(each) == 10:
-        with pytest.raises(UsageError, match="takes its precision from the model"):
+        with pytest.raises(UsageError, match="has the precision of the model"):
             build(one)
     else:
         with pytest.raises(UnsupportedError, match=r"autocast|strongly typed"):
@@ -182,7 +182,7 @@ def test_a_number_that_tensorrt_does_not_take_is_no_default(each, perceptron, en
         ({"tiling_optimization_level": "7"}, "tiling"),
         ({"layer_precisions": "nowhere:fp32"}, "layer_precisions"),
         ({"layer_output_types": "nowhere:fp32"}, "layer_output_types"),
-        ({"layer_device_types": "nowhere:GPU"}, "no layer of that name"),
+        ({"layer_device_types": "nowhere:GPU"}, "no layer of this name"),
         ({"layer_device_types": "product:TPU"}, "no DeviceType.TPU"),
         ({"input_formats": "fp32:chw,fp32:chw"}, "2 given for 1"),
         ({"input_formats": "strange"}, "no format 'strange'"),

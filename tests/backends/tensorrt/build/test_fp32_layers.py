@@ -45,7 +45,7 @@ def test_patterns_and_what_matches_nothing(use, tmp_path) -> None:
     made = built(fake, models.perceptron(tmp_path / "net.onnx"))
     keep_in_fp32(fake.trt, made.network, made.config, ("act*",))
     assert layers(made)["activation"].precision_is_set
-    with pytest.raises(UsageError, match="no layer of that name"):
+    with pytest.raises(UsageError, match="no layer of this name"):
         keep_in_fp32(fake.trt, made.network, made.config, ("elsewhere",))
 
 
