@@ -18,7 +18,7 @@ def test_a_suite_says_it_once(tmp_path, convnet, monkeypatch, capsys) -> None:
     assert main([*asked, "--name", "zoo", "--store", str(tmp_path)]) == 130
     said = capsys.readouterr().err
     assert said.count("interrupted") == 1
-    assert "enginescope: interrupted; 0 of 1 cells are done, and the same command" in said
+    assert "enginescope: interrupted; 0 of 1 cells are done; run the same command" in said
     assert (tmp_path / "suites" / "zoo" / "results.csv").is_file()
 
 
@@ -38,7 +38,7 @@ def test_a_fleet_says_it_once(tmp_path, convnet, monkeypatch, capsys, raised, en
     assert status == ended
     said = capsys.readouterr().err
     assert said.count("interrupted") == 1
-    assert "enginescope: interrupted; 0 of 2 cells are done, and the same command" in said
+    assert "enginescope: interrupted; 0 of 2 cells are done; run the same command" in said
 
 
 def test_a_suite_that_ends_before_its_first_cell_says_so(
