@@ -54,16 +54,14 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-Findings are sorted by the time at stake, at most: the mean time of the layers concerned, of which
-no more can be won than all. Where the GPU is known (of the run, of trex's metadata, or by `--gpu`),
-PLAN101, PLAN102, PLAN103, PLAN107 and PLAN108 take off what the layer needs at the GPU's peaks for
-its bytes and multiplications: a layer near its limit has little to win, whatever its tactic.
-Findings may share layers, so the times do not add up. The severity is the usual one; a rule may
-take it down or up, as its text says. `enginescope lint` exits with 1 if a finding is a warning or
-an error; `--level` changes that.
+`enginescope lint` sorts findings by the time at stake: the most that a change can save, which is the
+mean time of the layers. If the GPU is known (from the run, trex's metadata or `--gpu`), PLAN101,
+PLAN102, PLAN103, PLAN107 and PLAN108 subtract the time that the layer needs at the GPU's peaks.
+Findings may share layers, so the times do not add up. A rule may raise or lower its usual severity,
+as its text says. `enginescope lint` exits with 1 on a warning or an error; `--level` changes that.
 
-Rules are told by code, by the beginning of a code (`PLAN1`), or by name, on the command line
-(`--select`, `--ignore`) and in `enginescope.toml`:
+Name rules by code, by the start of a code (`PLAN1`), or by name, on the command line (`--select`,
+`--ignore`) and in `enginescope.toml`:
 
 ```toml
 [lint]
