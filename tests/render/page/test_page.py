@@ -186,7 +186,7 @@ def test_a_series_too_long_to_carry_is_left_beside_the_page(monkeypatch) -> None
     monkeypatch.setattr(page_module, "MAX_SERIES_SAMPLES", 599)
     page = page_of(measured_run())
     assert "latency_series.csv" not in page.data["files"]
-    assert "The samples are more than 599: they are in latency_series.csv" in page.words
+    assert "The run has more than 599 samples; latency_series.csv has them" in page.words
 
 
 def test_thousands_of_layers_are_in_the_data_and_the_first_in_the_page() -> None:

@@ -103,6 +103,6 @@ def test_centres_of_a_part_are_framed() -> None:
     assert next(one for one in text.splitlines() if "penwidth=4" in one).count("kgen\\nb") == 1
 
 
-def test_no_such_colouring() -> None:
-    with pytest.raises(UsageError, match="colouring"):
+def test_no_such_coloring() -> None:
+    with pytest.raises(UsageError, match="coloring"):
         text_of(made(), "heat")

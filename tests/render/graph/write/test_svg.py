@@ -160,7 +160,7 @@ def test_nothing_in_a_name_is_markup() -> None:
 
 
 def test_wrong_choices_are_told() -> None:
-    with pytest.raises(UsageError, match="colouring"):
+    with pytest.raises(UsageError, match="coloring"):
         picture(small(), coloring="heat")
     with pytest.raises(UsageError, match="theme"):
         picture(small(), theme="sepia")
