@@ -22,7 +22,7 @@ from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, s
 from enginescope.render.html.images import Chart, Spec
 
 _MOST_ROWS = 24
-_TIPS = {"name": "of", "group": "colour", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
+_TIPS = {"name": "of", "group": "color", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
 
 
 def by_kernel(view: PlanView) -> Chart | None:

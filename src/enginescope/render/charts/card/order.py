@@ -174,7 +174,7 @@ def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -
             "y": quantity("value", title, stack="zero", axis={"tickCount": 5}),
             "color": color,
             "tooltip": tooltip(
-                layers="layers", group="colour", value=f"{unit}#", largest="largest in it"
+                layers="layers", group="color", value=f"{unit}#", largest="largest in it"
             ),
         },
     }
@@ -188,7 +188,7 @@ def stretch_table(found: Sequence[Stretch], header: str) -> ChartTable:
         for name, value in one.parts
         if value
     ]
-    return table_of(("Layers", "Colour", header, "Largest in it"), rows)
+    return table_of(("Layers", "Color", header, "Largest in it"), rows)
 
 
 def place_text(one: Stretch) -> str:

@@ -214,7 +214,7 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
         "type": "type",
         "x": f"{across.title}#",
         "y": f"{up.title}#",
-        "group": "colour",
+        "group": "color",
         "layers": "layers#",
         "ms": "together, ms#",
     }
