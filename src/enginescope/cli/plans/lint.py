@@ -127,7 +127,7 @@ def command(
         sys.stdout.buffer.flush()
     else:
         _show(result.plans, top)
-        _next(result.plans, targets[0], sarif)
+        _next(result.plans, targets[0], sarif, store_folder)
     return int(result.is_failed)
 
 
@@ -161,9 +161,11 @@ def _show(linted: Sequence[Linted], top: int) -> None:
         show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
 
 
-def _next(linted: Sequence[Linted], target: str, sarif: Path | None) -> None:
-    codes = [one.code for plan in linted for one in plan.report.findings]
+def _next(
+    linted: Sequence[Linted], target: str, sarif: Path | None, store: StorePlace | None
+) -> None:
+    at = ("--store", store) if store else ()
+    codes = [finding.code for plan in linted for finding in plan.report.findings]
     rule = [("explain a rule", words("enginescope", "explain", codes[0]))] if codes else []
-    written = [("open", str(sarif))] if sarif else []
-    page = ("one page", words("enginescope", "explore", target, "--html", "plan.html"))
-    next_steps(*rule, *(written or [page]))
+    page = words("enginescope", "explore", *at, target, "--html", "plan.html")
+    next_steps(*rule, ("open", str(sarif)) if sarif else ("one page", page))
