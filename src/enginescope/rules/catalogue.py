@@ -54,7 +54,7 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-`enginescope lint` sorts findings by the time at stake: the most that a change can save, which is the
+`enginescope lint` sorts findings by the time at stake: the most that a change can save. It is the
 mean time of the layers. If the GPU is known (from the run, trex's metadata or `--gpu`), PLAN101,
 PLAN102, PLAN103, PLAN107 and PLAN108 subtract the time that the layer needs at the GPU's peaks.
 Findings may share layers, so the times do not add up. A rule may raise or lower its usual severity,

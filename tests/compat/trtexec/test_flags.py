@@ -55,7 +55,7 @@ def test_a_precision_of_tensorrt_10_is_gone_in_11() -> None:
 
 
 def test_a_later_flag_says_since_when() -> None:
-    with pytest.raises(UsageError, match=r"came with TensorRT 11\.0") as caught:
+    with pytest.raises(UsageError, match=r"was added in TensorRT 11\.0") as caught:
         flag_for("--noCudaGraph", version("10.16.1"))
     assert caught.value.why == "installed is 10.16.1"
 

@@ -43,7 +43,7 @@ def test_a_palette_is_its_indices_where_they_are_meant(tmp_path: Path) -> None:
     picture.putpalette([value for index in range(256) for value in (255 - index, index, 7)])
     picture.save(tmp_path / "a.png")
     np.testing.assert_array_equal(load_map(tmp_path / "a.png", with_palette=True), indices)
-    with pytest.raises(FormatError, match="colours"):
+    with pytest.raises(FormatError, match="color image"):
         load_map(tmp_path / "a.png")
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_map_says_so(tmp_path: Path) -> None:
         with pytest.raises(FormatError) as caught:
             load_map(one)
         said[one.name] = str(caught.value)
-    assert "colors (RGB)" in said["rgb.png"]
+    assert "color image (RGB)" in said["rgb.png"]
     assert "2×3×4 of float64" in said["cube.npy"]
     assert "it holds a, b" in said["two.npz"]
     assert "ends before its last pixel" in said["short.pfm"]
