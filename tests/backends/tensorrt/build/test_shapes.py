@@ -66,7 +66,7 @@ def test_what_nobody_says_is_one_and_noticed() -> None:
         "ids": Span(low=(1, 1), opt=(1, 1), high=(1, 1)),
     }
     assert notice.code == "W-BUILD-SHAPE"
-    assert "x 1x4, ids 1x1 alone" in notice.message
+    assert "x 1x4, ids 1x1 only" in notice.message
     for option in ("--dim NAME=SIZE", "--opt-shape x:"):
         assert option in notice.message
 
