@@ -52,10 +52,10 @@ class LintConfig(Record, frozen=True, kw_only=True):
             and not fits(rule.code, rule.name, self.ignore)
         )
 
-    def passes_over(self, finding: Finding, names: Iterable[str]) -> bool:
-        """Whether a finding on layers of these names is suppressed: every one of them is."""
+    def passes_over(self, rule: Rule, names: Iterable[str]) -> bool:
+        """Whether what a rule finds on layers of these names is suppressed: all of them are."""
         patterns = [
-            layer.pattern for layer in self.layers if fits(finding.code, finding.rule, layer.rules)
+            layer.pattern for layer in self.layers if fits(rule.code, rule.name, layer.rules)
         ]
         if not patterns:
             return False

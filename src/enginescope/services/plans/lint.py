@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from enginescope.analysis.roofline.gpu_limits import limits_of, other_gpu
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
@@ -145,14 +146,10 @@ def lint_input(source: PlanInput) -> LintInput:
     Raises:
         UsageError: A run has no plan.
     """
-    run = source.run
-    return LintInput(
-        plan=source.needed_plan(),
-        profile=source.profile,
-        device=source.devices[0] if source.devices else None,
-        fed=run.inputs if run else (),
-        profile_index=run.job.backend.profile_index if run else None,
-    )
+    source.needed_plan()
+    found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
+    assert found is not None
+    return found
 
 
 def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:

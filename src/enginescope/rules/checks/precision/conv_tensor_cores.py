@@ -1,7 +1,8 @@
 """Convolution without tensor cores.
 
 What it looks for: a convolution in FP16, BF16, INT8, FP8 or FP4 whose tactic does not use tensor
-cores, by the tactic's name. Layers that name no tactic are left out, but for depthwise ones.
+cores, by the tactic's name. Where the name does not tell, the rule asks about depthwise layers and
+leaves out the others.
 
 Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
 
@@ -10,7 +11,8 @@ level, and build on the GPU that will run the engine.
 
 When it is wrong: a depthwise convolution and a matrix-vector product are bound by memory and have
 no use for tensor cores; with few input channels the ordinary units may be as fast. Such layers are
-reported as info. With the GPU known only what the layer takes beyond its limit there is at stake.
+info, with nothing at stake. Else with the GPU known only what the layer takes beyond its limit there
+is at stake.
 """
 
 from __future__ import annotations
@@ -40,15 +42,19 @@ def _check(view: LintView) -> Iterator[Found]:
     for layer in view.of_kinds(lambda one: one.type in CONVOLUTIONS and one.reads in REDUCED):
         depthwise = is_depthwise(layer)
         used = uses_tensor_cores(layer.tactic_name)
-        if used or (used is None and not (depthwise and layer.tactic_name is None)):
+        if used or (used is None and not depthwise):
             continue
         reason = _reason(layer, depthwise=depthwise)
+        message = "does not use tensor cores" + (f": {reason}" if reason else "")
+        if used is None:
+            told = "a tactic whose name does not tell" if layer.tactic_name else "no tactic"
+            message = f"is depthwise and names {told}: does it use tensor cores?"
         yield Found(
             layers=(layer.index,),
-            message="does not use tensor cores" + (f": {reason}" if reason else ""),
+            message=message,
             evidence={"tactic": layer.tactic_name, "subtype": layer.subtype},
             severity=Severity.INFO if reason else None,
-            stake_ms=view.excess_ms(layer),
+            stakes_ms={} if reason else view.excess_ms(layer),
         )
 
 

@@ -9,8 +9,8 @@ What to do: align the sides of the matrices (PLAN108); raise the builder's optim
 matrix times one vector, a larger batch makes a matrix of it.
 
 When it is wrong: a matrix-vector product is bound by reading its weights once, which tensor cores
-do not speed up: reported as info. With the GPU known only what the layer takes beyond its limit
-there is at stake: nearly nothing of a product that reads its weights at the peak bandwidth.
+do not speed up: reported as info, with nothing at stake (TIME205 says what a larger batch wins).
+With the GPU known only what another layer takes beyond its limit there is at stake.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message="does not use tensor cores" + (": a matrix-vector product" if vector else ""),
             evidence={"tactic": layer.tactic_name},
             severity=Severity.INFO if vector else None,
-            stake_ms=view.excess_ms(layer),
+            stakes_ms={} if vector else view.excess_ms(layer),
             advice="a larger batch reads the weights once for several rows" if vector else None,
         )
 

@@ -8,7 +8,7 @@ Why it costs time: FP32 moves twice the bytes of FP16, computes at a fraction of
 for conversions on both sides.
 
 What to do: allow the layer a lower precision; in a strongly typed network, change its types in the
-model.
+model. Half of the time is at stake of layers that multiply no matrices: half of their bytes.
 
 When it is wrong: normalisations, softmax and sums are kept in FP32 for accuracy.
 """
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.checks.data_copies import moves_only
+from enginescope.rules.checks.copies.data_copies import moves_only
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     MATMULS,
@@ -44,6 +44,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message="runs in FP32, others in reduced precision",
             evidence={"type": layer.type, "subtype": layer.subtype},
             severity=None if layer.type in _HEAVY else Severity.INFO,
+            stakes_ms=None if layer.type in _HEAVY else view.part_ms((layer.index,), 0.5),
         )
 
 

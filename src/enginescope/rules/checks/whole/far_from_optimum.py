@@ -40,7 +40,6 @@ def _check(view: LintView) -> Iterator[Found]:
             subject=f"input {one.tensor.name}",
             message=f"was fed as {_text(given.shape)}, the profile's optimum is {_text(best)}",
             evidence={"elements_ratio": ratio, "inputs": len(far), "profile": view.profile_index},
-            stake_ms=view.total_ms,
         )
 
 

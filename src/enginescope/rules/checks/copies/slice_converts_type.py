@@ -37,4 +37,5 @@ RULE = Rule(
     advice="let the layers on both sides run in one precision",
     doc=__doc__,
     check=_check,
+    explains=("TIME204",),
 )

@@ -11,8 +11,8 @@ What to do: quantise the output: put a Q/DQ pair behind the layer, on the residu
 when it ends in an addition.
 
 When it is wrong: what reads the output needs floats for accuracy. Layers that only write the
-engine's outputs are left out. With the GPU known, what the layer takes beyond its limit with a
-quantised output is at stake.
+engine's outputs are left out. At stake is the part of the time that belongs to the bytes that a
+quantised output would not have; nothing of a layer that is not bound by memory.
 """
 
 from __future__ import annotations
@@ -58,8 +58,18 @@ def _check(view: LintView) -> Iterator[Found]:
                 "macs_per_byte": round(intensity, 3) if intensity is not None else None,
             },
             severity=Severity.INFO if compute_bound else None,
-            stake_ms=view.excess_ms(layer, fewer_bytes=_spared_bytes(layer, source)),
+            stakes_ms={} if compute_bound else spared_ms(view, layer, source),
         )
+
+
+def spared_ms(view: LintView, layer: Layer, dtype: DataType) -> dict[int, float]:
+    """Return the time of the bytes that a layer would not write, were its output of type `dtype`.
+
+    Returns:
+        By the layer's index; empty where it is not known.
+    """
+    moved = view.work(layer).moved_bytes
+    return view.part_ms((layer.index,), _spared_bytes(layer, dtype) / moved) if moved else {}
 
 
 def _is_quantised_with_floats(kind: Kind) -> bool:

@@ -2,7 +2,7 @@
 
 What it looks for: a Reformat whose input and output are of different element types, compared as
 types: ``Half`` and ``FP16`` are one. Reformats that stand for a Quantize or Dequantize of the model
-are PLAN106's.
+are PLAN106's. PLAN109, PLAN115 and PLAN117 explain some: those are listed there.
 
 Why it costs time: a kernel and a round trip through memory that compute nothing; it marks a border
 between two precisions.
@@ -52,4 +52,5 @@ RULE = Rule(
     advice="let the layers on both sides run in one precision",
     doc=__doc__,
     check=_check,
+    explains=("TIME204",),
 )

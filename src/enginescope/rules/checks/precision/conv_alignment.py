@@ -11,13 +11,15 @@ What to do: change the number of channels in the model to such a multiple.
 
 When it is wrong: the first layer of a network sees three channels of an image, and the last one as
 many as there are classes; both are often too small to matter: look at the time at stake. With the
-GPU known it is what the layer takes beyond its limit there. The first is reported as info.
+GPU known it is what the layer takes beyond its limit there. The first is reported as info, with
+nothing at stake.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
@@ -26,6 +28,8 @@ from enginescope.rules.tensor_cores import (
     groups,
     is_depthwise,
     lacks_tensor_cores,
+    padding,
+    uses_tensor_cores,
 )
 from enginescope.rules.view import LintView
 
@@ -53,8 +57,16 @@ def _check(view: LintView) -> Iterator[Found]:
             message=f"has {words}{per}, not a multiple of {multiple}",
             evidence={"channels": each, "multiple": multiple, "groups": parts},
             severity=Severity.INFO if first else None,
-            stake_ms=view.excess_ms(layer),
+            stakes_ms={} if first else _stakes(view, layer, each, multiple),
         )
+
+
+def _stakes(
+    view: LintView, layer: Layer, each: dict[str, int], multiple: int
+) -> dict[int, float] | None:
+    if uses_tensor_cores(layer.tactic_name) is False:
+        return view.excess_ms(layer)
+    return view.part_ms((layer.index,), padding(each.values(), multiple))
 
 
 RULE = Rule(
@@ -65,4 +77,5 @@ RULE = Rule(
     advice="round the channels up to such a multiple in the model",
     doc=__doc__,
     check=_check,
+    explains=("PLAN101",),
 )

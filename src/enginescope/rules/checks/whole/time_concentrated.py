@@ -5,8 +5,8 @@ or more.
 
 Why it costs time: whatever else is made faster, this layer bounds what can be won.
 
-What to do: begin with this layer. A Myelin or ForeignNode layer is a whole part of the network: a
-newer TensorRT lists its kernels apart.
+What to do: begin with this layer. What can be won of it is not known from its time alone, so nothing
+is at stake. PLAN118 explains a block without times inside.
 
 When it is wrong: the network is one large layer by design.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.analysis.layers.reformats import is_whole_part
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 
@@ -26,7 +25,7 @@ _FEWEST = 4
 def _check(view: LintView) -> Iterator[Found]:
     if len(view.active) < _FEWEST:
         return
-    least_ms = (view.total_ms or 0.0) * _SHARE_PCT / 100
+    least_ms = (view.engine_ms or 0.0) * _SHARE_PCT / 100
     long = [index for index, time_ms in view.times_ms.items() if time_ms >= least_ms]
     for layer in map(view.layers.__getitem__, long):
         share = view.share_pct(view.times_ms[layer.index])
@@ -34,13 +33,11 @@ def _check(view: LintView) -> Iterator[Found]:
             continue
         if layer.is_inert:
             continue
-        part = is_whole_part(layer)
         yield Found(
             layers=(layer.index,),
-            message="takes a quarter of the time or more"
-            + (": it stands for a part of the network" if part else ""),
+            message="takes a quarter of the time or more",
             evidence={"share_pct": round(share, 3), "type": layer.type},
-            advice="build with a newer TensorRT to see its kernels" if part else None,
+            stakes_ms={},
         )
 
 

@@ -19,7 +19,13 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.layer_work import matrix_product_of
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.tensor_cores import MATMULS, alignment_of, lacks_tensor_cores
+from enginescope.rules.tensor_cores import (
+    MATMULS,
+    alignment_of,
+    lacks_tensor_cores,
+    padding,
+    uses_tensor_cores,
+)
 from enginescope.rules.view import LintView
 
 
@@ -38,7 +44,9 @@ def _check(view: LintView) -> Iterator[Found]:
                 layers=(layer.index,),
                 message=f"has {words}, not a multiple of {multiple}",
                 evidence={**sides, "multiple": multiple},
-                stake_ms=view.excess_ms(layer),
+                stakes_ms=view.excess_ms(layer)
+                if uses_tensor_cores(layer.tactic_name) is False
+                else view.part_ms((layer.index,), padding(sides.values(), multiple)),
             )
 
 
@@ -50,4 +58,5 @@ RULE = Rule(
     advice="pad the matrices in the model to such a multiple",
     doc=__doc__,
     check=_check,
+    explains=("PLAN107",),
 )

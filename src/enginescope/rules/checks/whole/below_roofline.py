@@ -11,7 +11,8 @@ does not fit the shape, or strided access.
 What to do: look at its shape and tactic: raise the batch, align the sizes, give the builder more
 workspace and a higher optimization level. What it loses against the limit is at stake.
 
-When it is wrong: clocks below boost, and what the profiler adds to each layer, look the same.
+When it is wrong: clocks below boost look the same, and so does what the profiler adds to each layer
+where that cannot be estimated.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _check(view: LintView) -> Iterator[Found]:
         distance, excess = roof.distance, roof.excess_ms
         if roof.is_partial or distance is None or distance < _DISTANCE:
             continue
-        if (view.share_pct(excess) or 0.0) < _SHARE_PCT:
+        if excess is None or (view.share_pct(excess) or 0.0) < _SHARE_PCT:
             continue
         yield Found(
             layers=(part.layers[roof.position].index,),
@@ -53,16 +54,22 @@ def _check(view: LintView) -> Iterator[Found]:
                 "attainable_ms": roof.attainable_ms,
                 "gpu": view.gpu.name,
             },
-            stake_ms=excess,
+            stakes_ms={part.layers[roof.position].index: excess},
         )
 
 
 def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
     """Return the layers that can lose so much at all: of a large plan few, or none."""
-    shortest_ms = max(_SHORTEST_MS, (view.total_ms or 0.0) * _SHARE_PCT / 100)
+    shortest_ms = max(_SHORTEST_MS, (view.engine_ms or 0.0) * _SHARE_PCT / 100)
     timings = view.timings
     long = sorted(index for index, ms in view.times_ms.items() if ms >= shortest_ms)
-    return tuple(AttributedLayer(layer=view.layers[one], timing=timings[one]) for one in long)
+    return tuple(
+        AttributedLayer(
+            layer=view.layers[one],
+            timing=msgspec.structs.replace(timings[one], mean_ms=view.times_ms[one]),
+        )
+        for one in long
+    )
 
 
 RULE = Rule(

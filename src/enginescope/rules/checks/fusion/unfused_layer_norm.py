@@ -1,0 +1,101 @@
+"""Normalisation that was not fused.
+
+What it looks for: a layer that ends in a mean, and a later one, at most two layers behind it, that
+begins with the square root of a LayerNorm or RMSNorm: kernels by the operations in their names,
+pointwise and reduction layers by their operations or ONNX nodes.
+
+Why it costs time: the tensor is written and read again between the kernels; one kernel would keep
+it on chip.
+
+What to do: export LayerNormalization or RMSNormalization as one operator (opset 17 and 23), with
+nothing that reads the tensors inside it: an output in the middle of the norm, a slice or a Cast
+between its parts keeps it apart.
+
+When it is wrong: mean and square root belong to different operations. All but the longest of the
+kernels are at stake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from enginescope.analysis.report_card.pointwise_operations import operations_of
+from enginescope.records.plan.plan import Layer
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.view import LintView
+
+_MEANS = frozenset({"Mean", "ReduceMean"})
+_ROOTS = frozenset({"Sqrt", "Rsqrt"})
+_TYPES = ("kgen", "PointWise", "PointWiseV2", "ElementWise", "Reduce", "Unary")
+_HOPS = 2
+_NUMBER = re.compile(r"_\d+$")
+_NODE = re.compile(r"[^\s(),\[\]]*/([A-Za-z_0-9]+)")
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    candidates = {layer.index: _operations(layer) for layer in view.of_types(_TYPES)}
+    for index, operations in candidates.items():
+        if not _ends_in_mean(operations):
+            continue
+        way = _way_to_root(view, index, candidates)
+        if way is None:
+            continue
+        kernels = (index, *way)
+        times = view.part_ms(kernels)
+        longest = max(times, key=lambda one: times[one], default=None)
+        yield Found(
+            layers=kernels,
+            message=f"begins a normalization that is split over {len(kernels)} kernels",
+            evidence={"layers": [view.layers[one].name for one in kernels]},
+            stakes_ms={one: time for one, time in times.items() if one != longest},
+        )
+
+
+def _operations(layer: Layer) -> tuple[str, ...]:
+    told = operations_of(layer)
+    if told:
+        return told
+    nodes = _NODE.findall(" ".join(layer.onnx_nodes) or layer.name)
+    return tuple(_NUMBER.sub("", one) for one in nodes)
+
+
+def _ends_in_mean(operations: tuple[str, ...]) -> bool:
+    last = max((at for at, one in enumerate(operations) if one in _MEANS), default=None)
+    return last is not None and _ROOTS.isdisjoint(operations[last:])
+
+
+def _begins_with_root(operations: tuple[str, ...]) -> bool:
+    first = next((at for at, one in enumerate(operations) if one in _ROOTS), None)
+    return first is not None and _MEANS.isdisjoint(operations[:first])
+
+
+def _way_to_root(
+    view: LintView, start: int, candidates: dict[int, tuple[str, ...]]
+) -> tuple[int, ...] | None:
+    """Return the layers behind `start` up to the square root; ``None`` where none is near."""
+    ways: list[tuple[int, ...]] = [(one,) for one in view.flow.after.get(start, ())]
+    for _ in range(_HOPS):
+        ways = [way for way in ways if way[-1] in candidates]
+        for way in ways:
+            if _begins_with_root(candidates[way[-1]]):
+                return way
+        ways = [
+            (*way, one)
+            for way in ways
+            if not _ends_in_mean(candidates[way[-1]])
+            for one in view.flow.after.get(way[-1], ())
+        ]
+    return None
+
+
+RULE = Rule(
+    code="PLAN119",
+    name="unfused-normalization",
+    summary="A LayerNorm or RMSNorm runs as several kernels",
+    severity=Severity.WARNING,
+    advice="export it as one LayerNormalization, and read nothing from its middle",
+    doc=__doc__,
+    check=_check,
+    explains=("PLAN110", "TIME204"),
+)

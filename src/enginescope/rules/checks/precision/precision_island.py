@@ -1,0 +1,146 @@
+"""Precision island.
+
+What it looks for: connected layers of a wider float type in a plan that multiplies mostly in a
+narrower one, with a conversion where the data comes in, and a conversion or the engine's output
+where it goes out.
+
+Why it costs time: the layers move and compute more bytes, and their neighbours' tensors are
+converted on the way in and out.
+
+What to do: let the island run in the precision around it: remove a precision constraint, quantize
+its inputs, or in a strongly typed network change its types in the model. At stake are the
+conversions, and the part of the layers' time that belongs to the wider type's bytes.
+
+When it is wrong: the island is kept on purpose for accuracy, as normalisations and sums are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from enginescope.analysis.layers.reformats import is_whole_part
+from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import DataType
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.checks.fusion.unfused_qdq import is_qdq
+from enginescope.rules.checks.precision.quantized_float_output import spared_ms
+from enginescope.rules.tensor_cores import (
+    CONVOLUTIONS,
+    FLOATS,
+    MATMULS,
+    QUANTISED,
+    REDUCED,
+    REFORMATS,
+    output_type,
+)
+from enginescope.rules.view import LintView
+
+_CONVERSIONS = frozenset((*REFORMATS, "Scale", "Quantize", "Dequantize", "Cast"))
+_LARGEST_PART = 0.5
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    main = _main_type(view)
+    if main is None:
+        return
+    wide = {layer.index for layer in view.active if _is_wide(layer, main)}
+    for members in _components(view, wide):
+        inside = set(members)
+        before = _neighbours(view, members, inside, view.flow.before)
+        after = _neighbours(view, members, inside, view.flow.after)
+        entering = [one for one in before if _narrows(one.precision, output_type(one), main)]
+        leaving = [one for one in after if _narrows(output_type(one), one.precision, main)]
+        copies = [one.index for one in (*entering, *leaving) if one.type in _CONVERSIONS]
+        copies += [one for one in members if view.layers[one].type in _CONVERSIONS]
+        computing = [one for one in members if view.layers[one].type not in _CONVERSIONS]
+        out = bool(leaving) or not inside.isdisjoint(view.flow.writes_output)
+        if not (entering and out and copies and computing):
+            continue
+        if len(members) > _LARGEST_PART * len(view.active):
+            continue
+        feeding = [one for one in entering if one.precision in QUANTISED and not is_qdq(one)]
+        yield _found(view, computing, copies, feeding, main)
+
+
+def _found(
+    view: LintView, computing: list[int], copies: list[int], feeding: list[Layer], main: DataType
+) -> Found:
+    first, last = view.layers[computing[0]], view.layers[computing[-1]]
+    dtype = first.precision
+    assert dtype is not None
+    stakes = view.part_ms(copies) | view.part_ms(computing, 1 - _bits(main) / _bits(dtype))
+    for one in feeding:
+        stakes |= spared_ms(view, one, main)
+    count = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
+    size = "a layer" if len(computing) == 1 else f"{len(computing)} layers"
+    return Found(
+        layers=tuple(sorted((*computing, *copies, *(one.index for one in feeding)))),
+        subject=first.name if first is last else f"{first.name} … {last.name}",
+        message=f"is an island of {size} in {dtype.value} in a plan of {main.value}, "
+        f"with {count} around it",
+        evidence={"precision": dtype.value, "around": main.value, "layers": len(computing)},
+        stakes_ms=stakes,
+    )
+
+
+def _main_type(view: LintView) -> DataType | None:
+    """Return the type that most products of the plan read, if it is a reduced one."""
+    products = view.of_types((*CONVOLUTIONS, *MATMULS))
+    counts = Counter(one.precision for one in products if one.precision is not None)
+    main = max(counts, key=lambda dtype: counts[dtype], default=None)
+    return main if main in REDUCED else None
+
+
+def _is_wide(layer: Layer, main: DataType) -> bool:
+    """Whether a layer reads and writes wider floats only; copies between such belong to it."""
+    if is_whole_part(layer) or not (layer.inputs and layer.outputs):
+        return False
+    types = (layer.precision, *(one.dtype for one in layer.outputs))
+    return all(one in FLOATS and _bits(one) > _bits(main) for one in types)
+
+
+def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
+    """Yield the wide layers that feed each other, in the order of the plan."""
+    left = set(wide)
+    for start in sorted(wide):
+        if start not in left:
+            continue
+        left.discard(start)
+        members, waiting = [], [start]
+        while waiting:
+            at = waiting.pop()
+            members.append(at)
+            near = (*view.flow.before.get(at, ()), *view.flow.after.get(at, ()))
+            found = [one for one in near if one in left]
+            left.difference_update(found)
+            waiting += found
+        yield sorted(members)
+
+
+def _neighbours(
+    view: LintView, members: Iterable[int], inside: set[int], links: dict[int, tuple[int, ...]]
+) -> list[Layer]:
+    found = dict.fromkeys(one for member in members for one in links.get(member, ()))
+    return [view.layers[one] for one in found if one not in inside]
+
+
+def _narrows(narrow: DataType | None, wide: DataType | None, main: DataType) -> bool:
+    """Whether a layer at the border has the plan's type, or a narrower one, on the outer side."""
+    return narrow is not None and _bits(narrow) <= _bits(main) < _bits(wide)
+
+
+def _bits(dtype: DataType | None) -> int:
+    return (dtype.bits or 0) if dtype is not None else 0
+
+
+RULE = Rule(
+    code="PLAN117",
+    name="precision-island",
+    summary="Layers of a wider type stand between layers of a narrower one",
+    severity=Severity.WARNING,
+    advice="let these layers run in the precision around them",
+    doc=__doc__,
+    check=_check,
+    explains=("PLAN103", "PLAN104", "PLAN105", "PLAN106", "PLAN109", "PLAN110", "TIME204"),
+)
