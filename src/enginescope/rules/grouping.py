@@ -12,6 +12,7 @@ from enginescope.rules.view import LintView
 
 #: A figure, but not the digits of a type, a layout or a name: INT8, NC/32HW32, conv_1.
 _FIGURE = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?![\w/])")
+_TO = " … "
 _DIGITS = re.compile(r"\d+")
 
 
@@ -19,7 +20,8 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     """Findings that differ in their figures and in the number of their block only.
 
     Attributes:
-        names: Of one finding its subject; of several the first and the last block, or subject.
+        names: Of one finding its subject, in two parts where it has a first and a last layer; of
+            several the first and the last block, or subject.
         of_blocks: Whether `names` are blocks.
         message: With a range where the findings' figures differ.
         stake_ms, share_pct: Sums; ``None`` where no finding has one.
@@ -45,7 +47,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         Args:
             shorten: Applied to each name.
         """
-        names = " … ".join(map(shorten, dict.fromkeys(self.names)))
+        names = _TO.join(map(shorten, dict.fromkeys(self.names)))
         if len(self.findings) == 1:
             return names
         noun = "layers" if self.layers == len(self.findings) else "places"
@@ -87,11 +89,12 @@ def _group(
     stakes = [findings[at].stake_ms for at in some]
     known = [stake for stake in stakes if stake is not None]
     stake_ms = sum(known) if known else None
+    names = [(blocks[at] or "") if of_blocks else findings[at].subject for at in ends]
     return FindingGroup(
         code=first.code,
         rule=first.rule,
         severity=first.severity,
-        names=tuple((blocks[at] or "") if of_blocks else findings[at].subject for at in ends),
+        names=tuple(names) if len(some) > 1 else tuple(first.subject.split(_TO)),
         of_blocks=of_blocks,
         message=_merged([findings[at].message for at in inside]),
         advice=first.advice,

@@ -70,10 +70,11 @@ _FIGURE_COLUMNS = 34
 @click.option(
     "--top",
     type=click.IntRange(1),
-    default=20,
+    default=12,
     show_default=True,
-    help="Maximum number of findings to show.",
+    help="Maximum number of lines of findings to show for each plan.",
 )
+@click.option("--all", "show_all", is_flag=True, help="Show every finding.")
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -91,6 +92,7 @@ def command(
     profile: Path | None,
     gpu: str | None,
     top: int,
+    show_all: bool,
     sarif: Path | None,
     as_json: bool,
     store_folder: StorePlace | None,
@@ -130,7 +132,7 @@ def command(
         sys.stdout.buffer.write(findings_json(result.plans))
         sys.stdout.buffer.flush()
     else:
-        _show(result.plans, top)
+        _show(result.plans, None if show_all else top)
     return int(result.is_failed)
 
 
@@ -145,7 +147,7 @@ def _wrapped_note(text: str) -> None:
     show(sentence(text), sys.stderr)
 
 
-def _show(linted: Sequence[Linted], top: int) -> None:
+def _show(linted: Sequence[Linted], top: int | None) -> None:
     from enginescope.render.base.text import sentence, show, table
     from enginescope.render.plans import findings
 
@@ -154,19 +156,21 @@ def _show(linted: Sequence[Linted], top: int) -> None:
     for number, one in enumerate(linted):
         if number:
             print()
-        show(sentence(findings.headline(one.report)))
-        found = one.report.findings
-        if one.report.sum_ms is None:
+        report = one.report
+        show(sentence(findings.headline(report)))
+        if report.sum_ms is None:
             _wrapped_note("no layer times, so findings have no time at stake; add --profile")
-        if not found:
+        if not report.findings:
             continue
         print()
-        rows = findings.finding_rows(found[:top], name_width=name_width)
-        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
-        if len(found) > top:
-            print(f"… and {len(found) - top:,} more; --top N shows them")
-        if words := findings.stake_words(one.report):
+        rules = findings.rule_rows(report)
+        show(table(findings.RULE_HEADERS, rules, right=findings.NUMBERS))
+        if words := findings.stake_words(report):
             show(sentence(words))
         print()
-        show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
-        _wrapped_note(f"explain a rule: enginescope explain {found[0].code}")
+        groups = report.groups[:top]
+        rows = findings.group_rows(groups, report.findings, name_width=name_width)
+        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
+        if len(report.groups) > len(groups):
+            print(f"… and {len(report.groups) - len(groups):,} more; --all shows them")
+        _wrapped_note(f"explain a rule: enginescope explain {groups[0].code}")

@@ -9,7 +9,13 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
 from enginescope.render.base.phrases import shorten
-from enginescope.render.plans.findings import RULE_HEADERS, rule_rows
+from enginescope.render.plans.findings import (
+    RULE_HEADERS,
+    SHOWN_GROUPS,
+    group_rows,
+    rule_rows,
+    stake_words,
+)
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
@@ -39,21 +45,27 @@ class Worst(Record, frozen=True, kw_only=True):
 
 
 def worst_finding(subject: PageSubject) -> Worst | None:
-    """Return the first finding; ``None`` where nothing was found."""
-    found = subject.findings.findings if subject.findings else ()
-    if not found:
+    """Return the first group of findings; ``None`` where nothing was found."""
+    report = subject.findings
+    if report is None or not report.groups:
         return None
-    one = found[0]
-    stake = None if one.stake_ms is None else f"at most {format_ms(one.stake_ms, 3)}"
-    if stake is not None and one.share_pct is not None:
-        stake += f", {format_significant(one.share_pct, 2)} %"
+    one = report.groups[0]
+    stake = _stake_text(one.stake_ms, one.share_pct)
     return Worst(
-        stake=stake,
+        stake=f"at most {stake}" if stake else None,
         code=one.code,
-        subject=one.subject,
-        short=shorten(one.subject, _NAME),
+        subject=one.subject(),
+        short=one.subject(lambda name: shorten(name, _NAME // len(one.names))),
         message=one.message,
     )
+
+
+def _stake_text(stake_ms: float | None, share_pct: float | None) -> str | None:
+    """Return ``0.083 ms, 4.1 %``; ``None`` without a time."""
+    if stake_ms is None:
+        return None
+    share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
+    return f"{format_ms(stake_ms, 3)}{share}"
 
 
 def findings(subject: PageSubject) -> Section | None:
@@ -68,7 +80,9 @@ def findings(subject: PageSubject) -> Section | None:
         tables=_table(subject, found),
         empty=None if found else _nothing(report),
         facts={
-            "rules": _rules(found),
+            "rules": _rules(report),
+            "groups": _groups(report),
+            "more": max(0, len(report.groups) - SHOWN_GROUPS),
             "explained": _explained(found),
             "no_times": None if report.sum_ms is not None else _NO_TIMES,
         },
@@ -84,13 +98,8 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     rows = subject.row_of_layer
     first = tuple(rows.get(one.layers[0]) if one.layers else None for one in found)
     columns = (
-        column(
-            "ms",
-            (one.stake_ms for one in found),
-            5,
-            meaning="time at stake: at most so much can be won",
-        ),
-        column("%", (one.share_pct for one in found), 2, meaning="of the sum over all layers"),
+        column("ms", (one.stake_ms for one in found), 5, meaning="time at stake"),
+        column("%", (one.share_pct for one in found), 2, meaning="of the engine's time"),
         column("Code", (one.code for one in found), is_choice=True),
         column("Severity", (one.severity.value for one in found), is_choice=True),
         column("Layer", (one.subject for one in found), leads_to=layers.KEY, rows_there=first),
@@ -98,16 +107,32 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
         column("Layers", (len(one.layers) for one in found), 0),
         column("What to try", (one.advice for one in found)),
     )
-    table = data_table(KEY, "Findings, most time at stake first", ("finding", "findings"), columns)
+    table = data_table(KEY, "Findings one by one", ("finding", "findings"), columns)
     return (table,) if table else ()
 
 
-def _rules(found: Sequence[Finding]) -> Figures:
+def _groups(report: LintReport) -> tuple[tuple[str, str, str, str, str], ...]:
+    """Return level, time at stake, sentence, advice and code of each group that is listed."""
+    groups = report.groups[:SHOWN_GROUPS]
+    rows = group_rows(groups, report.findings, name_width=None, with_advice=False)
+    return tuple(
+        (
+            level,
+            _stake_text(group.stake_ms, group.share_pct) or "stake not known",
+            sentence,
+            group.advice,
+            code,
+        )
+        for (_, _, code, level, sentence), group in zip(rows, groups, strict=True)
+    )
+
+
+def _rules(report: LintReport) -> Figures:
     return Figures(
-        caption="By rule; findings may share layers, so their times do not add up",
+        caption=stake_words(report) or "By rule",
         headers=tuple(_HEADINGS.get(one, one) for one in RULE_HEADERS),
-        rows=rule_rows(found),
-        numbers=(1, 2),
+        rows=rule_rows(report),
+        numbers=(1, 2, 3),
     )
 
 

@@ -10,8 +10,8 @@ What to do: write attention so that TensorRT recognises it: one MatMul, scale, m
 MatMul, without casts and transpositions in between, in FP16, BF16 or FP8; from 10.x on an Attention
 operator or plugin; fused kernels exist for certain head sizes and GPUs only.
 
-When it is wrong: two products around a softmax that are not attention, such as a mixture of experts.
-The layers between the products are at stake, not the products.
+When it is wrong: two products around a softmax that are not attention, such as a mixture of
+experts. The layers between the products are at stake, not the products.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ another layer reads the same tensor in floats, as the addition of a residual bra
 does; or the layer before or behind it runs in floats.
 
 Why it costs time: TensorRT fuses Q/DQ into the layers around it where their placement allows; one
-that is left reads and writes the whole tensor, and the layer in front of it writes floats (PLAN103).
+that is left reads and writes the whole tensor, and the layer in front of it writes floats
+(PLAN103).
 
 What to do: move the Q/DQ pair to where it fuses: Q right before the inputs of convolutions and
 matrix products, on both inputs of a residual addition, and behind activations.

@@ -11,8 +11,8 @@ level, and build on the GPU that will run the engine.
 
 When it is wrong: a depthwise convolution and a matrix-vector product are bound by memory and have
 no use for tensor cores; with few input channels the ordinary units may be as fast. Such layers are
-info, with nothing at stake. Else with the GPU known only what the layer takes beyond its limit there
-is at stake.
+info, with nothing at stake. Else with the GPU known only what the layer takes beyond its limit
+there is at stake.
 """
 
 from __future__ import annotations

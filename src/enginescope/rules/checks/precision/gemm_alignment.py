@@ -9,8 +9,9 @@ tactic is chosen.
 
 What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
 
-When it is wrong: a small product costs little: look at the time at stake, which is what the layer
-takes beyond its limit where the GPU is known.
+When it is wrong: a small product costs little: look at the time at stake. It is the part of the
+product that is padding; of a tactic without tensor cores all of the layer's time, or what it takes
+beyond its limit where the GPU is known.
 """
 
 from __future__ import annotations

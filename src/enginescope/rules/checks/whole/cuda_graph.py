@@ -1,8 +1,8 @@
 """Launches that a CUDA graph would hide.
 
-What it looks for: an engine of at least ten layers that ran without a CUDA graph, where the launches
-are worth at least 2 % of its time; a warning from 5 % on, and where the host takes as long to
-enqueue as the GPU to compute. Whether it ran as a graph is known from the run or from trtexec's
+What it looks for: an engine of at least ten layers that ran without a CUDA graph, where the
+launches are worth at least 2 % of its time; a warning from 5 % on, and where the host takes as long
+to enqueue as the GPU to compute. Whether it ran as a graph is known from the run or from trtexec's
 options, else from the enqueue time: less than 0.5 µs a layer is a graph's.
 
 Why it costs time: each kernel waits for its own launch; in a graph the launch overlaps the kernel

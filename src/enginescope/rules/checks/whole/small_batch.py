@@ -1,8 +1,8 @@
 """Batch too small for the GPU.
 
-What it looks for: convolutions and matrix products whose result has fewer tiles, by the tile size in
-the tactic's name, than half of the GPU's multiprocessors; and products of a matrix by one vector.
-They have to take at least 5 % of the engine's time.
+What it looks for: convolutions and matrix products whose result has fewer tiles, by the tile size
+in the tactic's name, than half of the GPU's multiprocessors; and products of a matrix by one
+vector. They have to take at least 5 % of the engine's time.
 
 Why it costs time: multiprocessors without a tile are idle, and a matrix-vector product reads all of
 its weights for one row. Twice the batch takes hardly longer.

@@ -5,8 +5,8 @@ or more.
 
 Why it costs time: whatever else is made faster, this layer bounds what can be won.
 
-What to do: begin with this layer. What can be won of it is not known from its time alone, so nothing
-is at stake. PLAN118 explains a block without times inside.
+What to do: begin with this layer. What can be won of it is not known from its time alone, so
+nothing is at stake. PLAN118 explains a block without times inside.
 
 When it is wrong: the network is one large layer by design.
 """
