@@ -64,6 +64,8 @@ def _stake_text(stake_ms: float | None, share_pct: float | None) -> str | None:
     """Return ``0.083 ms, 4.1 %``; ``None`` without a time."""
     if stake_ms is None:
         return None
+    if stake_ms == 0:
+        return "0 ms beyond other findings"
     share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
     return f"{format_ms(stake_ms, 3)}{share}"
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.rules.made import findings, layer, severities
 
 
@@ -13,11 +15,44 @@ def test_found() -> None:
         layer("PointWise", "d FP8", "out FP16"),
     )
     assert [one.message for one in found] == [
-        "is a Quantize on its own, FP16 to INT8",
-        "is a Dequantize on its own, INT8 to FP16",
+        "is a Quantize on its own, FP16 to INT8: the layer before it runs in floats",
+        "is a Dequantize on its own, INT8 to FP16: the layer behind it runs in floats",
         "is a Quantize on its own, FP16 to FP8",
     ]
     assert severities(found) == ["warning"] * 3
+
+
+CONV = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
+QUANTIZE = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
+
+
+def test_the_residual_branch_is_why() -> None:
+    add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
+    (one,) = findings("PLAN106", CONV, QUANTIZE, add, times=(0.4, 0.2, 0.4))
+    assert one.message.endswith(": another layer reads the same tensor in floats")
+    assert "residual branch" in one.advice
+    assert one.layers == (1, 0)
+    assert one.evidence["partner"] == "conv"
+    spared = 0.4 * 1024 / (1024 + 2048)  # the bytes that an INT8 output would not have
+    assert one.stake_ms == pytest.approx(0.2 + spared)
+
+
+def test_a_residual_in_front_is_why() -> None:
+    add = layer("Convolution", "in INT8 1x16x8x8, r FP16 1x16x8x8", "a FP16 1x16x8x8", name="add")
+    end = layer("Convolution", "b INT8 1x16x8x8", "out INT8 1x16x8x8")
+    (one,) = findings("PLAN106", add, QUANTIZE, end, inputs="in r")
+    assert one.message.endswith(": the layer before it adds a residual in floats")
+
+
+def test_a_dequantize_for_a_residual() -> None:
+    back = layer("Reformat", "a INT8 1x16x8x8", "b FP32 1x16x8x8", Origin="QDQ")
+    first = layer("Convolution", "in INT8 1x16x8x8", "a INT8 1x16x8x8")
+    add = layer("Convolution", "a INT8 1x16x8x8, b FP32 1x16x8x8", "out FP32 1x16x8x8")
+    (one,) = findings("PLAN106", first, back, add)
+    assert one.message.endswith(": a quantized layer adds it in floats")
+    alone = layer("PointWise", "b FP32 1x16x8x8", "out FP32 1x16x8x8")
+    (other,) = findings("PLAN106", first, back, alone)
+    assert other.message.endswith(": the layer behind it runs in floats")
 
 
 def test_of_the_engine_s_input_it_is_info() -> None:

@@ -33,7 +33,9 @@ def test_found_by_group() -> None:
 
 def test_with_the_gpu_known_what_is_beyond_its_limit_is_at_stake() -> None:
     # 3,211,264 × 10 + 6,422,528 bytes: 0.0080 ms at H200's 4,800 GB/s
-    conv = layer("Convolution", "in FP16 1x10x1120x1434", "out FP16 1x2x1120x1434")
+    conv = layer(
+        "Convolution", "in FP16 1x10x1120x1434", "out FP16 1x2x1120x1434", tactic_name="x_simt"
+    )
     limit_ms = (10 + 2) * 1120 * 1434 * 2 / 4.8e9
     conv.attributes["Kernel"] = [1, 1]
     (whole,) = findings("PLAN102", conv, times=(0.02,))
@@ -45,9 +47,17 @@ def test_with_the_gpu_known_what_is_beyond_its_limit_is_at_stake() -> None:
     assert (faster.stake_ms, faster.share_pct) == (0.0, 0.0)
 
 
+def test_padding_is_at_stake() -> None:
+    conv = layer("Convolution", "in FP16 1x12x8x8", "out FP16 1x4x8x8")
+    (one,) = findings("PLAN102", conv, times=(1.0,))
+    assert one.stake_ms == pytest.approx(1 - 12 / 16 * 4 / 8)
+
+
 def test_an_image_is_info() -> None:
-    found = findings("PLAN102", layer("Convolution", "in FP16 1x3x8x8", "out FP16 1x64x8x8"))
+    conv = layer("Convolution", "in FP16 1x3x8x8", "out FP16 1x64x8x8")
+    found = findings("PLAN102", conv, times=(1.0,))
     assert severities(found) == ["info"]
+    assert found[0].stake_ms is None
 
 
 def test_not_found() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.rules.made import findings, layer, severities
 
 SIMT = "sm70_xmma_fprop_conv1x1_simt_small_batch"
@@ -28,10 +30,22 @@ def test_reasons_make_it_info() -> None:
     assert severities(found) == ["info"] * 4
     assert [one.message.partition(": ")[2] for one in found] == [
         "depthwise",
-        "depthwise",
+        "does it use tensor cores?",
         "input channels 3",
         "a matrix-vector product",
     ]
+
+
+@pytest.mark.parametrize(
+    "tactic", ["sm50_xmma_convolution_trt_depthwiseHMMA_NHWC8", "sm80_trt_depthwise_fp16", None]
+)
+def test_a_name_that_does_not_tell_is_a_question(tactic: str | None) -> None:
+    io = ("in FP16 1x32x8x8", "out FP16 1x32x8x8")
+    conv = layer("Convolution", *io, Groups=32, tactic_name=tactic)
+    (one,) = findings("PLAN101", conv, times=(1.0,))
+    assert one.is_question
+    assert (one.severity.value, one.stake_ms) == ("info", None)
+    assert "Nsight Compute" in one.advice
 
 
 def test_not_found() -> None:

@@ -37,7 +37,7 @@ def test_not_found() -> None:
 
 def test_a_product_at_its_limit_has_nothing_to_win() -> None:
     reads = "in FP16 1x9216,weights FP16 9216x4096"
-    one = layer("gemm", reads, "out FP16 1x4096", tactic_name="sm50_xmma_cublas_gemvx_f16")
+    one = layer("gemm", reads, "out FP16 1x4096", tactic_name="sm80_simt_hgemm_128x64")
     (whole,) = findings("PLAN107", one, times=(0.24,))
     (capped,) = findings("PLAN107", one, times=(0.24,), gpu="RTX 3060")
     moved = (4096 * 9216 + 9216 + 4096) * 2

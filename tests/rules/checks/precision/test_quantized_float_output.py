@@ -31,7 +31,9 @@ def test_found_where_memory_bounds_it() -> None:
     assert one.message == "reads INT8 and writes FP16 and is bound by memory"
     assert one.severity.value == "warning"
     assert one.evidence["macs_per_byte"] < 100
-    assert (one.stake_ms, one.share_pct) == (0.5, 50)
+    activations, weights = 16 * 56 * 56, 16 * 16 * 9
+    moved = activations + 2 * activations + weights
+    assert one.stake_ms == pytest.approx(0.5 * activations / moved)  # of its FP16 output's half
 
 
 def test_where_arithmetic_bounds_it_it_is_info() -> None:
@@ -62,11 +64,3 @@ def test_not_found() -> None:
     copy = layer("Reformat", "a FP16", "out FP32")
     assert findings("PLAN103", conv(56, 16), copy) == ()
     assert findings("PLAN103", layer("gemm", "in FP16", "a FP16"), READER, END) == ()
-
-
-def test_with_the_gpu_known_the_limit_is_that_of_a_quantised_output() -> None:
-    one, *rest = conv(56, 16), READER, END
-    (found,) = findings("PLAN103", one, *rest, times=(0.5, 0.25, 0.25), gpu="T4")
-    activations, weights = 16 * 56 * 56, 16 * 16 * 9
-    limit_ms = (2 * activations + weights) / 320e6  # read and written as INT8, at 320 GB/s
-    assert found.stake_ms == pytest.approx(0.5 - limit_ms)

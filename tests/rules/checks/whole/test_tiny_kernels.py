@@ -10,7 +10,7 @@ def test_found() -> None:
     assert one.subject == "20 layers"
     assert one.layers == tuple(range(20))
     assert one.stake_ms is not None
-    assert round(one.stake_ms, 9) == 0.08
+    assert round(one.stake_ms, 9) == 0.04
 
 
 def test_not_found() -> None:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.tensor_cores import REFORMATS, converted
+from enginescope.rules.tensor_cores import REFORMATS
 from enginescope.rules.view import LintView
 
 _NAMED = re.compile(r"^Reformatting CopyNode for (?:In|Out)put Tensor \d+ (?:to|from) (.+)$")
@@ -48,7 +48,7 @@ def _check(view: LintView) -> Iterator[Found]:
             f"is between two Reformats that undo each other ({changes} and back)",
         )
     for (index, border), some in _by_layer(view, reformats, taken).items():
-        if len(some) == 1 and converted(some[0]) is not None:
+        if len(some) == 1 and not _changes_layout_alone(some[0]):
             continue
         count = "a Reformat" if len(some) == 1 else f"{len(some)} Reformats"
         changes = " and ".join(dict.fromkeys(map(_changes, some)))
@@ -96,6 +96,13 @@ def _sandwich(view: LintView, first: Layer) -> tuple[int, int] | None:
         return None
     undone = _kind(first.inputs[0]) == _kind(last.outputs[0]) != (None, None)
     return (index, last.index) if undone else None
+
+
+def _changes_layout_alone(layer: Layer) -> bool:
+    """Whether type and layouts are known, the type stays, and the layout does not."""
+    sides = [_kind(one) for one in (*layer.inputs[:1], *layer.outputs[:1])]
+    (before, after) = sides if len(sides) == 2 else ((None, None), (None, None))
+    return None not in (*before, *after) and before[0] == after[0] and before != after
 
 
 def _kind(tensor: Tensor) -> tuple[str | None, str | None]:

@@ -42,7 +42,7 @@ def _check(view: LintView) -> Iterator[Found]:
         role = "Quantize" if pair[1] in QUANTISED else "Dequantize"
         at_input = role == "Quantize" and layer.index in view.flow.reads_input
         reason, advice, partner = (
-            ("of the engine's input", _AT_INPUT, None)
+            (", of the engine's input", _AT_INPUT, None)
             if at_input
             else _of_quantize(view, layer)
             if role == "Quantize"
@@ -53,13 +53,11 @@ def _check(view: LintView) -> Iterator[Found]:
             stakes |= spared_ms(view, partner, partner.precision)
         yield Found(
             layers=(layer.index, *((partner.index,) if partner else ())),
-            message=f"is a {role} on its own, {pair[0].value} to {pair[1].value}"
-            + (f": {reason}" if reason else ""),
+            message=f"is a {role} on its own, {pair[0].value} to {pair[1].value}" + (reason or ""),
             evidence={
                 "role": role,
                 "from": pair[0].value,
                 "to": pair[1].value,
-                "reason": reason,
                 "partner": partner.name if partner else None,
             },
             severity=Severity.INFO if at_input else None,
@@ -88,11 +86,11 @@ def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, 
     readers = (view.layers[one] for one in view.flow.after.get(at, ()) if one != layer.index)
     if any(_reads_in_floats(one, tensor) for one in readers):
         partner = producer if producer.precision in QUANTISED else None
-        return "another layer reads the same tensor in floats", _RESIDUAL, partner
+        return ": another layer reads the same tensor in floats", _RESIDUAL, partner
     if producer.precision in QUANTISED and any(one.dtype in FLOATS for one in producer.inputs[1:]):
-        return "the layer before it adds a residual in floats", _RESIDUAL, producer
+        return ": the layer before it adds a residual in floats", _RESIDUAL, producer
     if producer.precision in FLOATS:
-        return "the layer before it runs in floats", _FLOAT_NEIGHBOUR, None
+        return ": the layer before it runs in floats", _FLOAT_NEIGHBOUR, None
     return None, None, None
 
 
@@ -101,9 +99,9 @@ def _of_dequantize(view: LintView, layer: Layer) -> tuple[str | None, str | None
     mixed = [one for one in readers if one.precision in QUANTISED]
     if mixed:
         partner = mixed[0] if output_type(mixed[0]) in FLOATS else None
-        return "a quantized layer adds it in floats", _RESIDUAL, partner
+        return ": a quantized layer adds it in floats", _RESIDUAL, partner
     if readers and all(one.precision in FLOATS for one in readers):
-        return "the layer behind it runs in floats", _FLOAT_NEIGHBOUR, None
+        return ": the layer behind it runs in floats", _FLOAT_NEIGHBOUR, None
     return None, None, None
 
 

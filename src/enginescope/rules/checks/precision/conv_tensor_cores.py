@@ -34,6 +34,7 @@ from enginescope.rules.tensor_cores import (
 from enginescope.rules.view import LintView
 
 _FEW_CHANNELS = 32
+_COUNT = "count the kernel's tensor core instructions with Nsight Compute"
 
 
 def _check(view: LintView) -> Iterator[Found]:
@@ -54,6 +55,7 @@ def _check(view: LintView) -> Iterator[Found]:
             message=message,
             evidence={"tactic": layer.tactic_name, "subtype": layer.subtype},
             severity=Severity.INFO if reason else None,
+            advice=_COUNT if used is None else None,
             stakes_ms={} if reason else view.excess_ms(layer),
         )
 
