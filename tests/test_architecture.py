@@ -118,7 +118,14 @@ ORDER = (
     ("store/sql", "store/sql/migrations", "store"),
     ("stats", "stats/comparison"),
     ("probe/telemetry", "probe"),
-    ("rules/checks", "rules"),
+    (
+        "rules/checks/copies",
+        "rules/checks/fusion",
+        "rules/checks/precision",
+        "rules/checks/whole",
+        "rules/checks",
+        "rules",
+    ),
     ("notebook/html", "notebook"),
     (
         "services",

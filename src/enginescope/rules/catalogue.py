@@ -18,7 +18,6 @@ from enginescope.rules.checks.fusion import (
     opaque_block,
     unfused_attention,
     unfused_layer_norm,
-    unfused_qdq,
 )
 from enginescope.rules.checks.precision import (
     conv_alignment,
@@ -28,6 +27,7 @@ from enginescope.rules.checks.precision import (
     gemm_tensor_cores,
     precision_island,
     quantized_float_output,
+    unfused_qdq,
 )
 from enginescope.rules.checks.whole import (
     below_roofline,

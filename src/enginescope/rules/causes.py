@@ -25,13 +25,13 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
     """
     holders = _holders(places)
     parent: dict[int, int] = {}
-    for at, (rule, found) in enumerate(places):
+    for at, (rule, place) in enumerate(places):
         by_layer = holders.get(rule.code)
-        if by_layer is None or not found.layers:
+        if by_layer is None or not place.layers:
             continue
-        held = [by_layer[layer] for layer in found.layers if layer in by_layer]
-        if 2 * len(held) > len(found.layers):
-            counts = Counter(cause for causes in held for cause in causes)
+        causes_of = [by_layer[layer] for layer in place.layers if layer in by_layer]
+        if 2 * len(causes_of) > len(place.layers):
+            counts = Counter(cause for causes in causes_of for cause in causes)
             parent[at] = max(counts, key=lambda cause: (counts[cause], -cause))
     kept: dict[int, list[int]] = {at: [] for at in range(len(places)) if at not in parent}
     for at in parent:
@@ -44,13 +44,13 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
 
 def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
     """Return the causes of each code that is explained, by layer."""
-    found: dict[str, dict[int, list[int]]] = {}
-    for at, (rule, one) in enumerate(places):
+    holders: dict[str, dict[int, list[int]]] = {}
+    for at, (rule, place) in enumerate(places):
         for code in rule.explains:
-            by_layer = found.setdefault(code, {})
-            for layer in one.layers:
+            by_layer = holders.setdefault(code, {})
+            for layer in place.layers:
                 by_layer.setdefault(layer, []).append(at)
-    return found
+    return holders
 
 
 def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
@@ -58,11 +58,11 @@ def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
 
     Rules that explain others go first, and places that may win more of their layers' time before
     those that may win a smaller part: first what removes a layer, then what shortens it. A later
-    place has at stake what it may win of a layer beyond what an earlier one may: both speak of the
-    same time. So the stakes on a layer add up to its own time at most.
+    place has at stake what it may win of a layer beyond what an earlier place may: both speak of
+    the same time. So the stakes on a layer add up to its own time at most.
     """
     claims = [_claims(place.found, view) for place in places]
-    parts = [sum(one.values()) / (view.time_ms(one) or 1.0) for one in claims]
+    parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
     order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
     taken: dict[int, float] = {}
     stakes: list[float | None] = [None] * len(places)

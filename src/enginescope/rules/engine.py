@@ -83,7 +83,7 @@ def _findings(places: list[Place], view: LintView) -> list[Finding]:
     kept = explained(places)
     stakes = stakes_ms([places[at] for at in kept], view)
     return [
-        _finding(places[at], [places[one] for one in symptoms], stake, view)
+        _finding(places[at], [places[symptom] for symptom in symptoms], stake, view)
         for (at, symptoms), stake in zip(kept.items(), stakes, strict=True)
     ]
 
@@ -95,7 +95,7 @@ def _finding(
     return Finding(
         code=rule.code,
         rule=rule.name,
-        severity=max(map(_severity, (place, *symptoms)), key=lambda one: one.weight),
+        severity=max(map(_severity, (place, *symptoms)), key=lambda symptom: symptom.weight),
         subject=_subject(found, view),
         layers=found.layers,
         message=found.message,
@@ -105,12 +105,12 @@ def _finding(
         share_pct=view.share_pct(stake_ms),
         symptoms=tuple(
             Symptom(
-                code=one.rule.code,
-                subject=_subject(one.found, view),
-                layers=one.found.layers,
-                message=one.found.message,
+                code=symptom.rule.code,
+                subject=_subject(symptom.found, view),
+                layers=symptom.found.layers,
+                message=symptom.found.message,
             )
-            for one in symptoms
+            for symptom in symptoms
         ),
     )
 

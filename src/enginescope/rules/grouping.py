@@ -58,11 +58,11 @@ class FindingGroup(Record, frozen=True, kw_only=True):
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
     """Return the findings in groups: most time at stake first, those that cannot tell it last."""
     members: dict[tuple[str, ...], list[int]] = {}
-    blocks = [_block(one, view) for one in findings]
-    for at, one in enumerate(findings):
+    blocks = [_block(finding, view) for finding in findings]
+    for at, finding in enumerate(findings):
         family = _DIGITS.sub("#", blocks[at] or "")
-        message = _FIGURE.sub("#", one.message)
-        key = (one.code, one.severity.value, one.advice, message, family)
+        message = _FIGURE.sub("#", finding.message)
+        key = (finding.code, finding.severity.value, finding.advice, message, family)
         members.setdefault(key, []).append(at)
     groups = [_group(findings, blocks, some, view) for some in members.values()]
     return tuple(sorted(groups, key=_order))

@@ -133,7 +133,8 @@ def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
 def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
     file = DATA / "trt86-h200" / "resnet18.graph.json"
     open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
-    link = "document.querySelector('#table-findings tbody a')"
+    rows = "[...document.querySelectorAll('#table-findings tbody tr')]"
+    link = f"{rows}.find((row) => row.cells[6]?.textContent === '1').querySelector('a')"
     wanted = tab.evaluate(f"{link}.closest('td').title")
     tab.evaluate(f"{link}.click()")
     marked = "document.querySelector('#table-layers tr.marked')"

@@ -60,8 +60,7 @@ def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
     sentences = [row[4] for row in group_rows(report.groups, report.findings)]
     assert sentences == [
         "c has input channels 12, not a multiple of 8 (explains PLAN101)",
-        "copy converts FP16 to FP32 → give the engine inputs and outputs of the type that its "
-        "layers use",
+        f"copy converts FP16 to FP32 → {report.groups[1].advice}",
     ]
     bare = group_rows(report.groups, report.findings, with_advice=False)
     assert bare[-1][4] == "copy converts FP16 to FP32"

@@ -153,10 +153,10 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
 
     width = shutil.get_terminal_size().columns
     name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
-    for number, one in enumerate(linted):
+    for number, plan in enumerate(linted):
         if number:
             print()
-        report = one.report
+        report = plan.report
         show(sentence(findings.headline(report)))
         if report.sum_ms is None:
             _wrapped_note("no layer times, so findings have no time at stake; add --profile")

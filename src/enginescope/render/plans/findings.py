@@ -180,19 +180,19 @@ def _names(plan: Plan) -> dict[int, str]:
     return {layer.index: layer.name for layer in plan.layers}
 
 
-def _finding(one: Finding, names: dict[int, str]) -> dict[str, Any]:
+def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "code": one.code,
-        "rule": one.rule,
-        "severity": one.severity.value,
-        "subject": one.subject,
-        "message": one.message,
-        "advice": one.advice,
-        "stake_ms": one.stake_ms,
-        "share_pct": one.share_pct,
-        "layers": [{"index": index, "name": names[index]} for index in one.layers],
-        "evidence": one.evidence,
-        "is_question": one.is_question,
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "message": finding.message,
+        "advice": finding.advice,
+        "stake_ms": finding.stake_ms,
+        "share_pct": finding.share_pct,
+        "layers": [{"index": index, "name": names[index]} for index in finding.layers],
+        "evidence": finding.evidence,
+        "is_question": finding.is_question,
         "symptoms": [
             {
                 "code": symptom.code,
@@ -200,22 +200,22 @@ def _finding(one: Finding, names: dict[int, str]) -> dict[str, Any]:
                 "message": symptom.message,
                 "layers": [{"index": index, "name": names[index]} for index in symptom.layers],
             }
-            for symptom in one.symptoms
+            for symptom in finding.symptoms
         ],
     }
 
 
-def _group(one: FindingGroup) -> dict[str, Any]:
+def _group(group: FindingGroup) -> dict[str, Any]:
     return {
-        "code": one.code,
-        "rule": one.rule,
-        "severity": one.severity.value,
-        "subject": one.subject(),
-        "message": one.message,
-        "advice": one.advice,
-        "stake_ms": one.stake_ms,
-        "share_pct": one.share_pct,
-        "findings": one.findings,
+        "code": group.code,
+        "rule": group.rule,
+        "severity": group.severity.value,
+        "subject": group.subject(),
+        "message": group.message,
+        "advice": group.advice,
+        "stake_ms": group.stake_ms,
+        "share_pct": group.share_pct,
+        "findings": group.findings,
     }
 
 

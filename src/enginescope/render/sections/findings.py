@@ -49,14 +49,14 @@ def worst_finding(subject: PageSubject) -> Worst | None:
     report = subject.findings
     if report is None or not report.groups:
         return None
-    one = report.groups[0]
-    stake = _stake_text(one.stake_ms, one.share_pct)
+    group = report.groups[0]
+    stake = _stake_text(group.stake_ms, group.share_pct)
     return Worst(
         stake=f"at most {stake}" if stake else None,
-        code=one.code,
-        subject=one.subject(),
-        short=one.subject(lambda name: shorten(name, _NAME // len(one.names))),
-        message=one.message,
+        code=group.code,
+        subject=group.subject(),
+        short=group.subject(lambda name: shorten(name, _NAME // len(group.names))),
+        message=group.message,
     )
 
 
@@ -98,16 +98,18 @@ def _nothing(report: LintReport) -> str:
 
 def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, ...]:
     rows = subject.row_of_layer
-    first = tuple(rows.get(one.layers[0]) if one.layers else None for one in found)
+    first = tuple(rows.get(finding.layers[0]) if finding.layers else None for finding in found)
     columns = (
-        column("ms", (one.stake_ms for one in found), 5, meaning="time at stake"),
-        column("%", (one.share_pct for one in found), 2, meaning="of the engine's time"),
-        column("Code", (one.code for one in found), is_choice=True),
-        column("Severity", (one.severity.value for one in found), is_choice=True),
-        column("Layer", (one.subject for one in found), leads_to=layers.KEY, rows_there=first),
-        column("Finding", (one.message for one in found)),
-        column("Layers", (len(one.layers) for one in found), 0),
-        column("What to try", (one.advice for one in found)),
+        column("ms", (finding.stake_ms for finding in found), 5, meaning="time at stake"),
+        column("%", (finding.share_pct for finding in found), 2, meaning="of the engine's time"),
+        column("Code", (finding.code for finding in found), is_choice=True),
+        column("Severity", (finding.severity.value for finding in found), is_choice=True),
+        column(
+            "Layer", (finding.subject for finding in found), leads_to=layers.KEY, rows_there=first
+        ),
+        column("Finding", (finding.message for finding in found)),
+        column("Layers", (len(finding.layers) for finding in found), 0),
+        column("What to try", (finding.advice for finding in found)),
     )
     table = data_table(KEY, "Findings one by one", ("finding", "findings"), columns)
     return (table,) if table else ()

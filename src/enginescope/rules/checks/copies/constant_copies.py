@@ -29,7 +29,7 @@ def constant_layers(view: LintView) -> tuple[int, ...]:
     constants = set(tensor_roles(plan).constants)
     if not constants:
         return ()
-    found = []
+    computed = []
     for layer in plan.layers:
         if layer.type == "Constant" or not layer.inputs:
             continue
@@ -37,20 +37,20 @@ def constant_layers(view: LintView) -> tuple[int, ...]:
             continue
         constants.update(tensor.name for tensor in layer.outputs)
         if not layer.is_inert:
-            found.append(layer.index)
-    return tuple(found)
+            computed.append(layer.index)
+    return tuple(computed)
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    found = constant_layers(view)
-    if not found:
+    indices = constant_layers(view)
+    if not indices:
         return
-    names = [view.layers[index].name for index in found]
-    copies = sum(view.layers[index].type in REFORMATS for index in found)
-    count = len(found)
+    names = [view.layers[index].name for index in indices]
+    copies = sum(view.layers[index].type in REFORMATS for index in indices)
+    count = len(indices)
     what = "a constant" if count == 1 else "constants"
     yield Found(
-        layers=found,
+        layers=indices,
         subject=names[0] if count == 1 else f"{count:,} layers ({names[0]} … {names[-1]})",
         message=f"{'copy' if copies == count else 'compute'} {what} at every inference"
         if count > 1

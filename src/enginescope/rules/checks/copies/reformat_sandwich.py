@@ -33,12 +33,12 @@ _AT_BORDER = "give the engine the format that the layer takes (--inputIOFormats,
 
 def _check(view: LintView) -> Iterator[Found]:
     reformats = [
-        one
-        for one in view.of_types(REFORMATS)
-        if one.attributes.get("Origin") != "QDQ" and _changes(one) != ""
+        reformat
+        for reformat in view.of_types(REFORMATS)
+        if reformat.attributes.get("Origin") != "QDQ" and _changes(reformat) != ""
     ]
     pairs = {first.index: pair for first in reformats if (pair := _sandwich(view, first))}
-    taken = {one for first, (_, last) in pairs.items() for one in (first, last)}
+    taken = {index for first, (_, last) in pairs.items() for index in (first, last)}
     for first, (index, last) in pairs.items():
         changes = _changes(view.layers[first])
         yield _found(
@@ -52,7 +52,7 @@ def _check(view: LintView) -> Iterator[Found]:
             continue
         count = "a Reformat" if len(some) == 1 else f"{len(some)} Reformats"
         changes = " and ".join(dict.fromkeys(map(_changes, some)))
-        layers = tuple(one.index for one in some)
+        layers = tuple(reformat.index for reformat in some)
         yield _found(view, index, layers, f"forces {count} ({changes})", border=border)
 
 
@@ -75,14 +75,14 @@ def _by_layer(
     """Return the Reformats that are left by the layer they serve, and whether at the border."""
     named = {layer.name: layer.index for layer in view.active} if reformats else {}
     flow = view.flow
-    found: dict[tuple[int, bool], list[Layer]] = {}
-    for one in reformats:
-        match = _NAMED.match(one.name)
-        index = named.get(match[1]) if match else flow.only_after(one.index)
-        if index is not None and one.index not in taken:
-            border = one.index in flow.reads_input or one.index in flow.writes_output
-            found.setdefault((index, border), []).append(one)
-    return found
+    served: dict[tuple[int, bool], list[Layer]] = {}
+    for reformat in reformats:
+        match = _NAMED.match(reformat.name)
+        index = named.get(match[1]) if match else flow.only_after(reformat.index)
+        if index is not None and reformat.index not in taken:
+            border = reformat.index in flow.reads_input or reformat.index in flow.writes_output
+            served.setdefault((index, border), []).append(reformat)
+    return served
 
 
 def _sandwich(view: LintView, first: Layer) -> tuple[int, int] | None:

@@ -43,12 +43,12 @@ def _check(view: LintView) -> Iterator[Found]:
             continue
         kernels = (index, *way)
         times = view.part_ms(kernels)
-        longest = max(times, key=lambda one: times[one], default=None)
+        longest = max(times, key=lambda kernel: times[kernel], default=None)
         yield Found(
             layers=kernels,
             message=f"begins a normalization that is split over {len(kernels)} kernels",
-            evidence={"layers": [view.layers[one].name for one in kernels]},
-            stakes_ms={one: time for one, time in times.items() if one != longest},
+            evidence={"layers": [view.layers[kernel].name for kernel in kernels]},
+            stakes_ms={kernel: time for kernel, time in times.items() if kernel != longest},
         )
 
 
@@ -74,17 +74,17 @@ def _way_to_root(
     view: LintView, start: int, candidates: dict[int, tuple[str, ...]]
 ) -> tuple[int, ...] | None:
     """Return the layers behind `start` up to the square root; ``None`` where none is near."""
-    ways: list[tuple[int, ...]] = [(one,) for one in view.flow.after.get(start, ())]
+    ways: list[tuple[int, ...]] = [(reader,) for reader in view.flow.after.get(start, ())]
     for _ in range(_HOPS):
         ways = [way for way in ways if way[-1] in candidates]
         for way in ways:
             if _begins_with_root(candidates[way[-1]]):
                 return way
         ways = [
-            (*way, one)
+            (*way, reader)
             for way in ways
             if not _ends_in_mean(candidates[way[-1]])
-            for one in view.flow.after.get(way[-1], ())
+            for reader in view.flow.after.get(way[-1], ())
         ]
     return None
 

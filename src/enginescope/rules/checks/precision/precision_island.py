@@ -23,8 +23,8 @@ from enginescope.analysis.layers.reformats import is_whole_part
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.checks.fusion.unfused_qdq import is_qdq
 from enginescope.rules.checks.precision.quantized_float_output import spared_ms
+from enginescope.rules.checks.precision.unfused_qdq import is_qdq
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     FLOATS,
@@ -49,17 +49,23 @@ def _check(view: LintView) -> Iterator[Found]:
         inside = set(members)
         before = _neighbours(view, members, inside, view.flow.before)
         after = _neighbours(view, members, inside, view.flow.after)
-        entering = [one for one in before if _narrows(one.precision, output_type(one), main)]
-        leaving = [one for one in after if _narrows(output_type(one), one.precision, main)]
-        copies = [one.index for one in (*entering, *leaving) if one.type in _CONVERSIONS]
-        copies += [one for one in members if view.layers[one].type in _CONVERSIONS]
-        computing = [one for one in members if view.layers[one].type not in _CONVERSIONS]
+        entering = [
+            member for member in before if _narrows(member.precision, output_type(member), main)
+        ]
+        leaving = [
+            member for member in after if _narrows(output_type(member), member.precision, main)
+        ]
+        copies = [member.index for member in (*entering, *leaving) if member.type in _CONVERSIONS]
+        copies += [member for member in members if view.layers[member].type in _CONVERSIONS]
+        computing = [member for member in members if view.layers[member].type not in _CONVERSIONS]
         out = bool(leaving) or not inside.isdisjoint(view.flow.writes_output)
         if not (entering and out and copies and computing):
             continue
         if len(members) > _LARGEST_PART * len(view.active):
             continue
-        feeding = [one for one in entering if one.precision in QUANTISED and not is_qdq(one)]
+        feeding = [
+            member for member in entering if member.precision in QUANTISED and not is_qdq(member)
+        ]
         yield _found(view, computing, copies, feeding, main)
 
 
@@ -70,12 +76,12 @@ def _found(
     dtype = first.precision
     assert dtype is not None
     stakes = view.part_ms(copies) | view.part_ms(computing, 1 - _bits(main) / _bits(dtype))
-    for one in feeding:
-        stakes |= spared_ms(view, one, main)
+    for layer in feeding:
+        stakes |= spared_ms(view, layer, main)
     count = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
     size = "a layer" if len(computing) == 1 else f"{len(computing)} layers"
     return Found(
-        layers=tuple(sorted((*computing, *copies, *(one.index for one in feeding)))),
+        layers=tuple(sorted((*computing, *copies, *(layer.index for layer in feeding)))),
         subject=first.name if first is last else f"{first.name} … {last.name}",
         message=f"is an island of {size} in {dtype.value} in a plan of {main.value}, "
         f"with {count} around it",

@@ -34,12 +34,12 @@ _SPLIT = re.compile(r"split_?k", re.IGNORECASE)
 
 def _check(view: LintView) -> Iterator[Found]:
     products = view.of_types((*CONVOLUTIONS, *MATMULS))
-    vectors = [one.index for one in products if is_matrix_vector(one.tactic_name)]
+    vectors = [product.index for product in products if is_matrix_vector(product.tactic_name)]
     yield from _found(view, vectors, "multiply a matrix by one vector each", {})
     count = view.multiprocessors
     if count is None:
         return
-    tiles = {one.index: _tiles(view, one) for one in products if one.index not in vectors}
+    tiles = {product.index: _tiles(view, product) for product in products}
     few = [index for index, some in tiles.items() if some is not None and some < _FILLED * count]
     message = f"leave more than half of the GPU's {count} multiprocessors idle"
     evidence = {"multiprocessors": count, "tiles": [tiles[index] for index in few]}

@@ -83,11 +83,14 @@ def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, 
         return None, None, None
     producer = view.layers[at]
     tensor = layer.inputs[0]
-    readers = (view.layers[one] for one in view.flow.after.get(at, ()) if one != layer.index)
-    if any(_reads_in_floats(one, tensor) for one in readers):
+    readers = (
+        view.layers[reader] for reader in view.flow.after.get(at, ()) if reader != layer.index
+    )
+    if any(_reads_in_floats(reader, tensor) for reader in readers):
         partner = producer if producer.precision in QUANTISED else None
         return ": another layer reads the same tensor in floats", _RESIDUAL, partner
-    if producer.precision in QUANTISED and any(one.dtype in FLOATS for one in producer.inputs[1:]):
+    residuals = (tensor for tensor in producer.inputs[1:] if tensor.dtype in FLOATS)
+    if producer.precision in QUANTISED and any(residuals):
         return ": the layer before it adds a residual in floats", _RESIDUAL, producer
     if producer.precision in FLOATS:
         return ": the layer before it runs in floats", _FLOAT_NEIGHBOUR, None
@@ -95,12 +98,12 @@ def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, 
 
 
 def _of_dequantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, Layer | None]:
-    readers = [view.layers[one] for one in view.flow.after.get(layer.index, ())]
-    mixed = [one for one in readers if one.precision in QUANTISED]
+    readers = [view.layers[reader] for reader in view.flow.after.get(layer.index, ())]
+    mixed = [reader for reader in readers if reader.precision in QUANTISED]
     if mixed:
         partner = mixed[0] if output_type(mixed[0]) in FLOATS else None
         return ": a quantized layer adds it in floats", _RESIDUAL, partner
-    if readers and all(one.precision in FLOATS for one in readers):
+    if readers and all(reader.precision in FLOATS for reader in readers):
         return ": the layer behind it runs in floats", _FLOAT_NEIGHBOUR, None
     return None, None, None
 
