@@ -38,7 +38,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         profile: Without one nothing has a time at stake, and rules on times find nothing.
         device: The GPU that the plan is for.
         fed: Inputs as they were fed, dynamic dimensions resolved.
-        profile_index: Optimisation profile in use; by default the first.
+        profile_index: Optimization profile in use; by default the first.
         works: Of the plan's layers, as far as the plan tells, where they are known already.
         whole_ms: Time of a whole inference without a profiler.
         enqueue_ms: Time that the host takes to enqueue one inference.
@@ -106,7 +106,7 @@ class Found(Record, frozen=True, kw_only=True):
         severity: Where it is not the rule's.
         advice: Where it is not the rule's.
         stakes_ms: Time that each of some layers may win; ``None``: all of `layers`, all of their
-            time; empty: it cannot be told.
+            time; empty: it is not known.
         subject: Where it is not the first layer's name.
     """
 
@@ -143,7 +143,7 @@ class Finding(Record, frozen=True, kw_only=True):
         stake_ms: Time that may be won, of the layers' own time without the profiler's part where
             that can be estimated. Time counts once: what an earlier cause may win of a layer is not
             in the stake of a later one, so stakes add up to no more than the engine takes. ``None``
-            without a profile, and where it cannot be told.
+            without a profile, and where it is not known.
         share_pct: `stake_ms` of the engine's time.
         symptoms: What this finding explains: those are not findings of their own.
     """

@@ -21,7 +21,7 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
     """Return the places that stay findings, each with the places that it explains.
 
     A place is a symptom where findings of rules that explain its code hold more than half of its
-    layers. It goes to the one that holds most of them, or to what explains that one in turn.
+    layers. It goes to the one that holds most of them, or to what explains that one.
     """
     holders = _holders(places)
     parent: dict[int, int] = {}
@@ -54,7 +54,7 @@ def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
 
 
 def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
-    """Return the time at stake of each place; ``None`` where it cannot be told.
+    """Return the time at stake of each place; ``None`` where it is not known.
 
     Rules that explain others go first, and places that may win more of their layers' time before
     those that may win a smaller part: first what removes a layer, then what shortens it. A later

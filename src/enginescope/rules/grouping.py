@@ -12,7 +12,6 @@ from enginescope.rules.view import LintView
 
 #: A figure, but not the digits of a type, a layout or a name: INT8, NC/32HW32, conv_1.
 _FIGURE = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?![\w/])")
-_TO = " … "
 _DIGITS = re.compile(r"\d+")
 
 
@@ -20,8 +19,8 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     """Findings that differ in their figures and in the number of their block only.
 
     Attributes:
-        names: Of one finding its subject, in two parts where it has a first and a last layer; of
-            several the first and the last block, or subject.
+        count: ``each of 8 places``, ``16 layers``; ``None`` for a single layer.
+        names: The layer, or the first and the last: blocks, where the layers are in numbered ones.
         of_blocks: Whether `names` are blocks.
         message: With a range where the findings' figures differ.
         stake_ms, share_pct: Sums; ``None`` where no finding has one.
@@ -32,6 +31,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     code: str
     rule: str
     severity: Severity
+    count: str | None
     names: tuple[str, ...]
     of_blocks: bool
     message: str
@@ -47,18 +47,16 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         Args:
             shorten: Applied to each name.
         """
-        names = _TO.join(map(shorten, dict.fromkeys(self.names)))
-        if len(self.findings) == 1:
+        names = " … ".join(map(shorten, dict.fromkeys(self.names)))
+        if self.count is None:
             return names
-        noun = "layers" if self.layers == len(self.findings) else "places"
-        where = f"in {names}" if self.of_blocks else f"({names})"
-        return f"each of {len(self.findings):,} {noun} {where}"
+        return f"{self.count} in {names}" if self.of_blocks else f"{self.count} ({names})"
 
 
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
     """Return the findings in groups: most time at stake first, those that cannot tell it last."""
     members: dict[tuple[str, ...], list[int]] = {}
-    blocks = [_block(finding, view) for finding in findings]
+    blocks = [_block(finding.layers, view) for finding in findings]
     for at, finding in enumerate(findings):
         family = _DIGITS.sub("#", blocks[at] or "")
         message = _FIGURE.sub("#", finding.message)
@@ -68,9 +66,9 @@ def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, 
     return tuple(sorted(groups, key=_order))
 
 
-def _block(finding: Finding, view: LintView) -> str | None:
+def _block(layers: Sequence[int], view: LintView) -> str | None:
     """Return the outermost numbered module of the first layer that is in one."""
-    for index in finding.layers:
+    for index in layers:
         path = module_path(view.layers[index]) or ()
         for depth, step in enumerate(path):
             if _DIGITS.search(step):
@@ -84,24 +82,36 @@ def _group(
 ) -> FindingGroup:
     inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
     first = findings[inside[0]]
-    ends = (inside[0], inside[-1]) if len(some) > 1 else (inside[0],)
-    of_blocks = len(some) > 1 and blocks[inside[0]] is not None
-    stakes = [findings[at].stake_ms for at in some]
-    known = [stake for stake in stakes if stake is not None]
+    known = [stake for at in some if (stake := findings[at].stake_ms) is not None]
     stake_ms = sum(known) if known else None
-    names = [(blocks[at] or "") if of_blocks else findings[at].subject for at in ends]
+    layers = len({layer for at in some for layer in findings[at].layers})
+    many = f"{layers:,} layers"
+    count: str | None = None
+    names: list[str | None] = [first.subject]
+    inner: list[str | None] = [None]
+    if len(some) > 1:
+        count = f"each of {len(some):,} {'layers' if layers == len(some) else 'places'}"
+        names = [findings[at].subject for at in (inside[0], inside[-1])]
+        inner = [blocks[at] for at in (inside[0], inside[-1])]
+    elif first.subject.startswith(f"{many} ("):
+        count = many
+        ends = (first.layers[:1], first.layers[-1:])
+        names = [view.layers[index].name for (index,) in ends]
+        inner = [_block(end, view) for end in ends]
+    of_blocks = None not in inner
     return FindingGroup(
         code=first.code,
         rule=first.rule,
         severity=first.severity,
-        names=tuple(names) if len(some) > 1 else tuple(first.subject.split(_TO)),
+        count=count,
+        names=tuple(name or "" for name in (inner if of_blocks else names)),
         of_blocks=of_blocks,
         message=_merged([findings[at].message for at in inside]),
         advice=first.advice,
         stake_ms=stake_ms,
         share_pct=view.share_pct(stake_ms),
         findings=tuple(some),
-        layers=len({layer for at in some for layer in findings[at].layers}),
+        layers=layers,
     )
 
 

@@ -1,7 +1,7 @@
 """Constants copied at every inference.
 
 What it looks for: layers that launch work and whose inputs are all constants: outputs of Constant
-layers, tensors that nothing in the engine writes, and what such layers write in turn.
+layers, tensors that nothing in the engine writes, and what such layers write.
 
 Why it costs time: the result is the same at every inference, but a kernel computes it anew. An
 export that shares weights through Identity nodes leaves such copies in the engine: TensorRT 8.6

@@ -4,7 +4,7 @@ What it looks for: a Myelin or ForeignNode layer that stands for a part of the n
 least 5 % of the engine's time.
 
 Why it costs time: the plan does not show the block's kernels, and the profiler times the block as a
-whole: what is slow inside it, and what can be won, cannot be told.
+whole. Neither shows what is slow inside it, or what can be won.
 
 What to do: build with TensorRT 10 or later, which lists the kernels of such a block with a time
 each; or time the kernels with Nsight Systems.

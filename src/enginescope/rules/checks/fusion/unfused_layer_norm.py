@@ -1,4 +1,4 @@
-"""Normalisation that was not fused.
+"""Normalization that was not fused.
 
 What it looks for: a layer that ends in a mean, and a later one, at most two layers behind it, that
 begins with the square root of a LayerNorm or RMSNorm: kernels by the operations in their names,

@@ -10,7 +10,7 @@ for conversions on both sides.
 What to do: allow the layer a lower precision; in a strongly typed network, change its types in the
 model. Half of the time is at stake of layers that multiply no matrices: half of their bytes.
 
-When it is wrong: normalisations, softmax and sums are kept in FP32 for accuracy.
+When it is wrong: normalizations, softmax and sums are kept in FP32 for accuracy.
 """
 
 from __future__ import annotations

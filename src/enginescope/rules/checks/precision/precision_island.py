@@ -11,7 +11,7 @@ What to do: let the island run in the precision around it: remove a precision co
 its inputs, or in a strongly typed network change its types in the model. At stake are the
 conversions, and the part of the layers' time that belongs to the wider type's bytes.
 
-When it is wrong: the island is kept on purpose for accuracy, as normalisations and sums are.
+When it is wrong: the island is kept on purpose for accuracy, as normalizations and sums are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quantised layer with a float output.
+"""Quantized layer with a float output.
 
 What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits and writes
 floats which other layers of the engine read. It is a warning where the layer is bound by memory, or
@@ -7,12 +7,12 @@ GPU's peaks are apart, or than 100 where the GPU is not known.
 
 Why it costs time: the output is written, and read again, at two to eight times the size.
 
-What to do: quantise the output: put a Q/DQ pair behind the layer, on the residual branch as well
+What to do: quantize the output: put a Q/DQ pair behind the layer, on the residual branch as well
 when it ends in an addition.
 
 When it is wrong: what reads the output needs floats for accuracy. Layers that only write the
 engine's outputs are left out. At stake is the part of the time that belongs to the bytes that a
-quantised output would not have; nothing of a layer that is not bound by memory.
+quantized output would not have; nothing of a layer that is not bound by memory.
 """
 
 from __future__ import annotations

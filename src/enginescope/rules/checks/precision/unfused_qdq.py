@@ -12,7 +12,7 @@ that is left reads and writes the whole tensor, and the layer in front of it wri
 What to do: move the Q/DQ pair to where it fuses: Q right before the inputs of convolutions and
 matrix products, on both inputs of a residual addition, and behind activations.
 
-When it is wrong: the engine's own input has to be quantised once, unless it is fed quantised:
+When it is wrong: the engine's own input has to be quantized once, unless it is fed quantized:
 reported as info.
 """
 

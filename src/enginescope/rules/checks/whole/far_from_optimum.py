@@ -1,6 +1,6 @@
 """Shapes far from the profile's optimum.
 
-What it looks for: an input that was fed with twice the elements of its optimisation profile's
+What it looks for: an input that was fed with twice the elements of its optimization profile's
 optimum or more, or half of them or fewer. Of several inputs the farthest is named.
 
 Why it costs time: tactics are chosen for the optimum; at other shapes another one may be faster.

@@ -1,7 +1,7 @@
 """Profile that does not match its plan.
 
 What it looks for: times whose layer the plan does not have, and layers that launch work and have no
-time. Layers are joined by name; of several optimisation profiles only the one in use is expected to
+time. Layers are joined by name; of several optimization profiles only the one in use is expected to
 have times.
 
 Why it costs time: it does not, but every figure on layers is incomplete. Where the profile has
