@@ -25,10 +25,10 @@ _SHARE_PCT = 5.0
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    for layer in view.active:
-        time_ms = view.times_ms.get(layer.index)
-        share = view.share_pct(time_ms)
-        if time_ms is None or share is None or share < _SHARE_PCT or not is_whole_part(layer):
+    least_ms = (view.engine_ms or 0.0) * _SHARE_PCT / 100
+    for index, time_ms in view.times_ms.items():
+        layer, share = view.layers[index], view.share_pct(time_ms)
+        if time_ms < least_ms or share is None or not is_whole_part(layer):
             continue
         yield Found(
             layers=(layer.index,),

@@ -44,7 +44,7 @@ def _check(view: LintView) -> Iterator[Found]:
     main = _main_type(view)
     if main is None:
         return
-    wide = {layer.index for layer in view.active if _is_wide(layer, main)}
+    wide = _wide_layers(view, main)
     for members in _components(view, wide):
         inside = set(members)
         before = _neighbours(view, members, inside, view.flow.before)
@@ -98,12 +98,15 @@ def _main_type(view: LintView) -> DataType | None:
     return main if main in REDUCED else None
 
 
-def _is_wide(layer: Layer, main: DataType) -> bool:
-    """Whether a layer reads and writes wider floats only; copies between such belong to it."""
-    if is_whole_part(layer) or not (layer.inputs and layer.outputs):
-        return False
-    types = (layer.precision, *(one.dtype for one in layer.outputs))
-    return all(one in FLOATS and _bits(one) > _bits(main) for one in types)
+def _wide_layers(view: LintView, main: DataType) -> set[int]:
+    """Return the layers that read and write wider floats only, copies between such included."""
+    wide = frozenset(dtype for dtype in FLOATS if _bits(dtype) > _bits(main))
+    layers = view.of_kinds(lambda kind: kind.reads in wide and kind.writes in wide)
+    return {
+        layer.index
+        for layer in layers
+        if not is_whole_part(layer) and all(output.dtype in wide for output in layer.outputs)
+    }
 
 
 def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
