@@ -45,6 +45,27 @@ def test_what_a_finding_explains_is_its_symptom() -> None:
     assert "PLAN101" in {one.code for one in lint(LintInput(plan=MADE), passed).findings}
 
 
+def test_what_takes_most_goes_first_where_nothing_tells_what_can_be_won() -> None:
+    image = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x8x8x8", name="image")
+    block = layer("Myelin", "a FP16 1x8x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")
+    made = plan(image, block)
+    report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.9)))
+    assert [one.code for one in report.findings] == ["PLAN118", "PLAN102"]
+    assert [one.code for one in report.groups] == ["PLAN118", "PLAN102"]
+
+
+def test_a_finding_is_suppressed_by_its_subject_too() -> None:
+    conv = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
+    copy = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
+    add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
+    given = LintInput(plan=plan(conv, copy, add))
+    config = LintConfig(
+        select=("PLAN106",), layers=(LayerIgnore(pattern="quant*", rules=("PLAN106",)),)
+    )
+    assert lint(given, LintConfig(select=("PLAN106",))).findings[0].layers == (1, 0)
+    assert (lint(given, config).findings, lint(given, config).suppressed) == ((), 1)
+
+
 def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
     copies = [layer("Reformat", "in FP32 1x8", "a FP16 1x8", name="copy")]
     made = plan(*copies, layer("PointWise", "a FP16 1x8", "out FP16 1x8"))

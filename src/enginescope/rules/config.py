@@ -53,7 +53,11 @@ class LintConfig(Record, frozen=True, kw_only=True):
         )
 
     def passes_over(self, rule: Rule, names: Iterable[str]) -> bool:
-        """Whether what a rule finds on layers of these names is suppressed: all of them are."""
+        """Whether what a rule finds is suppressed: each of these names matches a pattern.
+
+        Args:
+            names: Of the layers concerned, or the subject alone.
+        """
         patterns = [
             layer.pattern for layer in self.layers if fits(rule.code, rule.name, layer.rules)
         ]

@@ -24,8 +24,8 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
             it cannot be estimated.
         gpu: The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
         rules: Codes of the rules that ran.
-        findings: The one with most time at stake first; those without a time last, the heavier
-            first.
+        findings: The one with most time at stake first; where that is not known last: the heavier
+            first, then the one whose layers take more.
         groups: The findings by rule and block, in the same order.
         suppressed: Findings that the configuration passes over.
     """
@@ -61,7 +61,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     with gc_paused():  # of a large plan it would take half of the time
         found = [Place(rule, one) for rule in rules for one in rule.check(view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]
-        findings = tuple(sorted(_findings(places, view), key=_weight))
+        findings = tuple(sorted(_findings(places, view), key=lambda one: _weight(one, view)))
     cost = view.profiler_cost
     return LintReport(
         plan=given.plan.name,
@@ -126,10 +126,14 @@ def _subject(found: Found, view: LintView) -> str:
 
 
 def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
-    names = (view.layers[index].name for index in place.found.layers)
-    return bool(config.layers) and config.passes_over(place.rule, names)
+    if not config.layers:
+        return False
+    names = [view.layers[index].name for index in place.found.layers]
+    subject = _subject(place.found, view)
+    return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
 
 
-def _weight(finding: Finding) -> tuple[float, int, str, tuple[int, ...]]:
+def _weight(finding: Finding, view: LintView) -> tuple[float, int, float, str, tuple[int, ...]]:
     stake = finding.stake_ms if finding.stake_ms is not None else -1.0
-    return -stake, -finding.severity.weight, finding.code, finding.layers
+    concerned = view.time_ms(finding.layers) or 0.0
+    return -stake, -finding.severity.weight, -concerned, finding.code, finding.layers

@@ -132,6 +132,6 @@ def _value(figure: str) -> float:
     return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
 
 
-def _order(group: FindingGroup) -> tuple[float, int, str, tuple[int, ...]]:
+def _order(group: FindingGroup) -> tuple[float, int, int]:
     stake = group.stake_ms if group.stake_ms is not None else -1.0
-    return -stake, -group.severity.weight, group.code, group.findings
+    return -stake, -group.severity.weight, min(group.findings)

@@ -136,6 +136,18 @@ def test_sarif_of_nothing_found() -> None:
     assert document["runs"][0]["results"] == []
 
 
+def test_sarif_names_what_a_cause_explains() -> None:
+    made = plan(
+        layer("Convolution", "in FP16 1x12x8x8", "out FP16 1x8x8x8", tactic_name="x_simt", name="c")
+    )
+    report = lint(LintInput(plan=made))
+    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
+    (one,) = document["runs"][0]["results"]
+    assert one["properties"]["symptoms"] == [
+        "PLAN101 c does not use tensor cores: input channels 12"
+    ]
+
+
 def test_braces_of_names_are_no_arguments_in_sarif() -> None:
     made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))

@@ -249,6 +249,7 @@ def _results(linted: Linted) -> list[SarifResult]:
                 "stake_ms": finding.stake_ms,
                 "share_pct": finding.share_pct,
                 "evidence": finding.evidence,
+                "symptoms": [f"{one.code} {one.subject} {one.message}" for one in finding.symptoms],
             },
         )
         for finding in linted.report.findings

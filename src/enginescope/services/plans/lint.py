@@ -116,7 +116,8 @@ def lint(
         store: Store of the runs; by default the command line's.
 
     Returns:
-        ``found.findings``, most time at stake first; ``found.to_pandas()``.
+        ``found.findings``, most time at stake first; ``found.groups``, those that say the same of
+        repeated blocks as one; ``found.to_pandas()``.
 
     Raises:
         UsageError: There is no plan, or no such rule or GPU.

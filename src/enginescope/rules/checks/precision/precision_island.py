@@ -79,7 +79,7 @@ def _found(
     for layer in feeding:
         stakes |= spared_ms(view, layer, main)
     count = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
-    size = "a layer" if len(computing) == 1 else f"{len(computing)} layers"
+    size = "1 layer" if len(computing) == 1 else f"{len(computing)} layers"
     return Found(
         layers=tuple(sorted((*computing, *copies, *(layer.index for layer in feeding)))),
         subject=first.name if first is last else f"{first.name} … {last.name}",

@@ -89,5 +89,5 @@ RULE = Rule(
     advice="raise the batch, or run several inferences at the same time",
     doc=__doc__,
     check=_check,
-    explains=("PLAN107", "TIME202", "TIME204"),
+    explains=("PLAN107", "TIME201", "TIME202", "TIME204"),
 )
