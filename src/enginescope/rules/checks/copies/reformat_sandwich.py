@@ -1,14 +1,14 @@
 """Reformats that one layer forces.
 
-What it looks for: Reformats around one layer, by the layer's name in theirs or by what they feed: a
-pair of which the second undoes what the first did, two or more, or one that changes the layout
-alone. One that converts the type alone is PLAN104's; Q/DQ, copies of constants and copies between
-equal formats have rules of their own.
+What it looks for: Reformats around one layer: a pair of which the second undoes the first, two or
+more, or one that changes only the layout. A Reformat's name says which layer it serves, else the
+layer that reads it. PLAN104 reports a single conversion of the type, PLAN106 Q/DQ, PLAN115 copies
+of constants and PLAN116 copies between equal formats.
 
 Why it costs time: each copies a tensor because this layer wants another layout or precision than
-its neighbours. TensorRT weighs that when it builds, with the tactics it could try.
+its neighbors. TensorRT weighs that when it builds, with the tactics it could try.
 
-What to do: let the layer run in the precision and layout of its neighbours: give the builder more
+What to do: let the layer run in the precision and layout of its neighbors: give the builder more
 workspace, take a precision constraint off the layer, or use a plugin that takes that layout. At the
 engine's own inputs and outputs, give them the format that the layer takes (``--inputIOFormats``,
 ``--outputIOFormats``): reported as info.
@@ -123,7 +123,7 @@ RULE = Rule(
     name="reformat-sandwich",
     summary="One layer forces Reformats around it",
     severity=Severity.WARNING,
-    advice="let the layer run in the precision and layout of its neighbours",
+    advice="let the layer run in the precision and layout of its neighbors",
     doc=__doc__,
     check=_check,
     explains=("PLAN104", "TIME204"),

@@ -1,8 +1,8 @@
 """Normalization that was not fused.
 
-What it looks for: a layer that ends in a mean, and a later one, at most two layers behind it, that
-begins with the square root of a LayerNorm or RMSNorm: kernels by the operations in their names,
-pointwise and reduction layers by their operations or ONNX nodes.
+What it looks for: a kernel that ends in a mean, followed within two layers by a kernel that begins
+with the square root of a LayerNorm or RMSNorm. The rule reads operations from kernel names, from
+pointwise layers and from ONNX node names.
 
 Why it costs time: the tensor is written and read again between the kernels; one kernel would keep
 it on chip.

@@ -1,10 +1,10 @@
 """Precision island.
 
 What it looks for: connected layers of a wider float type in a plan that multiplies mostly in a
-narrower one, with a conversion where the data comes in, and a conversion or the engine's output
-where it goes out.
+narrower one. Data is converted where it enters the island. It leaves through another conversion or
+as the engine's output.
 
-Why it costs time: the layers move and compute more bytes, and their neighbours' tensors are
+Why it costs time: the layers move and compute more bytes, and their neighbors' tensors are
 converted on the way in and out.
 
 What to do: let the island run in the precision around it: remove a precision constraint, quantize
@@ -47,8 +47,8 @@ def _check(view: LintView) -> Iterator[Found]:
     wide = _wide_layers(view, main)
     for members in _components(view, wide):
         inside = set(members)
-        before = _neighbours(view, members, inside, view.flow.before)
-        after = _neighbours(view, members, inside, view.flow.after)
+        before = _neighbors(view, members, inside, view.flow.before)
+        after = _neighbors(view, members, inside, view.flow.after)
         entering = [
             member for member in before if _narrows(member.precision, output_type(member), main)
         ]
@@ -127,7 +127,7 @@ def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
         yield sorted(members)
 
 
-def _neighbours(
+def _neighbors(
     view: LintView, members: Iterable[int], inside: set[int], links: dict[int, tuple[int, ...]]
 ) -> list[Layer]:
     found = dict.fromkeys(one for member in members for one in links.get(member, ()))

@@ -31,7 +31,7 @@ _OWN_LAYERS = ("Scale", "Quantize", "Dequantize", "QuantizeLinear", "DequantizeL
 _KINDS = frozenset((*_OWN_LAYERS, *REFORMATS))
 _AT_INPUT = "feed the input quantized, if its source can"
 _RESIDUAL = "put a Q/DQ pair on the residual branch too, before the addition"
-_FLOAT_NEIGHBOUR = "quantize the layer beside it as well, or leave both in floats"
+_FLOAT_NEIGHBOR = "quantize the layer beside it as well, or leave both in floats"
 
 
 def _check(view: LintView) -> Iterator[Found]:
@@ -93,7 +93,7 @@ def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, 
     if producer.precision in QUANTISED and any(residuals):
         return ": the layer before it adds a residual in floats", _RESIDUAL, producer
     if producer.precision in FLOATS:
-        return ": the layer before it runs in floats", _FLOAT_NEIGHBOUR, None
+        return ": the layer before it runs in floats", _FLOAT_NEIGHBOR, None
     return None, None, None
 
 
@@ -104,7 +104,7 @@ def _of_dequantize(view: LintView, layer: Layer) -> tuple[str | None, str | None
         partner = mixed[0] if output_type(mixed[0]) in FLOATS else None
         return ": a quantized layer adds it in floats", _RESIDUAL, partner
     if readers and all(reader.precision in FLOATS for reader in readers):
-        return ": the layer behind it runs in floats", _FLOAT_NEIGHBOUR, None
+        return ": the layer behind it runs in floats", _FLOAT_NEIGHBOR, None
     return None, None, None
 
 
