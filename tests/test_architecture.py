@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "cli": READING | {"analysis", "rules", "render", "services", "serve", "compat"},
     "__init__": BASE | {"analysis", "rules", "render", "services", "notebook"},
     "__main__": {"cli"},
-    # names under which other machines and Pythons start a cell of a suite
+    # earlier names under which other machines and Pythons start a cell of a suite
     "cell_errand": {"services"},
     "cell_conditions": {"runner"},
 }
@@ -124,6 +124,7 @@ ORDER = (
         "services",
         "services/plans",
         "services/verdicts",
+        "services/store",
         "services/measurement",
         "services/accuracy",
         "services/bisection",

@@ -51,8 +51,8 @@ GROUPS = {
     },
     "Store": {
         "runs": ("store.runs", "List, show, tag, export and delete stored runs."),
-        "report": ("store.report", "Write tables, plots and an HTML page of stored runs."),
-        "import": ("store.import_", "Import files of other tools as runs."),
+        "report": ("plans.report", "Write tables, plots and an HTML page of stored runs."),
+        "import": ("plans.import_", "Import files of other tools as runs."),
         "archive": ("plans.archive", "Pack an engine and all files about it into one file."),
         "models": ("suites.models", "List models for suites, and download your own."),
         "push": ("store.push", "Send stored runs to a server."),

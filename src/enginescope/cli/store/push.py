@@ -14,7 +14,7 @@ from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.services.verdicts.push import PushReport
+    from enginescope.services.store.push import PushReport
     from enginescope.store.location import StorePlace
 
 EXIT_LEFT_OUT = 3
@@ -59,7 +59,7 @@ def command(
     are skipped, so a repeated push resumes.
     """
     from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.services.verdicts.push import PushRequest, push_runs
+    from enginescope.services.store.push import PushRequest, push_runs
     from enginescope.store.row import Filter
 
     token = given_token(options["token_file"])

@@ -165,7 +165,7 @@ def _markdown(report: GateReport) -> bytes:
 
 
 def _junit(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_writers import gate_junit
+    from enginescope.render.verdicts.gate_junit import gate_junit
 
     return gate_junit(report)
 

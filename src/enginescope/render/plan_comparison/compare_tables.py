@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.layers.reformats import ReformatLayer
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.difference_causes import share_of
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
 from enginescope.render.base.data_table import UNKNOWN, number_column, number_text

@@ -19,7 +19,7 @@ from enginescope.runner.fleet.cell_task import (
     Doing,
     FleetWatch,
     Lost,
-    packed_errand,
+    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.fleet.machines import Machine, Share, place_for, suits, uses_gpu
@@ -159,7 +159,7 @@ class _Sitting:
             scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
             name=cell.label,
         )
-        reference = task.remote(packed_errand(cell, self._command))
+        reference = task.remote(packed_task(cell, self._command))
         self._tasks[reference] = _Task(cell=cell, machine=share.machine)
         self._watch.started(cell, share.machine.name)
 
