@@ -1,7 +1,4 @@
-"""Options of comparisons that several verbs share.
-
-Options that name what a plan is compared with.
-"""
+"""Options of comparisons that several verbs share."""
 
 from __future__ import annotations
 
@@ -108,24 +105,3 @@ def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareCon
     return CompareConfig(
         threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
     )
-
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OPTIONS = (
-    click.option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
-    click.option(
-        "--onnx",
-        type=_FILE,
-        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
-    ),
-    click.option(
-        "--build-log", type=_FILE, help="Read the verbose build log, and show its summary."
-    ),
-)
-
-
-def context_options(function: F) -> F:
-    """Add the options that name a GPU, a model and a log; see `ContextFiles`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function

@@ -258,3 +258,24 @@ def write_output(path: Path, data: bytes) -> None:
     """
     write_file(path, data)
     note(f"written: {path}")
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_CONTEXT = (
+    click.option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
+    click.option(
+        "--onnx",
+        type=_FILE,
+        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
+    ),
+    click.option(
+        "--build-log", type=_FILE, help="Read the verbose build log, and show its summary."
+    ),
+)
+
+
+def context_options(function: F) -> F:
+    """Add the options that name a GPU, a model and a log; see `ContextFiles`."""
+    for option in reversed(_CONTEXT):
+        function = option(function)
+    return function

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.pointwise_operations import (
+from enginescope.analysis.report_card.type_tables import (
     operations_of,
     pointwise_operations,
 )

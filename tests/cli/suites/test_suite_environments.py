@@ -131,7 +131,7 @@ def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> N
 
 
 def test_a_python_that_is_gone_for_a_while(tmp_path, convnet, python) -> None:
-    gone = 'case "$2" in *conditions) mv "$0" "$0.gone";; esac'
+    gone = 'case "$2" in *environment_fingerprint) mv "$0" "$0.gone";; esac'
     mortal = script(tmp_path / "mortal", f'{gone}; exec "{python}" "$@"')
     store, out = tmp_path / "store", tmp_path / "out"
     asked = suite_file(tmp_path, convnet, mortal)

@@ -34,8 +34,8 @@ from enginescope.stats.comparison.ratio import (
 )
 from enginescope.stats.comparison.sessions import allow_for_sessions
 from enginescope.stats.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
+from enginescope.stats.series import quantum
 from enginescope.stats.stability import WIDE_PCT
-from enginescope.stats.timer_step import quantum
 
 T = TypeVar("T")
 

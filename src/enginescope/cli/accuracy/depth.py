@@ -11,7 +11,6 @@ import click
 
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
     Finite,
@@ -20,7 +19,7 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, naming_flags
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 

@@ -23,7 +23,6 @@ from enginescope.cli.accuracy.validate_options import (
     preprocessing_of,
 )
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.options import (
     DURATION_MS,
     INPUT,
@@ -36,7 +35,7 @@ from enginescope.cli.options import (
     json_option,
     store_option,
 )
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, naming_flags
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 

@@ -79,8 +79,8 @@ def create(
     if the engine file is unchanged. The manifest records each file's SHA-256, versions, GPU and
     command.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
     from enginescope.services.plans.observer import PlanObserver
@@ -157,7 +157,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
-    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import extract_archive
 

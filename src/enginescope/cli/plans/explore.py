@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import Finite, json_option, store_option
+from enginescope.cli.options import Finite, context_options, json_option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -227,8 +226,8 @@ def command(
     A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
     `latest`, or a run's folder.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles

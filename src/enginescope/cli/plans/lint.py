@@ -102,8 +102,8 @@ def command(
     An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,
     or by name. `enginescope explain CODE` describes a rule.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
     class LintObserver(NotingObserver):

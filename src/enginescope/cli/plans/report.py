@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import context_options, json_option, note, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -73,8 +72,8 @@ def command(
     latest run. If runs stored their outputs, the report compares them. For a PLAN's JSON, an
     ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs

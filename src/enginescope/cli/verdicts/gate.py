@@ -101,8 +101,8 @@ def command(
     from bench --compare, it uses the other side. The gate pairs jobs by model, backend, shapes and
     mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.verdicts.gate import GateRequest, gate_runs
 
     check_outputs([options[name] for name in _WRITERS], (*baselines, *current))

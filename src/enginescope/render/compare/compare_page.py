@@ -17,8 +17,7 @@ from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.vendored import scripts, style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
 from enginescope.render.plan_comparison.compare_phrases import (
     answer,
     cause_text,
