@@ -1,12 +1,8 @@
-"""Rows straight from a SQLite file, for the one case that is asked for again and again.
+"""Rows straight from a database, by its driver alone, for a listing that is asked for often.
 
-``sqlite3`` of the standard library starts in a twentieth of the time that SQLAlchemy takes. Nothing
-is mended here: whatever is not as it should be is left to `enginescope.store.sql.listing`.
-
-Rows straight from a database that is the store, by its driver alone.
-
-psycopg and a connection take a third of what SQLAlchemy and its dialect take to start. Nothing is
-made or migrated here: whatever is not as it should be is left to `database_shelf`.
+`sqlite3` of the standard library starts in a twentieth of the time that SQLAlchemy takes, psycopg
+in a third. Nothing is created, repaired or migrated here: `listing` and `database_store` do that
+where something is not as it should be.
 """
 
 from __future__ import annotations
@@ -15,23 +11,16 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from enginescope.core.errors import StoreError
 from enginescope.store.location import DatabaseUrl, without_password
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.row_query import Speech, listing, row_of_values
+from enginescope.store.sql.row_query import POSTGRES, SQLITE, find_rows
 
-if TYPE_CHECKING:
-    from psycopg import Connection
-
-
-_SPEECH = Speech(mark="?", place_of="instr", no_limit=-1)
 _BUSY_TIMEOUT_S = 1.0
-#: Ids in one statement; SQLite bounds the number of parameters.
-_CHUNK = 500
 
 
 def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunRow, ...] | None:
@@ -51,7 +40,7 @@ def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunR
             known = {one for (one,) in connection.execute("SELECT id FROM runs")}
             if len(known) != len(names) or not known.issuperset(names):
                 return None
-            return _rows(connection, wanted)
+            return find_rows(connection.execute, wanted, SQLITE)
     except (sqlite3.Error, ValueError, TypeError):
         return None
 
@@ -64,7 +53,9 @@ def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
     """
     try:
         with closing(_opened(file)) as connection:
-            return _rows(connection, wanted) if _is_current(connection) else None
+            return (
+                find_rows(connection.execute, wanted, SQLITE) if _is_current(connection) else None
+            )
     except (sqlite3.Error, ValueError, TypeError):
         return None
 
@@ -82,24 +73,6 @@ def _is_current(connection: sqlite3.Connection) -> bool:
     return version == (HEAD,)
 
 
-def _rows(connection: sqlite3.Connection, wanted: Filter) -> tuple[RunRow, ...]:
-    found = connection.execute(*listing(wanted, _SPEECH)).fetchall()
-    tags = _tags(connection, [row[0] for row in found])
-    return tuple(row_of_values(row, tags) for row in found)
-
-
-def _tags(connection: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for start in range(0, len(ids), _CHUNK):
-        some = ids[start : start + _CHUNK]
-        marks = ", ".join("?" * len(some))
-        query = f"SELECT run_id, tag FROM tags WHERE run_id IN ({marks}) ORDER BY tag"  # noqa: S608 - no value in it
-        for run_id, tag in connection.execute(query, some):
-            found[run_id] = (*found.get(run_id, ()), tag)
-    return found
-
-
-_DATABASE_SPEECH = Speech(mark="%s", place_of="strpos", no_limit=None)
 _TIMEOUT_S = 10
 
 
@@ -135,7 +108,9 @@ def _of_server(url: DatabaseUrl, wanted: Filter) -> tuple[RunRow, ...] | None:
     try:
         with opened:
             version = opened.execute("SELECT version_num FROM alembic_version").fetchone()
-            return _database_rows(opened, wanted) if version == (HEAD,) else None
+            if version != (HEAD,):
+                return None
+            return find_rows(lambda q, values: opened.execute(q.encode(), values), wanted, POSTGRES)
     except (psycopg.Error, ValueError, TypeError):
         return None
 
@@ -156,13 +131,3 @@ def _named(url: str) -> dict[str, Any] | None:
         "dbname": unquote(parts.path.removeprefix("/")),
     }
     return {name: value for name, value in said.items() if value}
-
-
-def _database_rows(connection: Connection[Any], wanted: Filter) -> tuple[RunRow, ...]:
-    query, parameters = listing(wanted, _DATABASE_SPEECH)
-    found = connection.execute(query.encode(), parameters).fetchall()
-    tags: dict[str, tuple[str, ...]] = {}
-    asked = "SELECT run_id, tag FROM tags WHERE run_id = ANY(%s) ORDER BY tag"
-    for run_id, tag in connection.execute(asked, ([row[0] for row in found],)):
-        tags[run_id] = (*tags.get(run_id, ()), tag)
-    return tuple(row_of_values(row, tags) for row in found)
