@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enginescope.cli.options import note
 from enginescope.records.notice import Notice
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store.push import PushObserver
 
 

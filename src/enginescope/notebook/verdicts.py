@@ -175,7 +175,7 @@ class ShownFindings(LintReport, frozen=True, kw_only=True):
         return frames.to_arrow(self.columns())
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.findings import findings_html
+        from enginescope.notebook.html.verdicts import findings_html
 
         return findings_html(self)
 

@@ -1,4 +1,4 @@
-"""What weakens a figure, as data."""
+"""Notices that qualify a figure, and hints on the machine, as data."""
 
 from __future__ import annotations
 
@@ -20,3 +20,17 @@ class Notice(Record, frozen=True, kw_only=True):
     message: str
     evidence: dict[str, Any] = {}
     level: Literal["info", "warning"] = "warning"
+
+
+class Hint(Record, frozen=True, kw_only=True):
+    """One thing to do to a machine before measuring on it.
+
+    Attributes:
+        code: Stable and short: ``H-GOVERNOR``.
+        message: What was seen and why it matters, begun small and without a full stop.
+        command: What to type; ``None`` where no command does it.
+    """
+
+    code: str
+    message: str
+    command: str | None = None

@@ -26,7 +26,7 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Phase, Progress
 from enginescope.records.run.job import Job
 

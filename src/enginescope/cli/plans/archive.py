@@ -82,8 +82,8 @@ def create(
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
+    from enginescope.services.observer import PlanObserver
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
-    from enginescope.services.plans.observer import PlanObserver
 
     request = ArchiveRequest(
         archive=archive, files=what, without=without, only=only, force=force, store=store_folder

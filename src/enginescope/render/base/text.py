@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.notice_severity import is_unstable
 from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Hint, Notice
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
 from enginescope.render.base.facts import backend_text, place_line, subject_line
@@ -305,3 +306,13 @@ def _hanging(lead: Text, text: Text) -> RenderableType:
 
 def _short(value_ms: float) -> str:
     return format_ms(value_ms, 3)
+
+
+def hint_lines(hints: Sequence[Hint]) -> Group:
+    """Return each hint with its code, and what to type under it."""
+    lines = []
+    for hint in hints:
+        lines.append(Padding(Text(f"! {hint.message} ({hint.code})"), 0))
+        if hint.command:
+            lines.append(Padding(Text(hint.command, style="dim"), (0, 0, 0, 4)))
+    return Group(*lines)

@@ -19,8 +19,8 @@ from enginescope.formats.importing.import_grouping import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours
 from enginescope.records.run.run import Run
+from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace

@@ -16,6 +16,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.suggest import did_you_mean
+from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.explore_request import (
     ContextFiles,
@@ -24,7 +25,6 @@ from enginescope.services.plans.explore_request import (
     ExploreRequest,
     read_context,
 )
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of

@@ -16,8 +16,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.explore_request import ContextFiles, read_context
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import (
     NO_COMPANIONS,
     CompanionFiles,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
 from enginescope.services.verdicts.compare_inputs import (
     ComparedSide,

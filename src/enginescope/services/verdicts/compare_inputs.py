@@ -24,7 +24,7 @@ from enginescope.services.verdicts.run_selection import (
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-    from enginescope.services.plans.observer import PlanObserver
+    from enginescope.services.observer import PlanObserver
     from enginescope.services.verdicts.run_selection import RunsInput, Warn
     from enginescope.store.archive import Store
 

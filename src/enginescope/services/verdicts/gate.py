@@ -14,7 +14,7 @@ from enginescope.records.verdict.gate import (
     Limit,
     UndecidedPolicy,
 )
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,

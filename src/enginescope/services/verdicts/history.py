@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.run_selection import input_of, runs_of_model
 
