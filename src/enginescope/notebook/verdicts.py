@@ -98,7 +98,7 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
     """A job's history; in notebooks its levels and their changes, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.verdicts.history_phrases import title_text
+        from enginescope.render.verdicts.history_text import title_text
 
         return title_text(self)
 
@@ -175,7 +175,7 @@ class ShownFindings(LintReport, frozen=True, kw_only=True):
         return frames.to_arrow(self.columns())
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import findings_html
+        from enginescope.notebook.html.findings import findings_html
 
         return findings_html(self)
 

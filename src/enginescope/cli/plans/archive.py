@@ -15,7 +15,7 @@ from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
 
 if TYPE_CHECKING:
-    from enginescope.formats.archive.archive_manifest import Manifest, TeaEntry, TeaSubject
+    from enginescope.formats.archive.archive_reader import Manifest, TeaEntry, TeaSubject
     from enginescope.store.location import StorePlace
 
 _ARCHIVE = click.Path(dir_okay=False, exists=True, path_type=Path)

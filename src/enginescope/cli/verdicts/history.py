@@ -111,8 +111,13 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
 
 def _show(found: Sequence[JobHistory]) -> None:
     from enginescope.render.base.text import label_row, sentence, show, table
-    from enginescope.render.verdicts.history_phrases import span_text, title_text
-    from enginescope.render.verdicts.history_text import HEADERS, history_plot, history_rows
+    from enginescope.render.verdicts.history_text import (
+        HEADERS,
+        history_plot,
+        history_rows,
+        span_text,
+        title_text,
+    )
 
     width = shutil.get_terminal_size().columns
     for number, one in enumerate(found[:_SHOWN]):

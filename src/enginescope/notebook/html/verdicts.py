@@ -1,4 +1,10 @@
-"""Verdicts in a notebook: sides, gates, histories, plans, suites and findings."""
+"""Measured sides in a notebook.
+
+A gate's report in a notebook.
+A job's history in a notebook.
+Compared plans in a notebook.
+A suite in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +31,6 @@ from enginescope.render.plan_comparison.compare_tables import (
     pair_tables,
     share_tables,
 )
-from enginescope.render.plans.findings import (
-    FINDING_HEADERS,
-    NUMBERS,
-    RULE_HEADERS,
-    finding_rows,
-    headline,
-    rule_rows,
-)
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
 from enginescope.render.verdicts.gate_phrases import (
@@ -43,11 +41,9 @@ from enginescope.render.verdicts.gate_phrases import (
     scope_facts,
     shown_notices,
 )
-from enginescope.render.verdicts.history_phrases import span_text, title_text
-from enginescope.render.verdicts.history_text import HEADERS, history_rows
+from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
-from enginescope.rules.engine import LintReport
 
 
 def verdicts_html(found: MeasuredComparison) -> str:
@@ -162,28 +158,4 @@ def suite_html(result: SuiteResult) -> str:
             for table in suite_tables(result, width=_WIDTH)
         ),
         notice_list(result.notices),
-    )
-
-
-_TOP = 20
-_NAME_WIDTH = 80
-
-
-def findings_html(report: LintReport) -> str:
-    """Return the findings with most time at stake, and what to do."""
-    found = report.findings
-    more = len(found) - _TOP
-    hidden = f"and {more:,} more; " if more > 0 else ""
-    words = "ms: what can be won at most" if report.sum_ms is not None and found else ""
-    return fragment(
-        headline(report),
-        paragraph("no profile: nothing has a time at stake" if report.sum_ms is None else None),
-        data_table(
-            "Findings",
-            FINDING_HEADERS,
-            finding_rows(found[:_TOP], name_width=_NAME_WIDTH),
-            numbers=NUMBERS,
-            note=(hidden + words).removesuffix("; ") or None,
-        ),
-        data_table("What to do", RULE_HEADERS, rule_rows(found), numbers=NUMBERS),
     )

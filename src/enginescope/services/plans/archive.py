@@ -12,8 +12,14 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.archive.archive_manifest import Manifest, TeaSubject
-from enginescope.formats.archive.archive_reader import RUN_DOCUMENT, RUNS, extract_tea, read_tea
+from enginescope.formats.archive.archive_reader import (
+    RUN_DOCUMENT,
+    RUNS,
+    Manifest,
+    TeaSubject,
+    extract_tea,
+    read_tea,
+)
 from enginescope.formats.archive.archive_writer import TeaFile, tea_file, write_tea
 from enginescope.formats.importing.import_grouping import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts

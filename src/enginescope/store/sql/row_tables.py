@@ -20,7 +20,7 @@ from enginescope.records.suite.suite import CellRow
 from enginescope.store.row import Filter, RunRow, search_key
 from enginescope.store.sql.database import RUNS, TAGS
 from enginescope.store.sql.database import SUITES as TABLE
-from enginescope.store.sql.row_query import CHUNK, COLUMNS, POSTGRES, SQLITE, find_rows
+from enginescope.store.sql.quick_rows import CHUNK, COLUMNS, POSTGRES, SQLITE, find_rows
 from enginescope.store.suite_folder import PLAN, ROWS, SUITES, SuiteFolder, SuiteRunsError, rows_in
 
 
