@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, perf_counter_ns
-from types import TracebackType
 from typing import Any, TypeVar
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
@@ -49,12 +48,7 @@ class ProgressTicker:
         self._beats.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop."""
         self._beats.stop()
 

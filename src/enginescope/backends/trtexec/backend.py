@@ -6,7 +6,6 @@ import re
 import tempfile
 import threading
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
@@ -154,12 +153,7 @@ class GpuBeside:
         self._looks.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop, and let go of the GPU."""
         self._looks.stop()
         if self._sampler is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -39,9 +39,6 @@ from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
-
-if TYPE_CHECKING:
-    pass
 
 #: Where the arguments after ``--`` wait between parsing and the verb.
 HANDED_OVER = "enginescope.bench.handed_over"
