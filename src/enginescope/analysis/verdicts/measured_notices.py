@@ -16,9 +16,8 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     floor_pct,
 )
-from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
 from enginescope.core.units import format_significant
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
 
 Found = Iterator[Notice]

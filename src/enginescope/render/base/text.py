@@ -13,9 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.notice_severity import is_unstable
 from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.records.notice import Hint, Notice
+from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
 from enginescope.render.base.facts import backend_text, place_line, subject_line
