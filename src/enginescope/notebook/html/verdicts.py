@@ -121,7 +121,10 @@ def comparison_html(found: Comparison) -> str:
         names,
         paragraph(answer(found, THRESHOLD_PCT)),
         notice_list(warnings),
-        *(_table(one) for one in _tables(found)),
+        *(
+            data_table(one.title, one.headers, one.rows, numbers=one.numbers, note=one.note)
+            for one in _tables(found)
+        ),
     )
 
 
@@ -130,12 +133,6 @@ def _tables(found: Comparison) -> Iterator[CompareTable]:
         yield from pair_tables(found, Chosen(top=_TOP, threshold_pct=THRESHOLD_PCT), wide=True)
     yield facts_table(found.overview)
     yield from share_tables(found, _TOP)
-
-
-def _table(found: CompareTable) -> str:
-    return data_table(
-        found.title, found.headers, found.rows, numbers=found.numbers, note=found.note
-    )
 
 
 #: Columns of text beyond which the terminal's tables would split; a notebook scrolls.

@@ -255,7 +255,7 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
         why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
         return "—", why, "—", "—"
     interval = latency.median_interval
-    p99 = _p99(view)
+    p99 = view.latency.percentile(99) if view.latency else None
     return (
         format_significant(latency.median_ms, 4),
         range_text(interval.low, interval.high) if interval else "none",
@@ -267,10 +267,6 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
 def _marked(percentile: Percentile) -> str:
     value = format_significant(percentile.value_ms)
     return value if percentile.is_supported else f"{value} *"
-
-
-def _p99(view: RunView) -> Percentile | None:
-    return view.latency.percentile(99) if view.latency else None
 
 
 def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:

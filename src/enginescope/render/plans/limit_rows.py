@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.render.base.phrases import shorten
@@ -32,7 +31,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | 
         (
             _ms(one.mean_ms),
             _ms(one.attainable_ms),
-            _times(one),
+            _UNKNOWN if one.distance is None else format_significant(one.distance, 3),
             one.bound or _UNKNOWN,
             shorten(view.plan.layers[one.position].name, name_width),
         )
@@ -97,10 +96,6 @@ def _counted(count: int, one: str, several: str) -> str:
 
 def _ms(value: float | None) -> str:
     return _UNKNOWN if value is None else format_significant(value, 4)
-
-
-def _times(one: LayerRoof) -> str:
-    return _UNKNOWN if one.distance is None else format_significant(one.distance, 3)
 
 
 def roofline_sheet(view: PlanView) -> Sheet | None:

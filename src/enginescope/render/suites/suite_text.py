@@ -48,7 +48,7 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
     count = result.plan.suite.processes
     of = f"median of {count} processes" if count > 1 else "median"
     title = f"latency ({of}) and speed-up"
-    if not _has_latency(result):
+    if not any(row.figure("latency") is not None for row in result.rows):
         title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
     called = backend_names(result)
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
@@ -89,10 +89,6 @@ def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ..
     if not any(backend in cells for backend in backends):
         return None
     return (name, *(cell_text(cells[backend]) if backend in cells else "" for backend in backends))
-
-
-def _has_latency(result: SuiteResult) -> bool:
-    return any(row.figure("latency") is not None for row in result.rows)
 
 
 def _failures(result: SuiteResult) -> SuiteTable | None:

@@ -98,7 +98,7 @@ class _Sitting:
         """Go on until every cell has come back or is given up."""
         try:
             while self._waiting or self._tasks:
-                machines = self._machines()
+                machines = tuple(machines_of(self._ray.nodes()))
                 self._check(machines)
                 self._submit(machines)
                 if not self._tasks:
@@ -111,9 +111,6 @@ class _Sitting:
             for task in self._tasks:
                 self._ray.cancel(task, force=True)
             raise
-
-    def _machines(self) -> tuple[Machine, ...]:
-        return tuple(machines_of(self._ray.nodes()))
 
     def _check(self, machines: Sequence[Machine]) -> None:
         """Give up what no machine can do; end where there has been none for long."""

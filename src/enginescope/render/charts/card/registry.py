@@ -72,7 +72,7 @@ def _points(rows: Sequence[LayerFacts], side: str) -> list[Spec]:
             "group": side,
             "layers": point.layers,
             "name": point.example.layer.name,
-            "size": _size(point.example.work.product),
+            "size": " × ".join(f"{getattr(point.example.work.product, side):,}" for side in _SIDES),
         }
         for point in found.points
     ]
@@ -99,10 +99,6 @@ def _table(rows: Sequence[LayerFacts]) -> ChartTable:
         ),
         total=len(ranked),
     )
-
-
-def _size(one: object) -> str:
-    return " × ".join(f"{getattr(one, side):,}" for side in _SIDES)
 
 
 PRODUCT_TYPES = MATRIX_TYPES | {"FullyConnected"}
