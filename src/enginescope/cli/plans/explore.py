@@ -21,8 +21,8 @@ from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.render.base.figures import TextTable
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.build_trace_text import RowTable
     from enginescope.services.plans.explore_request import Explored, ExploreFiles, PlanContext
     from enginescope.store.location import StorePlace
 
@@ -275,13 +275,13 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     show(shown)
     for each in tables:
         print(each.title)
-        show(table(each.headers, each.rows, right=each.right))
+        show(table(each.headers, each.rows, right=each.numbers))
         if each.note:
             show(sentence(each.note))
         print()
 
 
-def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[RowTable]:
+def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[TextTable]:
     names = max(24, width - _FIGURES)
     if context.view is not None:
         from enginescope.render.plans.limit_rows import node_rows, roofline_rows

@@ -54,7 +54,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     print(f"{result.name} · {counts_sentence(result)}\n")
     for part in suite_tables(result, width=shutil.get_terminal_size().columns):
         show(sentence(part.title))
-        show(table(part.headers, part.rows, right=part.right))
+        show(table(part.headers, part.rows, right=part.numbers))
         if part.left_out:
             show(sentence(f"{part.left_out:,} more in results.csv"))
         print()

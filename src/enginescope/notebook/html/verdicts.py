@@ -23,10 +23,10 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
-    CompareTable,
     facts_table,
     pair_tables,
     share_tables,
@@ -128,7 +128,7 @@ def comparison_html(found: Comparison) -> str:
     )
 
 
-def _tables(found: Comparison) -> Iterator[CompareTable]:
+def _tables(found: Comparison) -> Iterator[TextTable]:
     if found.layers is not None:
         yield from pair_tables(found, Chosen(top=_TOP, threshold_pct=THRESHOLD_PCT), wide=True)
     yield facts_table(found.overview)
@@ -149,7 +149,7 @@ def suite_html(result: SuiteResult) -> str:
                 table.title,
                 table.headers,
                 (tuple(cell.replace("\n", "; ") for cell in row) for row in table.rows),
-                numbers=table.right,
+                numbers=table.numbers,
                 note=f"and {table.left_out:,} more" if table.left_out else None,
             )
             for table in suite_tables(result, width=_WIDTH)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import (
     fusion_groups,
@@ -15,7 +17,7 @@ from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
-from enginescope.render.base.figures import Figures, reported_rows
+from enginescope.render.base.figures import Figures, TextTable, reported_rows
 from enginescope.render.charts.bars import tuning_bars
 from enginescope.render.plans.build_text import (
     EVIDENCE,
@@ -23,7 +25,7 @@ from enginescope.render.plans.build_text import (
     chosen_formats,
     option_formats,
 )
-from enginescope.render.plans.build_trace_text import RowTable, build_fact_rows
+from enginescope.render.plans.build_trace_text import build_fact_rows
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -93,11 +95,9 @@ def _of_tool(tool: ToolReport | None) -> Facts:
     return tuple((name, value) for name, value in pairs if value)
 
 
-def _figures(table: RowTable) -> Figures:
-    numbers = tuple(at for at, name in enumerate(table.headers) if name in table.right)
-    caption = f"{table.title}; {table.note}" if table.note else table.title
+def _figures(table: TextTable) -> Figures:
     headers = tuple(f"{header[:1].upper()}{header[1:]}" for header in table.headers)
-    return Figures(caption=caption, headers=headers, rows=table.rows, numbers=numbers)
+    return replace(table.figures(), headers=headers)
 
 
 def _choices(story: BuildTrace) -> DataTable | None:
