@@ -8,7 +8,7 @@ from enginescope.analysis.layers.layer_table import tactic_shares
 from enginescope.analysis.layers.reformats import reformats
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.type_tables import (
+from enginescope.analysis.report_card.layer_groups import (
     LayerGroup,
     PointwiseOperation,
     group_layers,

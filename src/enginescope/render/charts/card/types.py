@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.type_tables import (
+from enginescope.analysis.report_card.layer_groups import (
     LayerGroup,
     RollupPart,
     group_layers,
