@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_rules, complete_runs
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -39,51 +39,41 @@ _FIGURE_COLUMNS = 34
 @click.argument(
     "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True
 )
-@click.option(
+@option(
     "--profile",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=("Read layer times of --exportProfile.  [default: the plan's X.profile.json]"),
+    type=EXISTING,
+    help="Read layer times of --exportProfile.  [default: the plan's X.profile.json]",
 )
-@click.option(
+@option(
     "--gpu",
-    help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
+    help="Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]",
 )
-@click.option(
+@option(
     "--select",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Apply only these rules: PLAN1,tiny-kernels.",
 )
-@click.option(
+@option(
     "--ignore",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Skip these rules.",
 )
-@click.option(
+@option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),
-    help=("Exit with 1 on a finding of this severity or higher.  [default: warning]"),
+    help="Exit with 1 on a finding of this severity or higher.  [default: warning]",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Maximum number of findings to show.",
-)
-@click.option(
+@option("--top", type=COUNT, default=20, help="Maximum number of findings to show.")
+@option(
     "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING,
     help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
 )
-@click.option(
-    "--sarif",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings as SARIF 2.1.0 to FILE.",
-)
+@option("--sarif", type=FILE, help="Write the findings as SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import json_option, note, option, store_option
 from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -33,9 +33,9 @@ EXIT_LEFT_OUT = 3
 )
 @click.argument("url", metavar="URL")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
-@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@click.option("--model", help="Select runs whose model name contains this text.")
-@click.option(
+@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@option("--model", help="Select runs whose model name contains this text.")
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
