@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_rules, complete_runs
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -39,52 +39,47 @@ _FIGURE_COLUMNS = 34
 @click.argument(
     "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True
 )
-@click.option(
+@option(
     "--profile",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=("Read layer times of --exportProfile.  [default: the plan's X.profile.json]"),
+    type=EXISTING,
+    help="Read layer times of --exportProfile.  [default: the plan's X.profile.json]",
 )
-@click.option(
+@option(
     "--gpu",
-    help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
+    help="Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]",
 )
-@click.option(
+@option(
     "--select",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Apply only these rules: PLAN1,tiny-kernels.",
 )
-@click.option(
+@option(
     "--ignore",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Skip these rules.",
 )
-@click.option(
+@option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),
-    help=("Exit with 1 on a finding of this severity or higher.  [default: warning]"),
+    help="Exit with 1 on a finding of this severity or higher.  [default: warning]",
 )
-@click.option(
+@option(
     "--top",
-    type=click.IntRange(1),
+    type=COUNT,
     default=12,
-    show_default=True,
     help="Maximum number of lines of findings to show for each plan.",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show every finding.")
-@click.option(
+@option("--all", "show_all", is_flag=True, help="Show every finding.")
+@option(
     "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING,
     help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
 )
-@click.option(
-    "--sarif",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings as SARIF 2.1.0 to FILE.",
-)
+@option("--sarif", type=FILE, help="Write the findings as SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(
@@ -104,8 +99,8 @@ def command(
     An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,
     or by name. `enginescope explain CODE` describes a rule.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
     class LintObserver(NotingObserver):

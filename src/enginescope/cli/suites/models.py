@@ -13,7 +13,7 @@ import click
 from rich.live import Live
 from rich.text import Text
 
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import FOLDER, PATH, json_option, note, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import VerbOfVerbs
@@ -106,13 +106,12 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
         ("Download to another folder", "enginescope models fetch list.txt --to folder/"),
     ),
 )
-@click.argument("links", type=click.Path(path_type=Path), metavar="LIST")
-@click.option(
+@click.argument("links", type=PATH, metavar="LIST")
+@option(
     "--to",
     "folder",
     default="models",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Folder to download to; each model gets a subfolder.",
 )
 @json_option

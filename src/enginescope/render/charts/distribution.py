@@ -13,7 +13,7 @@ from enginescope.render.base.phrases import (
     support_text,
 )
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.stats.histogram import Histogram
+from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16

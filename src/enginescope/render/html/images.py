@@ -1,13 +1,10 @@
-"""Charts as PNG and SVG.
-
-What every chart has in common.
-Numbers as a picture, as PNG, with nothing but zlib.
-"""
+"""Charts: their parts, tooltips, and images as PNG and SVG."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -16,7 +13,8 @@ import numpy as np
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.render.html.theme import LIGHT, PICTURE_FONT, chart_config
+from enginescope.core.units import format_significant
+from enginescope.render.base.palette import LIGHT, PICTURE_FONT, chart_config
 
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
@@ -221,3 +219,34 @@ def rgb_png(pixels: Any) -> bytes:
 
 def _png_chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+_UNKNOWN = "—"
+
+
+def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spec], list[Spec]]:
+    """Return the rows and the tooltip over them.
+
+    Vega writes a number that is missing as 0; where any is, the numbers of that field become texts
+    in a field of their own.
+
+    Args:
+        titles: As in `tooltip`.
+    """
+    fields: dict[str, str] = {}
+    unknown = []
+    for field, title in titles.items():
+        if any(row[field] is None for row in rows):
+            unknown.append(field)
+            fields[f"{field}_text"] = title.removesuffix("#")
+        else:
+            fields[field] = title
+    texts = [{f"{one}_text": _text(row[one]) for one in unknown} for row in rows]
+    told = [{**row, **text} for row, text in zip(rows, texts, strict=True)]
+    return told, tooltip(**fields)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return _UNKNOWN
+    return format_significant(value, 6) if isinstance(value, (int, float)) else str(value)

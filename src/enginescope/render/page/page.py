@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,19 +12,27 @@ from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
 from enginescope.render.base.phrases import Headline, headline
+from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.vendored import graph_script, graph_style, scripts, style
-from enginescope.render.page.export import report_json, summary_json
-from enginescope.render.page.export_csv import (
+from enginescope.render.html.page_frame import (
+    PageData,
+    charts_data,
+    graph_script,
+    graph_style,
+    page_bytes,
+    scripts,
+    style,
+)
+from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
+    report_json,
     summary_csv,
+    summary_json,
 )
 from enginescope.render.page.section_registry import sections_of
 from enginescope.render.plans.findings import Linted, findings_json
@@ -37,11 +45,9 @@ from enginescope.render.plans.plan_headline import (
 from enginescope.render.sections import graph
 from enginescope.render.sections.findings import Worst, worst_finding
 from enginescope.render.sections.section import Section
-from enginescope.render.validation.report_answers import (
-    AnswersSection,
-    ReportedAnswers,
-    answers_sections,
-)
+
+if TYPE_CHECKING:
+    from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
 
 #: Layers in the picture of a first screen without latencies.
 _FIRST = 14
@@ -82,7 +88,7 @@ def report_page(
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
-    compared = answers_sections(answers)
+    compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
@@ -106,6 +112,14 @@ def report_page(
 def _style(*, has_graph: bool, has_answers: bool) -> str:
     more = ("validate.css",) if has_answers else ()
     return style(*more) + (graph_style() if has_graph else "")
+
+
+def _compared(answers: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:
+    if not answers:  # a plan alone needs none of the code that compares outputs
+        return ()
+    from enginescope.render.validation.report_answers import answers_sections
+
+    return answers_sections(answers)
 
 
 def _charts(compared: Sequence[AnswersSection]) -> Iterator[Chart]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.build import build
+from enginescope.render.sections.build import build, tool_report
 from enginescope.render.sections.card.report_card import report_card
 from enginescope.render.sections.findings import findings
 from enginescope.render.sections.graph import graph
-from enginescope.render.sections.layers import layers
+from enginescope.render.sections.layers import layers, reformat_layers, tactics
 from enginescope.render.sections.measurement import (
     distribution,
     gpu,
@@ -18,11 +18,8 @@ from enginescope.render.sections.measurement import (
     where_the_time_goes,
 )
 from enginescope.render.sections.onnx_nodes import onnx_nodes
-from enginescope.render.sections.reformats import reformat_layers
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
-from enginescope.render.sections.tactics import tactics
-from enginescope.render.sections.tool_report import tool_report
 
 
 def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:

@@ -11,10 +11,9 @@ from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
-from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
-from enginescope.render.charts.memory import memory_series
+from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
-from enginescope.render.charts.series import latency_series
+from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
 from enginescope.render.sections.section import Section

@@ -20,8 +20,8 @@ from enginescope.rules.base import LintInput
 from enginescope.rules.config import Level, LintConfig, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
+from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import only_plan, resolve_plans
 from enginescope.services.store_access import place_of

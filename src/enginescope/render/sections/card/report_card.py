@@ -14,7 +14,7 @@ from typing import Any
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.type_tables import TypeTable, type_tables
+from enginescope.analysis.report_card.layer_groups import TypeTable, type_tables
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_significant

@@ -15,7 +15,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.onnx.onnx_unfold import ModelLink
-from enginescope.runner.suites.model_fetch import fetch
+from enginescope.services.suites.model_download import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB
 

@@ -12,7 +12,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
 from enginescope.records.suite.suite import CellStatus
-from enginescope.runner.fleet.cell_task import packed_errand, unpacked_returned
+from enginescope.runner.fleet.cell_task import REMOTE_CELL, packed_task, unpacked_returned
 from enginescope.services.suites.remote_cell import run_remote_cell
 from enginescope.store.archive import Store
 from tests.runner.fleet.cells import cell
@@ -28,7 +28,7 @@ def nothing(backend: str = "fake", *, cache: Path | None = None, **more):
 
 def test_row_and_runs_come_back(tmp_path) -> None:
     asked = nothing(options={"fault": "segfault"}, retries=1)
-    found = unpacked_returned(run_remote_cell(packed_errand(asked, "suite x")))
+    found = unpacked_returned(run_remote_cell(packed_task(asked, "suite x")))
     assert found.row.status is CellStatus.CRASHED
     assert found.row.cell == asked
     assert found.row.attempts == 2
@@ -41,7 +41,7 @@ def test_row_and_runs_come_back(tmp_path) -> None:
 
 
 def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
-    found = unpacked_returned(run_remote_cell(packed_errand(nothing(processes=3), None)))
+    found = unpacked_returned(run_remote_cell(packed_task(nothing(processes=3), None)))
     store = Store(tmp_path / "store")
     ids = []
     for number, data in enumerate(found.runs):
@@ -55,25 +55,23 @@ def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
 
 def test_the_fleet_s_word_for_a_gpu_counts_where_it_placed_the_cell() -> None:
     asked = nothing(gpu="a kind of no driver")
-    placed = unpacked_returned(run_remote_cell(packed_errand(asked, None)))
+    placed = unpacked_returned(run_remote_cell(packed_task(asked, None)))
     assert placed.row.status is CellStatus.OK
     assert placed.row.cell.needs == asked.needs
-    not_placed = unpacked_returned(run_remote_cell(packed_errand(asked, None, is_placed=False)))
+    not_placed = unpacked_returned(run_remote_cell(packed_task(asked, None, is_placed=False)))
     assert not_placed.row.status is CellStatus.UNSUPPORTED
 
 
 def test_an_engine_cache_that_cannot_be_here(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     asked = nothing(cache=tmp_path / "file" / "engines")
-    assert (
-        unpacked_returned(run_remote_cell(packed_errand(asked, None))).row.status is CellStatus.OK
-    )
+    assert unpacked_returned(run_remote_cell(packed_task(asked, None))).row.status is CellStatus.OK
 
 
 def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
     file = tmp_path / "net.onnx"
     subject = Subject(name="net.onnx", kind="onnx", path=str(file), sha256="5" * 64)
-    asked = packed_errand(cell(subject=subject), None)
+    asked = packed_task(cell(subject=subject), None)
     absent = unpacked_returned(run_remote_cell(asked)).row
     assert absent.status is CellStatus.FAILED
     assert f"{file} on {platform.node()} cannot be read there: No such file" in absent.reason
@@ -88,10 +86,11 @@ def test_bytes_of_another_version() -> None:
         assert "the same on every machine" in (caught.value.hint or "")
 
 
-def test_as_files(tmp_path) -> None:
-    (tmp_path / "errand").write_bytes(packed_errand(nothing(), None))
-    command = [sys.executable, "-m", "enginescope.cell_errand"]
-    subprocess.run([*command, tmp_path / "errand", tmp_path / "returned"], check=True, timeout=100)
+@pytest.mark.parametrize("module", [REMOTE_CELL, "enginescope.cell_errand"])
+def test_as_files(module: str, tmp_path) -> None:
+    (tmp_path / "task").write_bytes(packed_task(nothing(), None))
+    command = [sys.executable, "-m", module]
+    subprocess.run([*command, tmp_path / "task", tmp_path / "returned"], check=True, timeout=100)
     found = unpacked_returned((tmp_path / "returned").read_bytes())
     assert found.row.status is CellStatus.OK
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["errand", "returned"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["returned", "task"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.plan_comparison.paired_layers import changes_between, layers_side
+from enginescope.analysis.plan_comparison.layer_changes import changes_between, layers_side
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from tests.analysis.compared_plans import FP16, INT8, tensor

@@ -1,7 +1,4 @@
-"""Labels of pictures: folders named by class, CSV, or lines of text.
-
-Boxes of objects in COCO's JSON.
-"""
+"""Targets of images in one file: labels by folder, CSV or text, and boxes in COCO's JSON."""
 
 from __future__ import annotations
 

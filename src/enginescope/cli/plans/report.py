@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.options import json_option, note, store_option
+from enginescope.cli.options import (
+    COUNT,
+    FOLDER,
+    PATH,
+    context_options,
+    json_option,
+    note,
+    option,
+    store_option,
+)
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -29,31 +37,20 @@ if TYPE_CHECKING:
 @click.argument(
     "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to.  [default: report/RUN]",
-)
-@click.option(
+@option("-o", "--output", type=FOLDER, help="Folder to write to.  [default: report/RUN]")
+@option(
     "--outputs",
     "--answers",
     "answers",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help=(
         "Add output_diff.json, or a folder of validate --output.  [default: "
         "files stored with the runs]"
     ),
 )
-@click.option(
-    "--topk",
-    type=click.IntRange(1),
-    default=30,
-    show_default=True,
-    help="Maximum number of layers to draw.",
-)
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@option("--topk", type=COUNT, default=30, help="Maximum number of layers to draw.")
+@option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @context_options
 @store_option
 @json_option
@@ -73,8 +70,8 @@ def command(
     latest run. If runs stored their outputs, the report compares them. For a PLAN's JSON, an
     ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.options import json_option, store_option, tags_option
+from enginescope.cli.options import PATH, json_option, store_option, tags_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ("Import a folder of trex files", "enginescope import results/"),
     ),
 )
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @tags_option
 @store_option
 @json_option

@@ -1,4 +1,4 @@
-"""Layers that do the same work in two plans: what of them differs."""
+"""Changes between layers that do the same work in two plans."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Send stored runs to a server.
-
-What verbs that judge runs report while they work.
-"""
+"""Send stored runs to a server."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import Observer
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
 
@@ -21,15 +18,8 @@ if TYPE_CHECKING:
     from enginescope.store.remote import RemoteStore
 
 
-class VerdictObserver(PlanObserver):
-    """Receives the reports of compare, gate, history and push."""
-
-    def progress(self, text: str) -> None:
-        """Report a slow step of reading a plan."""
-        self.reading(text)
-
-    def reading(self, text: str) -> None:
-        """Report a slow step of reading a plan, or a file in an archive that is skipped."""
+class PushObserver(Observer):
+    """Receives warnings, and the progress of a push."""
 
     def sent(self, number: int, total: int) -> None:
         """Report that run `number` of `total` is sent or refused."""
@@ -71,7 +61,7 @@ class PushReport(Record, frozen=True, kw_only=True):
     there: int
 
 
-def push_runs(request: PushRequest, observer: VerdictObserver) -> PushReport:
+def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
     """Send the runs that the server does not have, the oldest first.
 
     Raises:
@@ -102,7 +92,7 @@ def push_runs(request: PushRequest, observer: VerdictObserver) -> PushReport:
     return PushReport(server=str(server), sent=tuple(sent), left_out=tuple(refused), there=there)
 
 
-def _chosen(store: Store, request: PushRequest, observer: VerdictObserver) -> list[str]:
+def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[str]:
     if request.names and request.wanted != Filter():
         raise UsageError("runs by name, and options that choose others", hint="give either")
     if request.names:
