@@ -12,7 +12,7 @@ from enginescope.render.base.phrases import (
     percentile_name,
     support_text,
 )
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
 from enginescope.stats.histogram import Histogram
 
 _LABEL_TOP = 8
@@ -37,7 +37,7 @@ def latency_distribution(view: RunView) -> Chart | None:
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(_median_text(latency), *_folded_text(histogram)),
-        spec={"layer": layers},
+        spec=zoomable({"layer": layers}),
         table=_table(bins),
     )
 

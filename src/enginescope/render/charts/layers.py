@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
+from enginescope.render.base.palette import (
+    family_color,
+    ink_on,
+    precision_color,
+    type_color,
+    type_family,
+)
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import ROW_HEIGHT, bars, group_color, height_of
-from enginescope.render.html.images import Chart, ChartTable, Spec
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _NAME_LENGTH = 44
 _X_TITLE = "mean time per iteration, ms"
@@ -57,6 +64,100 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
         ),
         height=ROW_HEIGHT * len(rows),
     )
+
+
+#: Parts of a stacked bar that are shown apart, and the share that has room for a name.
+_MOST_PARTS = 8
+_NAMED_PCT = 7.0
+
+
+def time_stacked(view: RunView) -> Chart | None:
+    """The time in one bar by kind of work and one by type; ``None`` without layer times or types.
+
+    Shares are of the sum over all layers.
+    """
+    by_type = [(one.key or "not known", one.mean_ms) for one in view.time_by_type if one.mean_ms]
+    whole_ms = sum(ms for _, ms in by_type)
+    if not whole_ms or not any(one.key for one in view.time_by_type):
+        return None
+    by_family: Counter[str] = Counter()
+    for name, ms in by_type:
+        by_family[type_family(name)] += ms
+    rows = [
+        *_stacked("by kind of work", by_family.most_common(), whole_ms, family_color),
+        *_stacked("by type", by_type, whole_ms, type_color),
+    ]
+    top, share = rows[0]["name"], format_significant(rows[0]["share"])
+    y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    x = quantity("start", _X_TITLE, axis={"tickCount": 8}, scale={"nice": False})
+    fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
+    return Chart(
+        key="time_stacked",
+        title=f"Where the time goes: {top} takes {share} %",
+        spec={
+            "data": {"values": rows},
+            "encoding": {"y": y},
+            "layer": [
+                {
+                    "mark": {"type": "bar", "height": {"band": 0.8}},
+                    "encoding": {
+                        "x": x,
+                        "x2": {"field": "end"},
+                        "color": fill,
+                        "tooltip": tooltip(name="part", ms="mean, ms#", share="share of the sum, %#"),
+                    },
+                },
+                {
+                    "mark": {"type": "text", "limit": {"expr": "width / 4"}},
+                    "encoding": {
+                        "x": quantity("middle", _X_TITLE),
+                        "text": {"field": "label"},
+                        "color": {**fill, "field": "ink"},
+                    },
+                },
+            ],
+        },
+        table=ChartTable(
+            headers=("Part", "Mean, ms", "Share of the sum, %"),
+            rows=tuple((one["name"], _figure(one["ms"]), _figure(one["share"])) for one in rows),
+        ),
+        height=84,
+        is_wide=True,
+    )
+
+
+def _stacked(
+    row: str,
+    parts: Sequence[tuple[str, float]],
+    whole_ms: float,
+    color: Callable[[str | None], str],
+) -> list[Spec]:
+    """Return the parts of one bar, the small ones at its end together."""
+    shown = list(parts[:_MOST_PARTS])
+    rest_ms = sum(ms for _, ms in parts[_MOST_PARTS:])
+    if rest_ms:
+        shown.append((f"{len(parts) - _MOST_PARTS} more", rest_ms))
+    rows: list[Spec] = []
+    start = 0.0
+    for name, ms in shown:
+        share, fill = 100 * ms / whole_ms, color(name)
+        label = f"{name} {format_significant(share, 2)} %" if share >= _NAMED_PCT else ""
+        rows.append(
+            {
+                "row": row,
+                "name": name,
+                "ms": ms,
+                "share": share,
+                "start": start,
+                "middle": start + ms / 2,
+                "end": start + ms,
+                "label": label,
+                "fill": fill,
+                "ink": ink_on(fill),
+            }
+        )
+        start += ms
+    return rows
 
 
 def time_by_type(view: RunView) -> Chart | None:

@@ -55,17 +55,96 @@ class Chart(Record, frozen=True, kw_only=True):
     height: int = 260
     is_wide: bool = False
 
+    @property
+    def box_height(self) -> int:
+        """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
+        if "vconcat" in self.spec:
+            parts = self.spec["vconcat"]
+            heights = sum(one.get("height", self.height) + _AXIS for one in parts)
+            return heights + sum(map(_legend_height, parts))
+        return self.height + _AXIS + _legend_height(self.spec)
+
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
-        """Return the specification with its size, and its title unless `titled` is false."""
+        """Return the specification with its size, and its title unless `titled` is false.
+
+        In a container it fills exactly `box_height`, and the entries of its legend switch series.
+        """
         lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in self.spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
             stacked = [{**size, **one} for one in self.spec["vconcat"]]
             return {"$schema": SCHEMA, **title, "vconcat": stacked}
-        size = {"width": width, "height": self.height}
-        fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
-        return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}
+        if width != "container":
+            return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **self.spec}
+        size = {"width": width, "height": self.box_height}
+        fit = {"autosize": {"type": "fit", "contains": "padding"}}
+        return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(self.spec)}
+
+
+#: An axis below a plotting area: ticks, labels, title.
+_AXIS = 52
+_LEGEND_ROW = 20
+#: Channels whose legend takes room.
+_LEGENDS = ("color", "shape", "strokeDash", "size", "opacity")
+
+
+def _parts(spec: Spec) -> list[Spec]:
+    """Return the layers of a specification that encode something."""
+    return [part for one in spec.get("layer", ()) for part in _parts(one)] or [spec]
+
+
+def _legend_height(spec: Spec) -> int:
+    heights = [0]
+    for part in _parts(spec):
+        for name in _LEGENDS:
+            channel = part.get("encoding", {}).get(name, {})
+            legend = channel.get("legend", {})
+            if "field" not in channel or legend is None:
+                continue
+            rows = len(channel.get("scale", {}).get("domain", ())) if "columns" in legend else 1
+            heights.append(_LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18)
+    return max(heights)
+
+
+def _switchable(spec: Spec) -> Spec:
+    """Return the specification with a legend that switches its series, if it has one of names."""
+    for part in _parts(spec):
+        color = part.get("encoding", {}).get("color", {})
+        if color.get("type") == "nominal" and color.get("legend", {}) is not None:
+            field = color["field"]
+            break
+    else:
+        return spec
+    chosen = {"name": "shown", "select": {"type": "point", "fields": [field]}, "bind": "legend"}
+    shade = {"condition": {"param": "shown", "value": 1}, "value": 0.1}
+
+    def switched(one: Spec) -> Spec:
+        nonlocal chosen
+        if "layer" in one:
+            return {**one, "layer": [switched(part) for part in one["layer"]]}
+        encoding = one.get("encoding", {})
+        if encoding.get("color", {}).get("field") != field or "opacity" in encoding:
+            return one
+        params = [*one.get("params", ()), *([chosen] if chosen else ())]
+        chosen = {}
+        return {**one, "params": params, "encoding": {**encoding, "opacity": shade}}
+
+    return switched(spec)
+
+
+def zoomable(spec: Spec) -> Spec:
+    """Return a specification whose x axis zooms: drag, or the wheel with Shift."""
+    zoom = {
+        "name": "zoom",
+        "select": {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"},
+        "bind": "scales",
+    }
+    if "layer" not in spec:
+        return {**spec, "params": [*spec.get("params", ()), zoom], "usermeta": {"zooms": True}}
+    first, *others = spec["layer"]
+    first = {**first, "params": [*first.get("params", ()), zoom]}
+    return {**spec, "layer": [first, *others], "usermeta": {"zooms": True}}
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:

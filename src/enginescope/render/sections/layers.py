@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.core.units import format_ms
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, column, data_table
 from enginescope.render.base.facts import shape_text
@@ -27,7 +28,13 @@ def layers(subject: PageSubject) -> Section | None:
     table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
     if table is None:
         return None
-    return Section(key=KEY, title="Layers", tables=(table,))
+    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,))
+
+
+def _answer(rows: Sequence[LayerRow]) -> str:
+    count = f"{len(rows):,} {'layer' if len(rows) == 1 else 'layers'}"
+    slowest_ms = max((row.mean_ms for row in rows if row.mean_ms is not None), default=None)
+    return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
 def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:

@@ -40,6 +40,7 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Reformats",
+        answer=_sentence(by_origin).rstrip("."),
         charts=charts_of(subject.plan, "reformats-by-origin") if subject.plan else (),
         tables=_table(subject, found),
         empty=None if found else "No layer of this plan only rewrites a tensor.",

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.layers.layer_table import tactic_shares
+from collections.abc import Sequence
+
+from enginescope.analysis.layers.layer_table import TacticShare, tactic_shares
+from enginescope.core.units import format_significant
 from enginescope.render.base.data_table import column, data_table
 from enginescope.render.charts.card.registry import charts_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "tactics"
+
+
+def _answer(shares: Sequence[TacticShare]) -> str:
+    first = shares[0].share_pct
+    count = f"{len(shares):,} {'tactic' if len(shares) == 1 else 'tactics'}"
+    return count if first is None else f"{count}, the first {format_significant(first, 3)} %"
 
 
 def tactics(subject: PageSubject) -> Section | None:
@@ -34,6 +43,7 @@ def tactics(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Tactics",
+        answer=_answer(shares),
         charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
         tables=(table,) if table else (),
     )
