@@ -36,7 +36,7 @@
     try {
       const { view } = await embed(place, charts.get(place), pageTheme());
       view.addEventListener("click", (_event, item) => pageSelect(place.id, item?.datum?.name));
-      addTools(place, view);
+      addTools(place);
     } catch (error) {
       place.textContent = "This picture could not be drawn: " + error.message;
       console.error(place.id, error);
@@ -71,7 +71,7 @@
       save(name + ".csv", new Blob([pageCsv(rows)], { type: "text/csv" }));
     },
   };
-  function addTools(place, view) {
+  function addTools(place) {
     const figure = place.closest("figure");
     figure.querySelector(".chart-tools")?.remove();
     const name = place.id.replace(/^.*chart-/, ""), tools = pageElement("div", { className: "chart-tools" });
@@ -81,7 +81,7 @@
       tools.append(button);
     };
     if (charts.get(place).usermeta?.zooms) {
-      add("Reset zoom", "Drag to zoom, or use the wheel with Shift; a double click resets too", () => view.signal("zoom_x", null).signal("zoom_tuple", null).runAsync().catch(() => draw(place)));
+      add("Reset zoom", "Drag to move; to zoom, turn the wheel with Ctrl held, or pinch", () => draw(place));
     }
     for (const [kind, act] of Object.entries(WAYS)) {
       if (kind === "CSV" && !figure.querySelector("details table")) continue;

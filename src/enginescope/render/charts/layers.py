@@ -104,7 +104,9 @@ def time_stacked(view: RunView) -> Chart | None:
                         "x": x,
                         "x2": {"field": "end"},
                         "color": fill,
-                        "tooltip": tooltip(name="part", ms="mean, ms#", share="share of the sum, %#"),
+                        "tooltip": tooltip(
+                            name="part", ms="mean, ms#", share="share of the sum, %#"
+                        ),
                     },
                 },
                 {

@@ -78,7 +78,7 @@ def latency_series(view: RunView) -> Chart | None:
         key="latency_series",
         title=f"{metric_title(samples.metric)} over the run: {drawn}",
         subtitle=tuple(subtitle),
-        spec=zoomable({"layer": layers}),
+        spec=zoomable(layers),
         table=_table(x, x_title, samples.values_ms),
         height=220,
     )

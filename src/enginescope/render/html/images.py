@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -133,18 +134,23 @@ def _switchable(spec: Spec) -> Spec:
     return switched(spec)
 
 
-def zoomable(spec: Spec) -> Spec:
-    """Return a specification whose x axis zooms: drag, or the wheel with Shift."""
+def zoomable(layers: Sequence[Spec]) -> Spec:
+    """Return layers whose x axis zooms: drag to move, the wheel with Ctrl (or two fingers)."""
     zoom = {
         "name": "zoom",
-        "select": {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"},
+        "select": {
+            "type": "interval",
+            "encodings": ["x"],
+            "zoom": "wheel![event.ctrlKey || event.metaKey]",
+        },
         "bind": "scales",
     }
-    if "layer" not in spec:
-        return {**spec, "params": [*spec.get("params", ()), zoom], "usermeta": {"zooms": True}}
-    first, *others = spec["layer"]
-    first = {**first, "params": [*first.get("params", ()), zoom]}
-    return {**spec, "layer": [first, *others], "usermeta": {"zooms": True}}
+    # Vega-Lite binds a scale through one layer, and none whose x is binned.
+    at = next(
+        at for at, one in enumerate(layers) if "encoding" in one and "x2" not in one["encoding"]
+    )
+    bound = {**layers[at], "params": [*layers[at].get("params", ()), zoom]}
+    return {"layer": [*layers[:at], bound, *layers[at + 1 :]], "usermeta": {"zooms": True}}
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:

@@ -26,7 +26,6 @@ from enginescope.render.sections.section import Section
 from enginescope.render.sections.tactics import tactics
 from enginescope.render.sections.tool_report import tool_report
 
-
 #: What stands open; the heading of every other section has its answer, and opens it.
 _OPEN = ("findings", "graph", "distribution")
 
