@@ -110,7 +110,7 @@ def time_stacked(view: RunView) -> Chart | None:
                     },
                 },
                 {
-                    "mark": {"type": "text", "limit": {"expr": "width / 4"}},
+                    "mark": {"type": "text", "limit": {"expr": "width * datum.share / 100 - 6"}},
                     "encoding": {
                         "x": quantity("middle", _X_TITLE),
                         "text": {"field": "label"},
