@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
@@ -76,15 +76,22 @@ def time_stacked(view: RunView) -> Chart | None:
 
     Shares are of the sum over all layers.
     """
-    by_type = [(one.key or "not known", one.mean_ms) for one in view.time_by_type if one.mean_ms]
+    by_type = [
+        (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
+    ]
     whole_ms = sum(ms for _, ms in by_type)
-    if not whole_ms or not any(one.key for one in view.time_by_type):
+    if not whole_ms or not any(part.key for part in view.time_by_type):
         return None
-    by_family: Counter[str] = Counter()
+    by_family: defaultdict[str, float] = defaultdict(float)
     for name, ms in by_type:
         by_family[type_family(name)] += ms
     rows = [
-        *_stacked("by kind of work", by_family.most_common(), whole_ms, family_color),
+        *_stacked(
+            "by kind of work",
+            sorted(by_family.items(), key=lambda part: -part[1]),
+            whole_ms,
+            family_color,
+        ),
         *_stacked("by type", by_type, whole_ms, type_color),
     ]
     top, share = rows[0]["name"], format_significant(rows[0]["share"])
@@ -121,7 +128,9 @@ def time_stacked(view: RunView) -> Chart | None:
         },
         table=ChartTable(
             headers=("Part", "Mean, ms", "Share of the sum, %"),
-            rows=tuple((one["name"], _figure(one["ms"]), _figure(one["share"])) for one in rows),
+            rows=tuple(
+                (part["name"], _figure(part["ms"]), _figure(part["share"])) for part in rows
+            ),
         ),
         height=84,
         is_wide=True,

@@ -59,11 +59,9 @@ class Chart(Record, frozen=True, kw_only=True):
     @property
     def box_height(self) -> int:
         """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
-        if "vconcat" in self.spec:
-            parts = self.spec["vconcat"]
-            heights = sum(one.get("height", self.height) + _AXIS for one in parts)
-            return heights + sum(map(_legend_height, parts))
-        return self.height + _AXIS + _legend_height(self.spec)
+        parts = self.spec.get("vconcat", (self.spec,))
+        heights = (int(part.get("height", self.height)) for part in parts)
+        return sum(height + _AXIS for height in heights) + sum(map(_legend_height, parts))
 
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
         """Return the specification with its size, and its title unless `titled` is false.
@@ -109,7 +107,7 @@ def _legend_height(spec: Spec) -> int:
 
 
 def _switchable(spec: Spec) -> Spec:
-    """Return the specification with a legend that switches its series, if it has one of names."""
+    """Return the specification with a legend that switches its series, if it names any."""
     for part in _parts(spec):
         color = part.get("encoding", {}).get("color", {})
         if color.get("type") == "nominal" and color.get("legend", {}) is not None:
@@ -120,16 +118,16 @@ def _switchable(spec: Spec) -> Spec:
     chosen = {"name": "shown", "select": {"type": "point", "fields": [field]}, "bind": "legend"}
     shade = {"condition": {"param": "shown", "value": 1}, "value": 0.1}
 
-    def switched(one: Spec) -> Spec:
+    def switched(part: Spec) -> Spec:
         nonlocal chosen
-        if "layer" in one:
-            return {**one, "layer": [switched(part) for part in one["layer"]]}
-        encoding = one.get("encoding", {})
+        if "layer" in part:
+            return {**part, "layer": [switched(inner) for inner in part["layer"]]}
+        encoding = part.get("encoding", {})
         if encoding.get("color", {}).get("field") != field or "opacity" in encoding:
-            return one
-        params = [*one.get("params", ()), *([chosen] if chosen else ())]
+            return part
+        params = [*part.get("params", ()), *([chosen] if chosen else ())]
         chosen = {}
-        return {**one, "params": params, "encoding": {**encoding, "opacity": shade}}
+        return {**part, "params": params, "encoding": {**encoding, "opacity": shade}}
 
     return switched(spec)
 
@@ -147,7 +145,9 @@ def zoomable(layers: Sequence[Spec]) -> Spec:
     }
     # Vega-Lite binds a scale through one layer, and none whose x is binned.
     at = next(
-        at for at, one in enumerate(layers) if "encoding" in one and "x2" not in one["encoding"]
+        at
+        for at, layer in enumerate(layers)
+        if "encoding" in layer and "x2" not in layer["encoding"]
     )
     bound = {**layers[at], "params": [*layers[at].get("params", ()), zoom]}
     return {"layer": [*layers[:at], bound, *layers[at + 1 :]], "usermeta": {"zooms": True}}

@@ -97,8 +97,9 @@ def explore(
         gpu: Compare each layer with this GPU's limits.
         onnx, build_log: The model that the plan was built from, and the verbose log of the build.
         csv, xlsx: Write the layers; write all tables.
-        netron, model_explorer: Write the model with times for Netron; write times of its nodes for
-            Model Explorer.
+        netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
+        model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
+            times of that model's nodes.
         html: Write everything as one page.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
@@ -170,9 +171,6 @@ def check_options(request: ExploreRequest) -> None:
     files = request.files
     if request.sort not in ORDERS:
         raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
-    for name in ("netron", "model_explorer"):
-        if getattr(files, name) is not None and request.context.onnx is None:
-            raise UsageError(f"`{name}`", why="it is of the model's nodes", hint="`onnx` MODEL")
     is_drawn = files.svg or files.png or files.dot
     if request.drawing is not None and not is_drawn:
         defaults = type(request.drawing)()

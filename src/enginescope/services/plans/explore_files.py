@@ -33,9 +33,25 @@ def write_files(
         if name in requested:
             write_file(requested[name], make(explored, request))
             observer.file_written(requested[name])
+    if "model_explorer" in requested and request.context.onnx is None:
+        requested |= _write_times(explored, requested["model_explorer"], observer)
     if any(name in requested for name in ("svg", "png", "dot")):
         _draw(explored, request, observer)
     return tuple(requested.values())
+
+
+def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
+    """Write the node data beside a graph for Model Explorer, if its layers have times."""
+    from enginescope.analysis.graph.plan_viewer import explorer_times, viewer_graph
+    from enginescope.core.jsonio import encode
+
+    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
+    if times is None:
+        return {}
+    path = graph.with_suffix(".times.json")
+    write_file(path, encode(times))
+    observer.file_written(path)
+    return {"model_explorer_times": path}
 
 
 def _csv(explored: Explored, _: ExploreRequest) -> bytes:
@@ -82,18 +98,27 @@ def _findings(explored: Explored) -> tuple[Finding, ...] | None:
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
+    if request.context.onnx is None:
+        from enginescope.analysis.graph.plan_viewer import viewer_graph
+        from enginescope.formats.onnx.viewer_model import viewer_model
+
+        return viewer_model(viewer_graph(_view(explored, "netron")))
     from enginescope.analysis.onnx.onnx_export import node_notes
     from enginescope.formats.onnx.onnx_graph import annotated_onnx
 
     view = _matched(explored.context.view, "netron")
     assert view.onnx_map is not None
-    assert request.context.onnx is not None
     return annotated_onnx(request.context.onnx, node_notes(view.onnx_map, view.plan))
 
 
-def _model_explorer(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.analysis.onnx.onnx_export import model_explorer_data
+def _model_explorer(explored: Explored, request: ExploreRequest) -> bytes:
     from enginescope.core.jsonio import encode
+
+    if request.context.onnx is None:
+        from enginescope.analysis.graph.plan_viewer import explorer_graph, viewer_graph
+
+        return encode(explorer_graph(viewer_graph(_view(explored, "model_explorer"))))
+    from enginescope.analysis.onnx.onnx_export import model_explorer_data
 
     view = _matched(explored.context.view, "model_explorer")
     assert view.onnx_map is not None
@@ -102,6 +127,12 @@ def _model_explorer(explored: Explored, _: ExploreRequest) -> bytes:
         hint = "`profile` FILE has the layers'"
         raise UsageError("`model_explorer`", why="no node has a time", hint=hint)
     return encode(model_explorer_data(view.onnx_map, view.onnx))
+
+
+def _view(explored: Explored, option: str) -> PlanView:
+    if explored.view is None:
+        raise UsageError(f"`{option}`", why="there are layer times and no plan")
+    return explored.view
 
 
 def _matched(view: PlanView | None, option: str) -> PlanView:
