@@ -68,11 +68,11 @@ class Chart(Record, frozen=True, kw_only=True):
 
         In a container it fills exactly `box_height`, and the entries of its legend switch series.
         """
-        lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
+        lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in self.spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
-            stacked = [{**size, **one} for one in self.spec["vconcat"]]
+            stacked = [{**size, **part} for part in self.spec["vconcat"]]
             return {"$schema": SCHEMA, **title, "vconcat": stacked}
         if width != "container":
             return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **self.spec}

@@ -148,8 +148,8 @@ def providers(view: RunView) -> Section | None:
         key=KEY,
         title="Execution providers",
         answer=", ".join(
-            one.provider if one.time_pct is None else f"{one.provider} {one.time_pct:.1f} %"
-            for one in work
+            share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
+            for share in work
         ),
         tables=tuple(table for table in tables if table is not None),
         facts={"pairs": facts, "about": (caveat(work), None if has_nodes else _NOT_SAID)},
