@@ -7,13 +7,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from enginescope.services.plans.observer import PlanObserver
 
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport
 from enginescope.services.plans.lint import lint_input
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.resolve_plan import resolve_plan
 
 #: Plan -> code of each cause with something at stake or asked -> layers concerned.

@@ -51,6 +51,7 @@ def test_charts_out_of_sight_wait_until_they_come_near_or_go_to_paper(tab, tmp_p
     assert tab.evaluate(f"{places}[0].querySelector('svg') !== null")
     assert tab.evaluate(f"{places}.at(-1).querySelector('svg') === null")
     assert tab.evaluate(drawn) < count
+    tab.evaluate(f"pageReveal({places}.at(-1))")
     tab.evaluate(f"{places}.at(-1).scrollIntoView({{behavior: 'instant'}})")
     tab.until(f"{places}.at(-1).querySelector('svg') !== null")
     assert tab.evaluate(drawn) < count

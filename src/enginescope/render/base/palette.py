@@ -1,8 +1,9 @@
 """Colors that keep their meaning everywhere, and the look of charts, light and dark.
 
-No color carries a meaning alone. Categories are the eight colors of Okabe and Ito, "Color Universal
-Design" (2008), and the gray that R's palette of that name adds; amounts are viridis, which Vega
-knows by name.
+No color carries a meaning alone. Precisions and series are the eight colors of Okabe and Ito,
+"Color Universal Design" (2008), and the gray that R's palette of that name adds. Kinds of work have
+colors of their own, after Paul Tol's muted scheme (2021), so that no color of a page means a type
+here and a precision there. Amounts are viridis, which Vega knows by name.
 """
 
 from __future__ import annotations
@@ -175,27 +176,27 @@ PRECISIONS = {
 
 #: Kind of work -> its colour and the layer types and operators that do it.
 _FAMILIES = {
-    "convolution": (BLUE, "conv deconv"),
+    "convolution": ("#7B68C8", "conv deconv"),
     "matrix multiply": (
-        ORANGE,
+        "#CC6677",
         "gemm matmul matrixmultiply matrix_multiply fullyconnected fusedmatmul fusedgemm",
     ),
     "moving data": (
-        VERMILLION,
+        "#999933",
         "reformat shuffle transpose reshape cast nocopy concat concatenation slice split gather",
     ),
-    "pooling, resize": (GREEN, "pool pooling averagepool maxpool globalaveragepool resize"),
+    "pooling, resize": ("#44AA99", "pool pooling averagepool maxpool globalaveragepool resize"),
     "element by element": (
-        SKY,
+        "#DDCC77",
         """elementwise pointwise pointwisev2 add mul sub div relu sigmoid clip gelu erf activation
         tanh pow sqrt unary quantizelinear dequantizelinear scale""",
     ),
     "reduce, normalise": (
-        PURPLE,
+        "#AA4499",
         """softmax softmaxv2 reduce reducemean normalization layernormalization batchnormalization
         simplifiedlayernormalization skiplayernormalization""",
     ),
-    "fused": (YELLOW, "kgen myelin foreignnode attention multiheadattention"),
+    "fused": ("#B58A63", "kgen myelin foreignnode attention multiheadattention"),
 }
 _FAMILY_OF = {name: family for family, (_, names) in _FAMILIES.items() for name in names.split()}
 _PARTS = ("conv", "gemm", "matmul", "pool", "reformat", "softmax", "myelin")
@@ -223,3 +224,11 @@ def family_color(family: str | None) -> str:
 def type_color(layer_type: str | None) -> str:
     """Return the colour of a layer type: that of the kind of work it does."""
     return family_color(type_family(layer_type))
+
+
+def ink_on(color: str) -> str:
+    """Return black or white, whichever has more contrast with ``#RRGGBB`` (WCAG 2.2)."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.179 else "#ffffff"

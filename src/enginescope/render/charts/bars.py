@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
-from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
+from enginescope.render.base.palette import (
+    family_color,
+    ink_on,
+    precision_color,
+    type_color,
+    type_family,
+)
 from enginescope.render.base.phrases import shorten
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, with_tips
 
@@ -173,6 +180,111 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
         ),
         height=ROW_HEIGHT * len(rows),
     )
+
+
+#: Parts of a stacked bar that are shown apart, and the share that has room for a name.
+_MOST_PARTS = 8
+_NAMED_PCT = 7.0
+
+
+def time_stacked(view: RunView) -> Chart | None:
+    """The time in one bar by kind of work and one by type; ``None`` without layer times or types.
+
+    Shares are of the sum over all layers.
+    """
+    by_type = [
+        (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
+    ]
+    whole_ms = sum(ms for _, ms in by_type)
+    if not whole_ms or not any(part.key for part in view.time_by_type):
+        return None
+    by_family: defaultdict[str, float] = defaultdict(float)
+    for name, ms in by_type:
+        by_family[type_family(name)] += ms
+    rows = [
+        *_stacked(
+            "by kind of work",
+            sorted(by_family.items(), key=lambda part: -part[1]),
+            whole_ms,
+            family_color,
+        ),
+        *_stacked("by type", by_type, whole_ms, type_color),
+    ]
+    top, share = rows[0]["name"], format_significant(rows[0]["share"])
+    y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    x = quantity("start", _X_TITLE, axis={"tickCount": 8}, scale={"nice": False})
+    fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
+    return Chart(
+        key="time_stacked",
+        title=f"Where the time goes: {top} takes {share} %",
+        spec={
+            "data": {"values": rows},
+            "encoding": {"y": y},
+            "layer": [
+                {
+                    "mark": {"type": "bar", "height": {"band": 0.8}},
+                    "encoding": {
+                        "x": x,
+                        "x2": {"field": "end"},
+                        "color": fill,
+                        "tooltip": tooltip(
+                            name="part", ms="mean, ms#", share="share of the sum, %#"
+                        ),
+                    },
+                },
+                {
+                    "mark": {"type": "text", "limit": {"expr": "width * datum.share / 100 - 6"}},
+                    "encoding": {
+                        "x": quantity("middle", _X_TITLE),
+                        "text": {"field": "label"},
+                        "color": {**fill, "field": "ink"},
+                    },
+                },
+            ],
+        },
+        table=ChartTable(
+            headers=("Part", "Mean, ms", "Share of the sum, %"),
+            rows=tuple(
+                (part["name"], _figure(part["ms"]), _figure(part["share"])) for part in rows
+            ),
+        ),
+        height=84,
+        is_wide=True,
+    )
+
+
+def _stacked(
+    row: str,
+    parts: Sequence[tuple[str, float]],
+    whole_ms: float,
+    color: Callable[[str | None], str],
+) -> list[Spec]:
+    """Return the parts of one bar, the small ones at its end together."""
+    shown = list(parts[:_MOST_PARTS])
+    rest_ms = sum(ms for _, ms in parts[_MOST_PARTS:])
+    if rest_ms:
+        shown.append((f"{len(parts) - _MOST_PARTS} more", rest_ms))
+    rows: list[Spec] = []
+    start = 0.0
+    for name, ms in shown:
+        share, fill = 100 * ms / whole_ms, color(name)
+        label = f"{name} {format_significant(share, 2)} %" if share >= _NAMED_PCT else ""
+        rows.append(
+            {
+                "row": row,
+                "name": name,
+                "ms": ms,
+                "share": share,
+                "start": start,
+                "middle": start + ms / 2,
+                "end": start + ms,
+                "label": label,
+                "fill": fill,
+                "ink": ink_on(fill),
+            }
+        )
+        start += ms
+    return rows
 
 
 def time_by_type(view: RunView) -> Chart | None:

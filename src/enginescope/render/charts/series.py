@@ -16,7 +16,7 @@ from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.samples import Array, Samples
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
 
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
@@ -77,7 +77,7 @@ def latency_series(view: RunView) -> Chart | None:
         key="latency_series",
         title=f"{metric_title(samples.metric)} over the run: {drawn}",
         subtitle=tuple(subtitle),
-        spec={"layer": layers},
+        spec=zoomable(layers),
         table=_table(x, x_title, samples.values_ms),
         height=220,
     )

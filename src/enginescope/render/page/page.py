@@ -12,7 +12,7 @@ from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
 from enginescope.render.base.phrases import Headline, headline
-from enginescope.render.charts.bars import layer_bars
+from enginescope.render.charts.bars import layer_bars, time_stacked
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
@@ -149,7 +149,7 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         else plan_about(subject),
         headline=headline(view) if is_measured else plan_headline(subject),
         worst=worst_finding(subject),
-        picture=latency_distribution(view) or _slowest(view),
+        picture=latency_distribution(view) or time_stacked(view) or _slowest(view),
         sections=sections_of(subject, topk),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.build import build, tool_report
 from enginescope.render.sections.card.report_card import report_card
@@ -21,22 +23,25 @@ from enginescope.render.sections.onnx_nodes import onnx_nodes
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
 
+#: What stands open; the heading of every other section has its answer, and opens it.
+_OPEN = ("findings", "graph", "distribution")
+
 
 def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
-    """Return the sections that apply to a run."""
+    """Return the sections that apply to a run: findings first, then what explains them."""
     view = subject.view
     every = (
+        findings(subject),
+        graph(subject),
         distribution(view) if subject.is_measured else None,
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),
         providers(view),
         layers(subject),
-        graph(subject),
         *report_card(subject),
         tactics(subject),
         reformat_layers(subject),
         roofline_of(subject),
-        findings(subject),
         onnx_nodes(subject),
         build(subject),
         tool_report(view),
@@ -44,4 +49,8 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         machine(view),
         method(view),
     )
-    return tuple(one for one in every if one is not None)
+    return tuple(
+        msgspec.structs.replace(one, is_folded=one.key not in _OPEN)
+        for one in every
+        if one is not None
+    )

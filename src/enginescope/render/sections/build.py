@@ -50,6 +50,7 @@ def build(subject: PageSubject) -> Section | None:
         return Section(
             key=KEY,
             title="Build",
+            answer=", ".join(f"{name.lower()} {value}" for name, value in facts[:2]) or None,
             empty=empty,
             facts={"pairs": facts, "figures": (), "no_log": _NO_LOG},
         )
@@ -59,6 +60,7 @@ def build(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Build",
+        answer=f"by {story.source}",
         charts=(chart,) if chart else (),
         tables=tuple(table for table in tables if table is not None),
         empty=None if rows else f"{story.source} says nothing about a build: is the log verbose?",

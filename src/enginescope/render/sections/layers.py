@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
+from enginescope.analysis.layers.layer_table import LayerRow, TacticShare, tactic_shares
 from enginescope.analysis.layers.reformats import (
     ReformatLayer,
     ReformatShare,
@@ -36,7 +36,13 @@ def layers(subject: PageSubject) -> Section | None:
     table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
     if table is None:
         return None
-    return Section(key=KEY, title="Layers", tables=(table,))
+    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,))
+
+
+def _answer(rows: Sequence[LayerRow]) -> str:
+    count = f"{len(rows):,} {'layer' if len(rows) == 1 else 'layers'}"
+    slowest_ms = max((row.mean_ms for row in rows if row.mean_ms is not None), default=None)
+    return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
 def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
@@ -169,6 +175,12 @@ def _millions(count: int | None) -> float | None:
 TACTICS = "tactics"
 
 
+def _tactics_answer(shares: Sequence[TacticShare]) -> str:
+    first = shares[0].share_pct
+    count = f"{len(shares):,} {'tactic' if len(shares) == 1 else 'tactics'}"
+    return count if first is None else f"{count}, the first {format_significant(first, 3)} %"
+
+
 def tactics(subject: PageSubject) -> Section | None:
     """Tactics by time; ``None`` where the plan names none."""
     shares = tactic_shares(subject.view.layers)
@@ -192,6 +204,7 @@ def tactics(subject: PageSubject) -> Section | None:
     return Section(
         key=TACTICS,
         title="Tactics",
+        answer=_tactics_answer(shares),
         charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
         tables=(table,) if table else (),
     )
@@ -219,6 +232,7 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     return Section(
         key=REFORMATS,
         title="Reformats",
+        answer=_sentence(by_origin).rstrip("."),
         charts=charts_of(subject.plan, "reformats-by-origin") if subject.plan else (),
         tables=_table(subject, found),
         empty=None if found else "No layer of this plan only rewrites a tensor.",

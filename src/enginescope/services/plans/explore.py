@@ -103,8 +103,9 @@ def explore(
         gpu: Compare each layer with this GPU's limits.
         onnx, build_log: The model that the plan was built from, and the verbose log of the build.
         csv, xlsx: Write the layers; write all tables.
-        netron, model_explorer: Write the model with times for Netron; write times of its nodes for
-            Model Explorer.
+        netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
+        model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
+            times of that model's nodes.
         html: Write everything as one page.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
@@ -176,9 +177,6 @@ def check_options(request: ExploreRequest) -> None:
     files = request.files
     if request.sort not in ORDERS:
         raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
-    for name in ("netron", "model_explorer"):
-        if getattr(files, name) is not None and request.context.onnx is None:
-            raise UsageError(f"`{name}`", why="it is of the model's nodes", hint="`onnx` MODEL")
     is_drawn = files.svg or files.png or files.dot
     if request.drawing is not None and not is_drawn:
         defaults = type(request.drawing)()
@@ -238,9 +236,33 @@ def write_files(
         if name in requested:
             write_file(requested[name], make(explored, request))
             observer.file_written(requested[name])
+    if "model_explorer" in requested and request.context.onnx is None:
+        requested |= _write_times(explored, requested["model_explorer"], observer)
     if any(name in requested for name in ("svg", "png", "dot")):
         _draw(explored, request, observer)
     return tuple(requested.values())
+
+
+def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
+    """Write the node data beside a graph for Model Explorer, if its layers have times."""
+    from enginescope.services.plans.viewer_files import explorer_times_of
+
+    times = explorer_times_of(explored)
+    if times is None:
+        return {}
+    path = graph.with_suffix(".times.json")
+    write_file(path, times)
+    observer.file_written(path)
+    return {"model_explorer_times": path}
+
+
+def _viewer_file(name: str) -> Callable[[Explored, ExploreRequest], bytes]:
+    def make(explored: Explored, request: ExploreRequest) -> bytes:
+        from enginescope.services.plans.viewer_files import VIEWER_FILES
+
+        return VIEWER_FILES[name](explored, request)
+
+    return make
 
 
 def _csv(explored: Explored, _: ExploreRequest) -> bytes:
@@ -286,40 +308,6 @@ def _findings(explored: Explored) -> tuple[Finding, ...] | None:
     return lint(subject).findings
 
 
-def _netron(explored: Explored, request: ExploreRequest) -> bytes:
-    from enginescope.analysis.onnx.onnx_export import node_notes
-    from enginescope.formats.onnx.onnx_graph import annotated_onnx
-
-    view = _matched(explored.context.view, "netron")
-    assert view.onnx_map is not None
-    assert request.context.onnx is not None
-    return annotated_onnx(request.context.onnx, node_notes(view.onnx_map, view.plan))
-
-
-def _model_explorer(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.analysis.onnx.onnx_export import model_explorer_data
-    from enginescope.core.jsonio import encode
-
-    view = _matched(explored.context.view, "model_explorer")
-    assert view.onnx_map is not None
-    assert view.onnx is not None
-    if all(cost.mean_ms is None for cost in view.onnx_map.costs):
-        hint = "`profile` FILE has the layers'"
-        raise UsageError("`model_explorer`", why="no node has a time", hint=hint)
-    return encode(model_explorer_data(view.onnx_map, view.onnx))
-
-
-def _matched(view: PlanView | None, option: str) -> PlanView:
-    assert view is not None  # a model was named: check_options
-    if view.onnx_map is None or not view.onnx_map.costs:
-        raise UsageError(
-            f"`{option}`",
-            why=f"no layer of {view.plan.name} was made from a node of the model",
-            hint="give the model that this engine was built from with `onnx`",
-        )
-    return view
-
-
 def _html(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.page.page import report_page
     from enginescope.services.plans.explore_request import page_subject
@@ -354,7 +342,7 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
 _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
     "csv": _csv,
     "xlsx": _xlsx,
-    "netron": _netron,
-    "model_explorer": _model_explorer,
+    "netron": _viewer_file("netron"),
+    "model_explorer": _viewer_file("model_explorer"),
     "html": _html,
 }

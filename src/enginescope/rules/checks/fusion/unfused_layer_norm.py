@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from enginescope.analysis.report_card.pointwise_operations import operations_of
+from enginescope.analysis.report_card.layer_groups import operations_of
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
