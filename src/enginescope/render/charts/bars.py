@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
@@ -11,6 +11,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import (
+    OTHER,
+    VERMILLION,
     family_color,
     ink_on,
     precision_color,
@@ -187,10 +189,13 @@ _MOST_PARTS = 8
 _NAMED_PCT = 7.0
 
 
-def time_stacked(view: RunView) -> Chart | None:
+def time_stacked(view: RunView, stakes: Mapping[str, float]) -> Chart | None:
     """The time in one bar by kind of work and one by type; ``None`` without layer times or types.
 
-    Shares are of the sum over all layers.
+    A third bar has what findings could win, by rule, where any could.
+
+    Args:
+        stakes: Milliseconds by code; no layer's time is in two of them.
     """
     by_type = [
         (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
@@ -209,6 +214,7 @@ def time_stacked(view: RunView) -> Chart | None:
             family_color,
         ),
         *_stacked("by type", by_type, whole_ms, type_color),
+        *_won(stakes, whole_ms),
     ]
     top, share = rows[0]["name"], format_significant(rows[0]["share"])
     y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
@@ -222,7 +228,7 @@ def time_stacked(view: RunView) -> Chart | None:
             "encoding": {"y": y},
             "layer": [
                 {
-                    "mark": {"type": "bar", "height": {"band": 0.8}},
+                    "mark": {"type": "bar", "height": {"band": 0.8}, "stroke": "#00000033"},
                     "encoding": {
                         "x": x,
                         "x2": {"field": "end"},
@@ -248,9 +254,24 @@ def time_stacked(view: RunView) -> Chart | None:
                 (part["name"], _figure(part["ms"]), _figure(part["share"])) for part in rows
             ),
         ),
-        height=84,
+        height=34 * len({row["row"] for row in rows}) + 16,
         is_wide=True,
     )
+
+
+def _won(stakes: Mapping[str, float], whole_ms: float) -> list[Spec]:
+    """Return a bar of what findings could win, and the rest; empty without stakes."""
+    parts = sorted(stakes.items(), key=lambda part: -part[1])
+    if not parts:
+        return []
+    rest_ms = max(0.0, whole_ms - sum(stakes.values()))
+    rows = _stacked("at stake, by rule", parts, whole_ms, lambda _: VERMILLION)
+    rest = _stacked("at stake, by rule", [("no finding", rest_ms)], whole_ms, lambda _: OTHER)
+    for row in rows:
+        row["label"] = row["name"] if row["share"] >= _NAMED_PCT else ""
+    start = whole_ms - rest_ms
+    shift = {"start": start, "middle": start + rest_ms / 2, "end": whole_ms, "label": ""}
+    return [*rows, {**rest[0], **shift}]
 
 
 def _stacked(

@@ -43,7 +43,7 @@ from enginescope.render.plans.plan_headline import (
     plan_title,
 )
 from enginescope.render.sections import graph
-from enginescope.render.sections.findings import Worst, worst_finding
+from enginescope.render.sections.findings import Worst, worst_findings
 from enginescope.render.sections.section import Section
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     title: str
     about: tuple[str, ...]
     headline: Headline
-    worst: Worst | None
+    worst: tuple[Worst, ...]
     picture: Chart | None
     sections: tuple[Section, ...]
 
@@ -148,10 +148,21 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         if is_measured
         else plan_about(subject),
         headline=headline(view) if is_measured else plan_headline(subject),
-        worst=worst_finding(subject),
-        picture=latency_distribution(view) or time_stacked(view) or _slowest(view),
+        worst=worst_findings(subject),
+        picture=latency_distribution(view)
+        or time_stacked(view, _stakes(subject))
+        or _slowest(view),
         sections=sections_of(subject, topk),
     )
+
+
+def _stakes(subject: PageSubject) -> dict[str, float]:
+    """Return what each rule's findings could win, in ms; no layer's time is in two of them."""
+    stakes: dict[str, float] = {}
+    for finding in subject.findings.findings if subject.findings else ():
+        if finding.stake_ms:
+            stakes[finding.code] = stakes.get(finding.code, 0.0) + finding.stake_ms
+    return stakes
 
 
 def _slowest(view: RunView) -> Chart | None:

@@ -22,15 +22,17 @@ from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import LintReport
+from enginescope.rules.grouping import FindingGroup
 
 KEY = "findings"
 _NAME = 60
+_WORST = 3
 _NO_TIMES = "No layer times: findings have no time at stake, and rules on times find nothing."
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
 class Worst(Record, frozen=True, kw_only=True):
-    """The finding with most time at stake, for the first screen.
+    """One of the findings with most time at stake, for the first screen.
 
     Attributes:
         stake: ``at most 0.083 ms, 4.1 %``; ``None`` without times.
@@ -44,12 +46,13 @@ class Worst(Record, frozen=True, kw_only=True):
     message: str
 
 
-def worst_finding(subject: PageSubject) -> Worst | None:
-    """Return the first group of findings; ``None`` where nothing was found."""
-    report = subject.findings
-    if report is None or not report.groups:
-        return None
-    group = report.groups[0]
+def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
+    """Return the first groups of findings, at most three."""
+    groups = subject.findings.groups if subject.findings else ()
+    return tuple(map(_worst, groups[:_WORST]))
+
+
+def _worst(group: FindingGroup) -> Worst:
     stake = _stake_text(group.stake_ms, group.share_pct)
     return Worst(
         stake=f"at most {stake}" if stake else None,
