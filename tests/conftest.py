@@ -30,7 +30,7 @@ sys.dont_write_bytecode = False
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
 
-# A slow machine is no failure; where everything must pass on any day, examples are the same each day.
+# A slow machine is no failure. Under the variable, examples are the same on any day.
 settings.register_profile("enginescope", deadline=None, derandomize=STRICT)
 settings.load_profile("enginescope")
 
