@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import enginescope
 from enginescope.runner.inputs.sample_models import sample_models
@@ -28,6 +29,10 @@ sys.dont_write_bytecode = False
 
 #: Under this variable a missing browser, database or wheel is a failure, not a skip.
 STRICT = bool(os.environ.get("ENGINESCOPE_TEST_STRICT"))
+
+# A slow machine is no failure. Under the variable, examples are the same on any day.
+settings.register_profile("enginescope", deadline=None, derandomize=STRICT)
+settings.load_profile("enginescope")
 
 DATA = Path(__file__).parent / "data"
 #: Real artifacts that are not ours to ship; tests that use them skip where they are not.

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "cli": READING | {"analysis", "rules", "render", "services", "serve", "compat"},
     "__init__": BASE | {"analysis", "rules", "render", "services", "notebook"},
     "__main__": {"cli"},
-    # names under which other machines and Pythons start a cell of a suite
+    # earlier names under which other machines and Pythons start a cell of a suite
     "cell_errand": {"services"},
     "cell_conditions": {"runner"},
 }
@@ -86,7 +86,6 @@ ORDER = (
         "render/html",
         "render/charts",
         "render/charts/card",
-        "render/runs",
         "render/graph",
         "render/graph/write",
         "render/graph/view",
@@ -118,12 +117,20 @@ ORDER = (
     ("store/sql", "store/sql/migrations", "store"),
     ("stats", "stats/comparison"),
     ("probe/telemetry", "probe"),
-    ("rules/checks", "rules"),
+    (
+        "rules/checks/copies",
+        "rules/checks/fusion",
+        "rules/checks/precision",
+        "rules/checks/whole",
+        "rules/checks",
+        "rules",
+    ),
     ("notebook/html", "notebook"),
     (
         "services",
         "services/plans",
         "services/verdicts",
+        "services/store",
         "services/measurement",
         "services/accuracy",
         "services/bisection",
@@ -170,7 +177,6 @@ HEAVY = {
         "render/bisection/bisect_writers.py",
         "render/plans/build_text.py",
         "render/plans/explore_text.py",
-        "render/runs/hint_text.py",
         "render/verdicts/verdict_writers.py",
         "render/verdicts/noise_text.py",
         "render/validation/validate_writers.py",

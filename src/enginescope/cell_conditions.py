@@ -1,4 +1,4 @@
-"""``python -m enginescope.cell_conditions``: the name by which a suite asks another Python."""
+"""Earlier name of `runner.environment_fingerprint`, which an older enginescope starts here."""
 
 import sys
 

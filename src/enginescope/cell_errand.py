@@ -1,4 +1,4 @@
-"""``python -m enginescope.cell_errand``: the name by which machines and containers run a cell."""
+"""Earlier name of `services.suites.remote_cell`, which Kubernetes Jobs written then start."""
 
 import sys
 

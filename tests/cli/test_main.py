@@ -12,8 +12,7 @@ import click
 import pytest
 
 from enginescope.cli import main as main_module
-from enginescope.cli.ascii_fallback import with_ascii_fallback
-from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main
+from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main, with_ascii_fallback
 from enginescope.core.errors import UsageError
 
 

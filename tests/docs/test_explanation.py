@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
-from enginescope.analysis.report_card.pointwise_operations import POINTWISE_TYPES
+from enginescope.analysis.report_card.layer_groups import POINTWISE_TYPES
 from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.formats.json_walk import finite_number, lists_within
+from enginescope.formats.lenient_json import finite_number, lists_within
 
 
 def test_outermost_first() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from enginescope.formats.json_walk import sound_part
+from enginescope.formats.lenient_json import sound_part
 
 PLAN = json.dumps(
     {"Layers": [{"Name": "a,]", "In": [[1], {"x": "\\"}]}, {"Name": "b"}], "B": ["c"]}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.probe import commit
-from enginescope.probe.commit import probe_commit
+from enginescope.probe import environment
+from enginescope.probe.environment import probe_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 
@@ -69,5 +69,5 @@ def test_a_repository_that_takes_too_long(repository, monkeypatch) -> None:
     def endless(*arguments, timeout, **more):
         raise subprocess.TimeoutExpired("git", timeout)
 
-    monkeypatch.setattr(commit.subprocess, "run", endless)
+    monkeypatch.setattr(environment.subprocess, "run", endless)
     assert probe_commit(repository) is None

@@ -67,8 +67,10 @@ class Tab:
                 return answer["result"]
             self.events.append(answer)
 
-    def evaluate(self, expression: str) -> Any:
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+    def evaluate(self, expression: str, *, awaits: bool = False) -> Any:
+        result = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=awaits
+        )
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 

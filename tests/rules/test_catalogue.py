@@ -11,7 +11,7 @@ from enginescope.rules.catalogue import HEADINGS, RULES, paragraphs
 
 
 def test_every_file_is_in_the_list() -> None:
-    files = {one.stem for one in Path(checks.__path__[0]).glob("*.py")} - {"__init__"}
+    files = {one.stem for one in Path(checks.__path__[0]).rglob("*.py")} - {"__init__"}
     assert {rule.check.__module__.rpartition(".")[2] for rule in RULES} == files
 
 
@@ -32,7 +32,18 @@ def test_a_rule_says_what_a_reader_needs(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_rule_has_a_test_that_finds_and_one_that_does_not(rule: Rule) -> None:
-    name = rule.check.__module__.rpartition(".")[2]
-    text = (Path(__file__).parent / "checks" / f"test_{name}.py").read_text(encoding="utf-8")
+    folder, name = rule.check.__module__.split(".")[-2:]
+    file = Path(__file__).parent / "checks" / folder / f"test_{name}.py"
+    text = file.read_text(encoding="utf-8")
     assert "== ()" in text
     assert re.search(r"def test_found", text)
+
+
+def test_what_a_rule_explains_leads_to_no_circle() -> None:
+    explains = {rule.code: rule.explains for rule in RULES}
+
+    def below(code: str) -> set[str]:
+        return {code} | {one for next_one in explains[code] for one in below(next_one)}
+
+    for code, some in explains.items():
+        assert all(code not in below(one) for one in some)

@@ -22,21 +22,73 @@ MADE = plan(CONV, COPY, END)
 
 def test_findings_are_sorted_by_time_at_stake() -> None:
     report = lint(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
-    assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103", "PLAN101"]
-    assert [one.share_pct for one in report.findings] == [50, 25, 25, 25]
+    assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103"]
+    assert [one.share_pct for one in report.findings] == [50, 25, 0]  # conv's time counts once
     assert (report.plan, report.layers, report.sum_ms) == ("made", 3, 1.0)
+    assert report.stake_ms == 0.75
     assert report.rules == tuple(rule.code for rule in RULES)
 
 
 def test_a_layer_may_have_several_findings() -> None:
     report = lint(LintInput(plan=MADE))
-    assert {one.code for one in report.findings if one.subject == "conv"} == {
-        *("PLAN101", "PLAN102", "PLAN103")
-    }
+    assert {one.code for one in report.findings if one.subject == "conv"} == {"PLAN102", "PLAN103"}
+
+
+def test_what_a_finding_explains_is_its_symptom() -> None:
+    report = lint(LintInput(plan=MADE))
+    cause = next(one for one in report.findings if one.code == "PLAN102")
+    (symptom,) = cause.symptoms
+    assert (symptom.code, symptom.subject, symptom.layers) == ("PLAN101", "conv", (0,))
+    alone = lint(LintInput(plan=MADE), LintConfig(ignore=("PLAN102",)))
+    assert "PLAN101" in {one.code for one in alone.findings}
+    passed = LintConfig(layers=(LayerIgnore(pattern="conv", rules=("PLAN102",)),))
+    assert "PLAN101" in {one.code for one in lint(LintInput(plan=MADE), passed).findings}
+
+
+def test_what_takes_most_goes_first_where_nothing_tells_what_can_be_won() -> None:
+    image = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x8x8x8", name="image")
+    block = layer("Myelin", "a FP16 1x8x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")
+    made = plan(image, block)
+    report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.9)))
+    assert [one.code for one in report.findings] == ["PLAN118", "PLAN102"]
+    assert [one.code for one in report.groups] == ["PLAN118", "PLAN102"]
+
+
+def test_a_finding_is_suppressed_by_its_subject_too() -> None:
+    conv = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
+    copy = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
+    add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
+    given = LintInput(plan=plan(conv, copy, add))
+    config = LintConfig(
+        select=("PLAN106",), layers=(LayerIgnore(pattern="quant*", rules=("PLAN106",)),)
+    )
+    assert lint(given, LintConfig(select=("PLAN106",))).findings[0].layers == (1, 0)
+    assert (lint(given, config).findings, lint(given, config).suppressed) == ((), 1)
+
+
+def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
+    copies = [layer("Reformat", "in FP32 1x8", "a FP16 1x8", name="copy")]
+    made = plan(*copies, layer("PointWise", "a FP16 1x8", "out FP16 1x8"))
+    device = Device(name="H200")
+    given = LintInput(plan=made, profile=timed(made, 1.0, 1.0), device=device)
+    (copy,) = (one for one in lint(given).findings if one.code == "PLAN104")
+    assert [one.code for one in copy.symptoms] == ["TIME204"]
+    assert copy.severity.value == "warning"
+    (border,) = lint(given, LintConfig(select=("PLAN104",))).findings
+    assert border.severity.value == "info"
+
+
+def test_the_profiler_s_part_is_not_at_stake() -> None:
+    given = LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25), whole_ms=0.997)
+    report = lint(given, LintConfig(select=("PLAN104",)))
+    assert report.profiler_ms == pytest.approx(0.001)
+    assert (report.sum_ms, report.engine_ms) == (1.0, 0.997)
+    assert report.findings[0].stake_ms == pytest.approx(0.499)
+    assert report.findings[0].share_pct == pytest.approx(100 * 0.499 / 0.997)
 
 
 def test_without_times_the_heavier_come_first() -> None:
-    report = lint(LintInput(plan=MADE))
+    report = lint(LintInput(plan=MADE), LintConfig(ignore=("PLAN102",)))
     assert report.sum_ms is None
     assert {one.stake_ms for one in report.findings} == {None}
     weights = [one.severity.weight for one in report.findings]
@@ -107,9 +159,16 @@ def test_no_plan_makes_a_rule_fail(layers: list[Layer], data: st.DataObject) -> 
     made: Plan = plan(*layers, inputs="a", outputs="d")
     times = data.draw(st.lists(st.floats(0, 10), min_size=len(layers), max_size=len(layers)))
     profile = timed(made, *times)
-    device = Device(name="H200", compute_capability="9.0")
-    report = lint(LintInput(plan=made, profile=profile, device=device))
+    device = Device(name="H200", compute_capability="9.0", sm_count=132)
+    whole_ms = data.draw(st.one_of(st.none(), st.floats(1e-3, 100)))
+    given = LintInput(plan=made, profile=profile, device=device, whole_ms=whole_ms, enqueue_ms=1.0)
+    report = lint(given)
+    own = given.view().times_ms
     for one in report.findings:
         assert one.subject
         assert all(0 <= index < len(layers) for index in one.layers)
-        assert one.stake_ms is None or one.stake_ms >= 0
+        most = sum(own.get(index, 0.0) for index in one.layers)
+        assert one.stake_ms is None or 0 <= one.stake_ms <= most + 1e-9
+    assert (report.stake_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
+    held = [at for group in report.groups for at in group.findings]
+    assert sorted(held) == list(range(len(report.findings)))

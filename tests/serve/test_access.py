@@ -112,7 +112,7 @@ def test_the_token_as_a_header(locked) -> None:
 
 
 def test_signing_in_and_out(locked, monkeypatch) -> None:
-    monkeypatch.setattr("enginescope.serve.signing_in._PAUSE_S", 0)
+    monkeypatch.setattr("enginescope.serve.access._PAUSE_S", 0)
     form = locked.get("/login").text
     assert "Token of this server" in form
     assert "Sign out" not in form

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.histogram import MAX_BINS, histogram
+from enginescope.stats.describe import MAX_BINS, histogram
 
 VALUES = st.one_of(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=100),

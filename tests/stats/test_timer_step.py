@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.stats.timer_step import quantum
+from enginescope.stats.series import quantum
 
 
 def test_the_step_of_a_coarse_clock_is_found() -> None:

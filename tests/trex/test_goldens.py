@@ -281,7 +281,8 @@ def test_one_layer_keeps_all_its_findings(shared: Path) -> None:
     assert len(names) == 41
     assert golden["ConvLinter.lint (merged by layer name)"]["count"] == len(set(names)) == 37
     codes = {code for part in parts for code in corrections.LINTERS[part]}
-    found = [it.subject for it in one.linted.findings if it.code in codes]
+    said = (it for cause in one.linted.findings for it in (cause, *cause.symptoms))
+    found = [it.subject for it in said if it.code in codes]
     lost = {name for name in names if names.count(name) > 1}
     assert all(found.count(name) >= names.count(name) for name in lost)
 

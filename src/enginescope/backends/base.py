@@ -10,10 +10,9 @@ import numpy as np
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
-from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.preparation import Preparation
 from enginescope.records.plan.timing import Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress

@@ -1,7 +1,4 @@
-"""Options of comparisons that several verbs share.
-
-Options that name what a plan is compared with.
-"""
+"""Options of comparisons that several verbs share."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
-from enginescope.cli.options import Finite
+from enginescope.cli.options import Finite, add_options, option
 from enginescope.core.errors import UsageError
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
@@ -42,10 +39,11 @@ class Keys(click.ParamType):  # type: ignore[type-arg]
 
 def across_option(function: F) -> F:
     """Add ``--across``."""
-    return click.option(
+    return option(
         "--across",
         type=Keys(),
         default=(),
+        show_default=False,
         help=(
             "Allow these conditions to differ, such as gpu,driver. Other "
             "differences make sides incomparable."
@@ -55,21 +53,22 @@ def across_option(function: F) -> F:
 
 def rounds_option(usual: int) -> Callable[[F], F]:
     """Add ``--rounds``; `usual` is what is taken without it."""
-    return click.option(
+    return option(
         "--rounds",
         type=click.IntRange(LOOKS[0], MOST_ROUNDS),
         help=f"Maximum number of rounds.  [default: {usual}]",
     )
 
 
-_BENCH = (
-    click.option(
+#: Add what `bench` takes to compare its jobs.
+bench_compare_options = add_options(
+    option(
         "--compare",
         is_flag=True,
-        help=("Compare the jobs: interleave fresh processes until the result is clear."),
+        help="Compare the jobs: interleave fresh processes until the result is clear.",
     ),
     rounds_option(LOOKS[-1]),
-    click.option(
+    option(
         "--threshold",
         "threshold_pct",
         type=Finite(0, 100, min_open=True),
@@ -78,13 +77,6 @@ _BENCH = (
     ),
     across_option,
 )
-
-
-def bench_compare_options(function: F) -> F:
-    """Add what `bench` takes to compare its jobs."""
-    for option in reversed(_BENCH):
-        function = option(function)
-    return function
 
 
 def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None:
@@ -108,24 +100,3 @@ def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareCon
     return CompareConfig(
         threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
     )
-
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OPTIONS = (
-    click.option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
-    click.option(
-        "--onnx",
-        type=_FILE,
-        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
-    ),
-    click.option(
-        "--build-log", type=_FILE, help="Read the verbose build log, and show its summary."
-    ),
-)
-
-
-def context_options(function: F) -> F:
-    """Add the options that name a GPU, a model and a log; see `ContextFiles`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function

@@ -9,9 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
-from enginescope.cli.options import DURATION_MS, Parsed, parse_span_ms
+from enginescope.cli.options import DURATION_MS, Parsed, add_options, option, parse_span_ms
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_ranges
 from enginescope.records.run.job import Conditions, Cooldown, TelemetryRule
@@ -56,16 +54,16 @@ def parse_pin(text: str) -> tuple[int, ...]:
         raise UsageError(f"{text!r} is not a list of cores", hint="as in 0,1 or 0,2-4") from None
 
 
-_OPTIONS = (
-    click.option(
+#: Add what is asked of the machine.
+machine_options = add_options(
+    option(
         _LOCK_CLOCKS,
         "lock_clocks",
         type=Parsed("[base|max|MHZ]", parse_clock),
-        help=(
-            "Lock the GPU clocks while jobs run, and reset them after. Needs root.  [default: base]"
-        ),
+        help="Lock the GPU clocks while jobs run, and reset them after. Needs root.  "
+        "[default: base]",
     ),
-    click.option(
+    option(
         "--cooldown",
         type=Parsed("TEMP[,LIMIT]", parse_cooldown),
         help=(
@@ -73,17 +71,8 @@ _OPTIONS = (
             "[default limit: 3min]"
         ),
     ),
-    click.option(
-        "--pin", type=Parsed("CORES", parse_pin), help="Pin jobs to these cores: 0,1 or 0,2-4."
-    ),
+    option("--pin", type=Parsed("CORES", parse_pin), help="Pin jobs to these cores: 0,1 or 0,2-4."),
 )
-
-
-def machine_options(function: F) -> F:
-    """Add what is asked of the machine."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def with_clock_named(arguments: Sequence[str]) -> list[str]:
@@ -101,32 +90,23 @@ def conditions_of(options: dict[str, Any]) -> Conditions:
     return Conditions(pinned_cores=options["pin"] or (), cooldown=options["cooldown"])
 
 
-_TELEMETRY_OPTIONS = (
-    click.option(
+#: Add what is sampled of the GPU.
+telemetry_options = add_options(
+    option(
         "--telemetry/--no-telemetry",
         default=None,
-        help=(
-            "Record power, energy, clocks, memory and temperature of the GPU in a separate pass."
-        ),
+        show_default=False,
+        help="Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
     ),
-    click.option(
-        "--telemetry-time",
-        type=DURATION_MS,
-        help="Duration of the telemetry pass.  [default: 5s]",
+    option(
+        "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]"
     ),
-    click.option(
+    option(
         "--gpu-sample-interval",
         type=DURATION_MS,
         help="Time between two telemetry samples.  [default: 100ms]",
     ),
 )
-
-
-def telemetry_options(function: F) -> F:
-    """Add what is sampled of the GPU."""
-    for option in reversed(_TELEMETRY_OPTIONS):
-        function = option(function)
-    return function
 
 
 def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
@@ -137,9 +117,9 @@ def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
     """
     wanted, time_ms = options["telemetry"], options["telemetry_time"]
     interval_ms = options["gpu_sample_interval"]
-    for given, option in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
+    for given, flag in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
         if given is not None and not wanted:
-            raise UsageError(option, why="there is no telemetry pass", hint="--telemetry")
+            raise UsageError(flag, why="there is no telemetry pass", hint="--telemetry")
     usual = TelemetryRule()
     return TelemetryRule(
         depth="full" if wanted else "clock" if wanted is None else "off",

@@ -5,23 +5,25 @@ Verbs are imported when they are called. ``--help`` imports click and nothing el
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from enginescope._version import __version__
-from enginescope.cli.ascii_fallback import with_ascii_fallback
 from enginescope.cli.messages import USUAL, set_level
 from enginescope.cli.termination import EXIT_INTERRUPTED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
 
 #: Group -> verb -> (module, one line of help). The help is here so that listing imports no verb.
 GROUPS = {
@@ -52,8 +54,8 @@ GROUPS = {
     },
     "Store": {
         "runs": ("store.runs", "List, show, tag, export and delete stored runs."),
-        "report": ("store.report", "Write tables, plots and an HTML page of stored runs."),
-        "import": ("store.import_", "Import files of other tools as runs."),
+        "report": ("plans.report", "Write tables, plots and an HTML page of stored runs."),
+        "import": ("plans.import_", "Import files of other tools as runs."),
         "archive": ("plans.archive", "Pack an engine and all files about it into one file."),
         "models": ("suites.models", "List models for suites, and download your own."),
         "push": ("store.push", "Send stored runs to a server."),
@@ -196,3 +198,27 @@ def _say(error: EnginescopeError) -> None:
         print(f"  why: {error.why}", file=sys.stderr)
     if error.hint:
         print(f"  try: {error.hint}", file=sys.stderr)
+
+
+_HANDLER = "enginescope.plain_signs"
+#: One for one, so that columns stay below each other.
+_PLAIN = str.maketrans(
+    "…×·÷−—–±→µ°─│┊┤├└•◆✗▁▂▃▄▅▆▇█",
+    "~x-/---~>u -|:|+`*#x.:-=+*%#",
+)
+
+
+def with_ascii_fallback(stream: TextIO | None) -> None:
+    """Have a stream write what it cannot encode as the ASCII sign most like it, else as ``?``."""
+    if isinstance(stream, io.TextIOWrapper):  # not where the caller closed or replaced it
+        stream.reconfigure(errors=_HANDLER)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end].translate(_PLAIN)
+    return signs.encode("ascii", "replace").decode("ascii"), error.end
+
+
+codecs.register_error(_HANDLER, _plain)

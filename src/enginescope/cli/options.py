@@ -23,6 +23,13 @@ from enginescope.services.output_files import check_outputs, write_file
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
 
+COUNT = click.IntRange(1)
+FROM_0 = click.IntRange(0)
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
 #: Neither a dimension nor a batch beyond this fits any runtime.
 MOST_ITEMS = 2**31 - 1
 
@@ -41,6 +48,26 @@ class Finite(click.FloatRange):
         if not math.isfinite(found):
             self.fail(f"{value!r} is not a finite number", param, ctx)
         return found
+
+
+ABOVE_0 = Finite(0, min_open=True)
+
+
+def option(*names: str, **settings: Any) -> Callable[[F], F]:
+    """Declare an option whose help shows its default, unless `show_default` says otherwise."""
+    settings.setdefault("show_default", "default" in settings)
+    return click.option(*names, **settings)
+
+
+def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds options in their order."""
+
+    def add(function: F) -> F:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return add
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
@@ -189,7 +216,7 @@ class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
 
 def store_option(function: F) -> F:
     """Add ``--store``."""
-    return click.option(
+    return option(
         "--store",
         "store_folder",
         type=PlaceOfStore(),
@@ -199,13 +226,13 @@ def store_option(function: F) -> F:
 
 def dims_option(function: F) -> F:
     """Add ``--dim``, repeatable, for models with named dimensions."""
-    return click.option(
+    return option(
         "--dim",
         "dims",
         multiple=True,
         type=DIM,
         callback=_each_once,
-        help=("Set the size of a named dynamic dimension in all inputs; repeat for several."),
+        help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
     )(function)
 
 
@@ -222,7 +249,7 @@ def _each_once(
 
 def tags_option(function: F) -> F:
     """Add ``--tag``, repeatable, for runs that are made."""
-    return click.option(
+    return option(
         "--tag",
         "tags",
         shell_complete=complete_tags,
@@ -234,7 +261,7 @@ def tags_option(function: F) -> F:
 
 def json_option(function: F) -> F:
     """Add ``--json``."""
-    return click.option(
+    return option(
         "--json",
         "as_json",
         is_flag=True,
@@ -253,3 +280,15 @@ def write_output(path: Path, data: bytes) -> None:
     """
     write_file(path, data)
     note(f"written: {path}")
+
+
+#: Add the options that name a GPU, a model and a log; see `ContextFiles`.
+context_options = add_options(
+    option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
+    option(
+        "--onnx",
+        type=EXISTING,
+        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
+    ),
+    option("--build-log", type=EXISTING, help="Read the verbose build log, and show its summary."),
+)

@@ -1,11 +1,7 @@
-"""Print the reports of the services that judge runs.
-
-What the verbs that read plans print on standard error, and how their errors name flags.
-"""
+"""What verbs that read plans and stored runs print on standard error."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import textwrap
@@ -13,18 +9,18 @@ from pathlib import Path
 
 from enginescope.cli.messages import is_usual, note, warn
 from enginescope.records.notice import Notice
-from enginescope.services.plans.observer import PlanObserver
-from enginescope.services.verdicts.push import VerdictObserver
+from enginescope.services.observer import PlanObserver
+from enginescope.services.store.push import PushObserver
 
 
-class TerminalObserver(VerdictObserver):
+class TerminalObserver(PlanObserver, PushObserver):
     """Prints warnings and slow steps on standard error, and progress on a terminal."""
 
     def warn(self, text: str) -> None:
         """Print a warning."""
         warn(text)
 
-    def reading(self, text: str) -> None:
+    def progress(self, text: str) -> None:
         """Print a slow step."""
         note(text)
 
@@ -33,9 +29,6 @@ class TerminalObserver(VerdictObserver):
         if is_usual() and sys.stderr.isatty():
             end = "\n" if number == total else ""
             print(f"\r{number} of {total} runs", end=end, file=sys.stderr, flush=True)
-
-
-_PARAMETER = re.compile(r"`([a-z_]+)`")
 
 
 class NotingObserver(PlanObserver):

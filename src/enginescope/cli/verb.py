@@ -1,12 +1,16 @@
-"""The help of a verb: options under headings, and examples at its end."""
+"""A verb: its help, with options under headings and examples, and flags in its errors."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from enginescope.cli.messages import level_options
+from enginescope.core.errors import EnginescopeError
 
 #: Heading -> long flags, in the order of the help page.
 HEADINGS = {
@@ -123,3 +127,23 @@ class VerbOfVerbs(_Examples, click.Group):
     """A verb with verbs of its own."""
 
     command_class = Verb
+
+
+_PARAMETER = re.compile(r"`(\w+)`")
+
+
+@contextmanager
+def naming_flags() -> Iterator[None]:
+    """Name flags in the errors of a block or a function: `` `max_time` `` is ``--max-time``."""
+    try:
+        yield
+    except EnginescopeError as error:
+        error.what = as_flags(error.what)
+        error.why = as_flags(error.why) if error.why else None
+        error.hint = as_flags(error.hint) if error.hint else None
+        raise
+
+
+def as_flags(text: str) -> str:
+    """Return a text in which parameters between backquotes are flags."""
+    return _PARAMETER.sub(lambda match: "--" + match[1].replace("_", "-"), text)

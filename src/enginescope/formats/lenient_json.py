@@ -1,9 +1,7 @@
-"""Foreign JSON as it is found, not as it should be.
+"""Foreign JSON and text as it is found, not as it should be.
 
 Strict first. Only what fails that is repaired, by small named steps, each of which leaves a notice;
 what is damaged beyond repair is cut off after its last whole element.
-
-Bytes of a foreign text file as text.
 """
 
 from __future__ import annotations
@@ -11,14 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.formats.json_walk import sound_part
 from enginescope.records.notice import Notice
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -276,3 +274,94 @@ def _cut_notice(source: str, end: int, size: int) -> Notice:
         message=f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
         evidence={"file": source, "byte": end, "size_bytes": size},
     )
+
+
+_MAX_DEPTH = 8
+#: Numbers of a file stay below: no measurement has more, and sums stay finite.
+LARGEST = 1e15
+#: Whole numbers of a file stay below: 64 bits with a sign.
+MAX_INT = 2**63
+
+
+def lists_within(value: Any) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+    """Yield every list that dictionaries lead to, outermost first.
+
+    Lists are not looked into. A dictionary of dictionaries with the same keys counts as the list
+    of its values. With each come the key it stands under ("" for the root) and the dictionary it
+    stands in.
+    """
+    queue: deque[tuple[int, str, dict[str, Any], Any]] = deque([(0, "", {}, value)])
+    while queue:
+        depth, key, parent, one = queue.popleft()
+        if isinstance(one, list):
+            yield key, parent, one
+        elif isinstance(one, dict) and depth < _MAX_DEPTH:
+            if _is_table(one):
+                yield key, parent, list(one.values())
+            queue.extend((depth + 1, name, one, child) for name, child in one.items())
+
+
+def _is_table(value: dict[str, Any]) -> bool:
+    rows = list(value.values())
+    if len(rows) < 2 or not isinstance(rows[0], dict):
+        return False
+    return all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows)
+
+
+def finite_number(value: Any) -> float | None:
+    """Return a JSON number as a float.
+
+    ``None`` for anything else, booleans included, and for sizes that no measurement has, so that
+    sums and other units stay finite.
+    """
+    if type(value) not in (int, float) or not abs(value) < LARGEST:
+        return None
+    return float(value)
+
+
+def whole_number(value: Any) -> int | None:
+    """Return `value` if it is an integer that fits 64 bits, else ``None``."""
+    return value if type(value) is int and abs(value) < MAX_INT else None
+
+
+_WHOLE_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+# A whole object without others inside is one token: most of a long file is such objects.
+_FLAT = rf'\{{[^{{}}\[\]"]*(?:{_WHOLE_STRING}[^{{}}\[\]"]*)*\}}'
+_UNTERMINATED = r'"[^"\\]*(?:\\.[^"\\]*)*\\?\Z'
+_TOKENS = re.compile(rf"{_FLAT}|{_WHOLE_STRING}|{_UNTERMINATED}|[\[\]{{}},]", re.DOTALL)
+_CLOSES = {"[": "]", "{": "}"}
+
+
+def sound_part(text: str) -> str | None:
+    """Return valid JSON with what is whole in `text`, or ``None`` if no array or object began.
+
+    Cut after the last whole element of the outermost array that is still open, so that no half
+    element passes for a whole one; where no array is open, after the last whole pair of the root
+    object.
+    """
+    stack: list[str] = []
+    safe: list[int] = []  # per open container: where its last whole element ends
+    for match in _TOKENS.finditer(text):
+        mark = match[0]
+        if mark in _CLOSES:
+            stack.append(mark)
+            safe.append(match.end())
+        elif mark in ("]", "}"):
+            if not stack or _CLOSES[stack[-1]] != mark:
+                break
+            stack.pop()
+            safe.pop()
+            if not stack:
+                return text[: match.end()]
+        elif not stack and mark.endswith("}"):
+            return text[: match.end()]
+        elif mark == "," and stack:
+            safe[-1] = match.start()
+    return _closed(text, stack, safe)
+
+
+def _closed(text: str, stack: list[str], safe: list[int]) -> str | None:
+    if not stack:
+        return None
+    depth = stack.index("[") if "[" in stack else 0
+    return text[: safe[depth]] + "".join(_CLOSES[one] for one in reversed(stack[: depth + 1]))

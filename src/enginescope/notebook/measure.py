@@ -76,7 +76,7 @@ class ShownRun(RunView):
     """A run with its figures, and a table of them in notebooks: plain HTML."""
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.run import run_html
+        from enginescope.notebook.html.measure import run_html
 
         return run_html(self)
 

@@ -19,12 +19,12 @@ from enginescope.core.suggest import did_you_mean
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.environment import Device
 from enginescope.render.page.report import WrittenReport
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
 from enginescope.services.plans import explore as explore_service
 from enginescope.services.plans import process as process_service
 from enginescope.services.plans import report as report_service
 from enginescope.services.plans.explore_request import Explored
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import CompanionFiles, PlanName
 from enginescope.services.plans.resolve_plan import OpenPlanRequest, open_plan_as
 from enginescope.services.store_access import place_of

@@ -98,7 +98,7 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
     """A job's history; in notebooks its levels and their changes, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.verdicts.history_phrases import title_text
+        from enginescope.render.verdicts.history_text import title_text
 
         return title_text(self)
 

@@ -11,7 +11,6 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import Any
 
 from enginescope.core.errors import MissingDependencyError
@@ -163,12 +162,7 @@ class PeakDeviceMemory:
             self._looks.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop sampling."""
         self._looks.stop()
         self._nvml.close()

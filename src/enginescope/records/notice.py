@@ -1,7 +1,8 @@
-"""What weakens a figure, as data."""
+"""Notices that qualify a figure, which of them is the most severe, and hints on the machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from enginescope.core.record import Record
@@ -20,3 +21,66 @@ class Notice(Record, frozen=True, kw_only=True):
     message: str
     evidence: dict[str, Any] = {}
     level: Literal["info", "warning"] = "warning"
+
+
+class Hint(Record, frozen=True, kw_only=True):
+    """One thing to do to a machine before measuring on it.
+
+    Attributes:
+        code: Stable and short: ``H-GOVERNOR``.
+        message: What was seen and why it matters, begun small and without a full stop.
+        command: What to type; ``None`` where no command does it.
+    """
+
+    code: str
+    message: str
+    command: str | None = None
+
+
+Evidence = dict[str, Any]
+
+
+def most_severe(notices: Sequence[Notice]) -> Notice:
+    """Return the gravest of `notices`, which are of one code; of equal ones the first.
+
+    What makes figures worthless comes before their notices; then the evidence counts.
+    """
+    return max(notices, key=lambda one: (is_unstable(one), _amount(one)))
+
+
+def is_unstable(notice: Notice) -> bool:
+    """Whether what a notice says makes the figures worthless, and not only weaker."""
+    return notice.evidence.get("unstable") is True
+
+
+def _amount(notice: Notice) -> float:
+    of = _AMOUNTS.get(notice.code)
+    return of(notice.evidence) if of is not None else 0.0
+
+
+def _figure(name: str, sign: int = 1) -> Callable[[Evidence], float]:
+    def of(evidence: Evidence) -> float:
+        value = evidence.get(name)
+        return sign * float(value) if isinstance(value, int | float) else float("-inf")
+
+    return of
+
+
+def _held_down(evidence: Evidence) -> float:
+    """Return the largest share of the samples that any reason held the clock down in."""
+    found = [evidence.get(part) or {} for part in ("timed", "pass")]
+    return max((float(share) for one in found for share in one.values()), default=0.0)
+
+
+#: How much of it there is, by code; of others all are alike.
+_AMOUNTS: dict[str, Callable[[Evidence], float]] = {
+    "W-LOAD": _figure("other_cores"),
+    "W-STEAL": _figure("steal_pct"),
+    "W-CPU-QUOTA": _figure("throttled_periods"),
+    "W-WARMUP": _figure("duration_ms"),
+    "W-STOPPED-SHORT": _figure("samples", -1),
+    "W-CLOCK-DROP": _figure("drop_pct"),
+    "W-THROTTLED": _held_down,
+    "W-GPU-SILENT": _figure("last_ms", -1),
+    "W-GPU-SHARED": lambda evidence: float(len(evidence.get("processes", ()))),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
@@ -13,6 +13,9 @@ from enginescope.records.plan.plan import Plan
 from enginescope.records.plan.timing import Profile
 from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
+
+if TYPE_CHECKING:
+    from enginescope.analysis.runs.run_view import RunView
 
 
 class Severity(Enum):
@@ -37,6 +40,9 @@ class LintInput(Record, frozen=True, kw_only=True):
         fed: Inputs as they were fed, dynamic dimensions resolved.
         profile_index: Optimization profile in use; by default the first.
         works: Of the plan's layers, as far as the plan tells, where they are known already.
+        whole_ms: Time of a whole inference without a profiler.
+        enqueue_ms: Time that the host takes to enqueue one inference.
+        cuda_graph: Whether whole inferences ran as a CUDA graph; ``None``: not known.
     """
 
     plan: Plan
@@ -45,6 +51,33 @@ class LintInput(Record, frozen=True, kw_only=True):
     fed: tuple[Tensor, ...] = ()
     profile_index: int | None = None
     works: tuple[LayerWork, ...] | None = None
+    whole_ms: float | None = None
+    enqueue_ms: float | None = None
+    cuda_graph: bool | None = None
+
+    @classmethod
+    def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
+        """Return what the rules look at in a run; ``None`` without a plan.
+
+        Args:
+            device: By default the run's.
+        """
+        run = view.given
+        if run.plan is None:
+            return None
+        enqueue = view.summary("enqueue")
+        whole = view.whole_request
+        return cls(
+            plan=run.plan,
+            profile=run.profile,
+            device=device or next(iter(run.environment.devices), None),
+            fed=run.inputs,
+            profile_index=run.job.backend.profile_index,
+            works=view.plan_view.own_works if view.plan_view else None,
+            whole_ms=whole.mean_ms if whole else None,
+            enqueue_ms=enqueue.mean_ms if enqueue else None,
+            cuda_graph=run.job.workload.mode.cuda_graph,
+        )
 
     def view(self) -> LintView:
         """Return the same with its joins, for rules."""
@@ -55,6 +88,9 @@ class LintInput(Record, frozen=True, kw_only=True):
             fed=self.fed,
             profile_index=self.profile_index or 0,
             works=self.works,
+            whole_ms=self.whole_ms,
+            enqueue_ms=self.enqueue_ms,
+            cuda_graph=self.cuda_graph,
         )
 
 
@@ -63,11 +99,14 @@ class Found(Record, frozen=True, kw_only=True):
 
     Attributes:
         layers: Indices of the layers concerned.
-        message: A predicate: it follows the layer's name, and has no full stop.
+        message: A predicate: it follows the layer's name, and has no full stop. It names no layer,
+            so that equal places of other blocks have the same; it ends in a question mark where the
+            plan does not prove the claim.
         evidence: The figures behind it.
         severity: Where it is not the rule's.
         advice: Where it is not the rule's.
-        stake_ms: Where it is not the time of all `layers`.
+        stakes_ms: Time that each of some layers may win; ``None``: all of `layers`, all of their
+            time; empty: it is not known.
         subject: Where it is not the first layer's name.
     """
 
@@ -76,8 +115,17 @@ class Found(Record, frozen=True, kw_only=True):
     evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
     severity: Severity | None = None
     advice: str | None = None
-    stake_ms: float | None = None
+    stakes_ms: dict[int, float] | None = None
     subject: str | None = None
+
+
+class Symptom(Record, frozen=True, kw_only=True):
+    """A finding that another one explains: code, layers and message are its own."""
+
+    code: str
+    subject: str
+    layers: tuple[int, ...]
+    message: str
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -85,15 +133,19 @@ class Finding(Record, frozen=True, kw_only=True):
 
     Attributes:
         code, rule: ``PLAN101`` and the rule's name.
+        severity: The rule's, or the heaviest of `symptoms`.
         subject: Name of the layer, or what stands for several.
         layers: Indices of the layers concerned, in the plan.
-        message: A predicate of `subject`, without a full stop.
+        message: A predicate of `subject`, without a full stop; a question where the plan does not
+            prove it.
         advice: What to try.
         evidence: The figures behind it.
-        stake_ms: Mean time of what is concerned, or its part beyond what the GPU's peaks allow: no
-            more than that can be won. ``None`` without a profile. Findings may share layers, so
-            stakes do not add up.
-        share_pct: `stake_ms` of the sum over all layers.
+        stake_ms: Time that may be won, of the layers' own time without the profiler's part where
+            that can be estimated. Time counts once: what an earlier cause may win of a layer is not
+            in the stake of a later one, so stakes add up to no more than the engine takes. ``None``
+            without a profile, and where it is not known.
+        share_pct: `stake_ms` of the engine's time.
+        symptoms: What this finding explains: those are not findings of their own.
     """
 
     code: str
@@ -106,6 +158,12 @@ class Finding(Record, frozen=True, kw_only=True):
     evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
     stake_ms: float | None = None
     share_pct: float | None = None
+    symptoms: tuple[Symptom, ...] = ()
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks instead of claiming."""
+        return self.message.endswith("?")
 
 
 class Rule(Record, frozen=True, kw_only=True):
@@ -118,6 +176,7 @@ class Rule(Record, frozen=True, kw_only=True):
         advice: What to try, begun small.
         doc: The rule's module docstring: its paragraphs begin with the headings of `catalogue`.
         check: From a view to what was found; pure.
+        explains: Codes of rules whose findings on the same layers are symptoms of this one's.
     """
 
     code: str
@@ -127,3 +186,4 @@ class Rule(Record, frozen=True, kw_only=True):
     advice: str
     doc: str
     check: Callable[[LintView], Iterable[Found]]
+    explains: tuple[str, ...] = ()

@@ -6,25 +6,38 @@ The rules, in the order of their codes. A new one is a file in `checks` and a li
 from __future__ import annotations
 
 from enginescope.rules.base import Rule
-from enginescope.rules.checks import (
-    below_roofline,
-    conv_alignment,
-    conv_tensor_cores,
+from enginescope.rules.checks.copies import (
+    constant_copies,
     data_copies,
-    far_from_optimum,
-    fp32_left,
-    gemm_alignment,
-    gemm_tensor_cores,
-    host_shapes,
-    profile_mismatch,
-    quantized_float_output,
+    equal_format_copy,
     reformat_converts_type,
     reformat_sandwich,
     slice_converts_type,
+)
+from enginescope.rules.checks.fusion import (
+    opaque_block,
+    unfused_attention,
+    unfused_layer_norm,
+)
+from enginescope.rules.checks.precision import (
+    conv_alignment,
+    conv_tensor_cores,
+    fp32_left,
+    gemm_alignment,
+    gemm_tensor_cores,
+    precision_island,
+    quantized_float_output,
+    unfused_qdq,
+)
+from enginescope.rules.checks.whole import (
+    below_roofline,
+    cuda_graph,
+    far_from_optimum,
+    host_shapes,
+    profile_mismatch,
+    small_batch,
     time_concentrated,
     tiny_kernels,
-    unfused_attention,
-    unfused_qdq,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -42,10 +55,17 @@ RULES: tuple[Rule, ...] = (
     host_shapes.RULE,
     unfused_attention.RULE,
     far_from_optimum.RULE,
+    constant_copies.RULE,
+    equal_format_copy.RULE,
+    precision_island.RULE,
+    opaque_block.RULE,
+    unfused_layer_norm.RULE,
     time_concentrated.RULE,
     tiny_kernels.RULE,
     profile_mismatch.RULE,
     below_roofline.RULE,
+    small_batch.RULE,
+    cuda_graph.RULE,
 )
 
 
@@ -54,14 +74,24 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-`enginescope lint` sorts findings by the time at stake: the most that a change can save. It is the
-mean time of the layers. If the GPU is known (from the run, trex's metadata or `--gpu`), PLAN101,
-PLAN102, PLAN103, PLAN107 and PLAN108 subtract the time that the layer needs at the GPU's peaks.
-Findings may share layers, so the times do not add up. A rule may raise or lower its usual severity,
-as its text says. `enginescope lint` exits with 1 on a warning or an error; `--level` changes that.
+Findings are sorted by the time at stake: what may be won at most, of the layers' own time. Where
+the engine was timed without a profiler too, the part of a layer's time that is the profiler's own
+is estimated and left out. Where the GPU is known (of the run, of trex's metadata, or by `--gpu`),
+PLAN101, PLAN102, PLAN107 and PLAN108 take off what the layer needs at the GPU's peaks for its bytes
+and multiplications: a layer near its limit has little to win, whatever its tactic.
 
-Name rules by code, by the start of a code (`PLAN1`), or by name, on the command line (`--select`,
-`--ignore`) and in `enginescope.toml`:
+Time counts once. What one finding may win of a layer is not at stake in another, so the stakes add
+up to no more than the engine takes. A rule may explain others: their findings on the same layers
+are symptoms, listed with the cause and not on their own. Where a plan does not prove a claim, the
+finding is a question. The terminal and the page show findings of one rule that say the same of
+repeated blocks as one line.
+
+The severity is the usual one; a rule may take it down or up, as its text says, and a cause is as
+severe as its worst symptom. `enginescope lint` exits with 1 if a finding is a warning or an error;
+`--level` changes that.
+
+Rules are told by code, by the beginning of a code (`PLAN1`), or by name, on the command line
+(`--select`, `--ignore`) and in `enginescope.toml`:
 
 ```toml
 [lint]
@@ -97,6 +127,9 @@ def catalogue(rules: tuple[Rule, ...] = RULES) -> str:
     ]
     for rule in rules:
         lines += ["", f"## {rule.code}", "", f"`{rule.name}`: {rule.summary}."]
+        if rule.explains:
+            linked = ", ".join(f"[{code}](#{code.lower()})" for code in rule.explains)
+            lines += ["", f"**Explains.** {linked} on the same layers."]
         for heading, text in paragraphs(rule).items():
             lines += ["", f"**{heading}.** {text}"]
     return "\n".join(lines) + "\n"

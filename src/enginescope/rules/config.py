@@ -52,10 +52,14 @@ class LintConfig(Record, frozen=True, kw_only=True):
             and not fits(rule.code, rule.name, self.ignore)
         )
 
-    def passes_over(self, finding: Finding, names: Iterable[str]) -> bool:
-        """Whether a finding on layers of these names is suppressed: every one of them is."""
+    def passes_over(self, rule: Rule, names: Iterable[str]) -> bool:
+        """Whether what a rule finds is suppressed: each of these names matches a pattern.
+
+        Args:
+            names: Of the layers concerned, or the subject alone.
+        """
         patterns = [
-            layer.pattern for layer in self.layers if fits(finding.code, finding.rule, layer.rules)
+            layer.pattern for layer in self.layers if fits(rule.code, rule.name, layer.rules)
         ]
         if not patterns:
             return False

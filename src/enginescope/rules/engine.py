@@ -5,8 +5,10 @@ from __future__ import annotations
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.rules.base import Finding, Found, LintInput, Rule
+from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
+from enginescope.rules.causes import Place, explained, stakes_ms
 from enginescope.rules.config import LintConfig
+from enginescope.rules.grouping import FindingGroup, grouped
 from enginescope.rules.view import LintView
 
 
@@ -17,10 +19,14 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
         plan: Its name.
         layers, active_layers: All layers of the plan, and those that launch work.
         sum_ms: Sum of the layers' mean times; ``None`` without a profile.
+        engine_ms: Time of a whole inference without a profiler; where it is not known, `sum_ms`.
+        profiler_ms: What the profiler added to each layer, which no stake contains; ``None`` where
+            it cannot be estimated.
         gpu: The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
         rules: Codes of the rules that ran.
-        findings: The one with most time at stake first; those without a time last, the heavier
-            first.
+        findings: The one with most time at stake first; where that is not known last: the heavier
+            first, then the one whose layers take more.
+        groups: The findings by rule and block, in the same order.
         suppressed: Findings that the configuration passes over.
     """
 
@@ -28,10 +34,19 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
     layers: int
     active_layers: int
     sum_ms: float | None
+    engine_ms: float | None = None
+    profiler_ms: float | None = None
     gpu: str | None = None
     rules: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+    groups: tuple[FindingGroup, ...] = ()
     suppressed: int = 0
+
+    @property
+    def stake_ms(self) -> float | None:
+        """Sum of the stakes: no more than the engine takes; ``None`` where none has one."""
+        known = [one.stake_ms for one in self.findings if one.stake_ms is not None]
+        return sum(known) if known else None
 
 
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
@@ -44,44 +59,81 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     view = given.view()
     rules = config.rules()
     with gc_paused():  # of a large plan it would take half of the time
-        found = [_finding(rule, one, view) for rule in rules for one in rule.check(view)]
-        kept = [one for one in found if not _is_suppressed(one, config, view)]
+        found = [Place(rule, one) for rule in rules for one in rule.check(view)]
+        places = [one for one in found if not _is_suppressed(one, config, view)]
+        findings = tuple(sorted(_findings(places, view), key=lambda one: _weight(one, view)))
+    cost = view.profiler_cost
     return LintReport(
         plan=given.plan.name,
         layers=len(given.plan.layers),
         active_layers=len(view.plan.active_layers),
-        sum_ms=view.total_ms,
+        sum_ms=view.sum_ms,
+        engine_ms=view.engine_ms,
+        profiler_ms=cost.per_layer_ms if cost else None,
         gpu=view.gpu.name if view.gpu else None,
         rules=tuple(rule.code for rule in rules),
-        findings=tuple(sorted(kept, key=_weight)),
-        suppressed=len(found) - len(kept),
+        findings=findings,
+        groups=grouped(findings, view),
+        suppressed=len(found) - len(places),
     )
 
 
-def _finding(rule: Rule, found: Found, view: LintView) -> Finding:
-    stake = found.stake_ms if found.stake_ms is not None else view.sum_ms(found.layers)
-    subject = found.subject
-    if subject is None:
-        subject = view.layers[found.layers[0]].name if found.layers else view.plan.name
+def _findings(places: list[Place], view: LintView) -> list[Finding]:
+    """Make findings of the places, with those that they explain folded into them."""
+    kept = explained(places)
+    stakes = stakes_ms([places[at] for at in kept], view)
+    return [
+        _finding(places[at], [places[symptom] for symptom in symptoms], stake, view)
+        for (at, symptoms), stake in zip(kept.items(), stakes, strict=True)
+    ]
+
+
+def _finding(
+    place: Place, symptoms: list[Place], stake_ms: float | None, view: LintView
+) -> Finding:
+    rule, found = place
     return Finding(
         code=rule.code,
         rule=rule.name,
-        severity=found.severity or rule.severity,
-        subject=subject,
+        severity=max(map(_severity, (place, *symptoms)), key=lambda symptom: symptom.weight),
+        subject=_subject(found, view),
         layers=found.layers,
         message=found.message,
         advice=found.advice or rule.advice,
         evidence=found.evidence,
-        stake_ms=stake,
-        share_pct=view.share_pct(stake),
+        stake_ms=stake_ms,
+        share_pct=view.share_pct(stake_ms),
+        symptoms=tuple(
+            Symptom(
+                code=symptom.rule.code,
+                subject=_subject(symptom.found, view),
+                layers=symptom.found.layers,
+                message=symptom.found.message,
+            )
+            for symptom in symptoms
+        ),
     )
 
 
-def _is_suppressed(finding: Finding, config: LintConfig, view: LintView) -> bool:
-    names = (view.layers[index].name for index in finding.layers)
-    return bool(config.layers) and config.passes_over(finding, names)
+def _severity(place: Place) -> Severity:
+    return place.found.severity or place.rule.severity
 
 
-def _weight(finding: Finding) -> tuple[float, int, str, tuple[int, ...]]:
+def _subject(found: Found, view: LintView) -> str:
+    if found.subject is not None:
+        return found.subject
+    return view.layers[found.layers[0]].name if found.layers else view.plan.name
+
+
+def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
+    if not config.layers:
+        return False
+    names = [view.layers[index].name for index in place.found.layers]
+    subject = _subject(place.found, view)
+    return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
+
+
+def _weight(finding: Finding, view: LintView) -> tuple[float, int, float, str, tuple[int, ...]]:
     stake = finding.stake_ms if finding.stake_ms is not None else -1.0
-    return -stake, -finding.severity.weight, finding.code, finding.layers
+    concerned = view.time_ms(finding.layers) or 0.0
+    return -stake, -finding.severity.weight, -concerned, finding.code, finding.layers

@@ -10,7 +10,9 @@ Kinds of layers and element types that several rules speak of.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
@@ -27,6 +29,7 @@ _WITH = re.compile(
     r"|(?:^|_)[hsibdqef](?:884|8816|1684|1688|16816|16832|16864)",
     re.IGNORECASE,
 )
+_INSTRUCTION = re.compile(r"(?:[hi]mma|HMMA|IMMA)(?![a-z])")
 _MULTIPLES = {
     DataType.FP32: 4,  # as TF32
     DataType.FP16: 8,
@@ -43,6 +46,8 @@ _FIRST_CAPABILITY = 7
 def uses_tensor_cores(tactic: str | None) -> bool | None:
     """Return whether a tactic uses tensor cores; ``None`` where its name does not tell."""
     if tactic is None or tactic.startswith("__myl"):
+        return None
+    if _WITHOUT.search(tactic) and _INSTRUCTION.search(tactic):
         return None
     if _WITHOUT.search(tactic):
         return False
@@ -87,6 +92,14 @@ def converted(layer: Layer) -> tuple[DataType, DataType] | None:
     if before is None or after is None or before is after:
         return None
     return before, after
+
+
+def padding(lengths: Iterable[int], multiple: int) -> float:
+    """Return the part of a product that is thrown away if its sides are padded to `multiple`."""
+    whole = 1.0
+    for length in lengths:
+        whole *= length / (math.ceil(length / multiple) * multiple or 1)
+    return 1 - whole
 
 
 def channels(tensor: Tensor) -> int | None:

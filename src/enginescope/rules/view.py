@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-import msgspec
-
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
+from enginescope.analysis.layers.profiler_cost import ProfilerCost, profiler_cost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import layer_roof
@@ -18,101 +16,7 @@ from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.plan.timing import LayerTiming, Profile
 from enginescope.records.tensor import DataType, Tensor
-
-
-class Flow:
-    """Layers before and after a layer, by index.
-
-    TensorRT lays tensors over one another, so a name may be written again: a reader gets what was
-    written since the last reading, from several layers where a concatenation was left out. A loop's
-    first reading of what is only written further down has no producer here.
-
-    Attributes:
-        before, after: Layers without any are left out; no-ops never occur.
-        reads_input, writes_output: Layers at the engine's own tensors, through no-ops too.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._writers: dict[str, tuple[int, ...]] = {}
-        self._read: set[str] = set()  # since they were written last
-        self._given = {one.tensor.name for one in plan.inputs}
-        self.before: dict[int, tuple[int, ...]] = {}
-        self.after: dict[int, tuple[int, ...]] = {}
-        self.reads_input = frozenset(self._walk(plan.layers))
-        self._turn_round()
-        self.writes_output = frozenset(
-            index for output in plan.outputs for index in self._writers.get(output.tensor.name, ())
-        )
-
-    def only_before(self, index: int) -> int | None:
-        """Return the one layer that feeds a layer, or ``None``."""
-        found = self.before.get(index, ())
-        return found[0] if len(found) == 1 else None
-
-    def only_after(self, index: int) -> int | None:
-        """Return the one layer that reads a layer, or ``None``; the engine's output counts too."""
-        found = self.after.get(index, ())
-        return found[0] if len(found) == 1 and index not in self.writes_output else None
-
-    def _walk(self, layers: Iterable[Layer]) -> set[int]:
-        """Find who writes what each layer reads; return the layers that read the engine's inputs.
-
-        One loop, since a large plan has a hundred thousand tensors.
-        """
-        writers_of, read, given = self._writers, self._read, self._given
-        first: set[int] = set()
-        for layer in layers:
-            if layer.type == "NoOp" or layer.subtype == "NoOp":
-                self._pass_on(layer)
-                continue
-            index = layer.index
-            found: tuple[int, ...] = ()
-            for tensor in layer.inputs:
-                name = tensor.name
-                if name in given:
-                    first.add(index)
-                writers = writers_of.get(name)
-                if writers is not None:
-                    read.add(name)
-                    found = _joined(found, writers) if found else writers
-            here = (index,)
-            if found:
-                self.before[index] = found
-            for tensor in layer.outputs:
-                name = tensor.name
-                before = writers_of.setdefault(name, here)
-                if before is not here:
-                    writers_of[name] = here if name in read else (*before, *here)
-                    read.discard(name)
-                if name in given:
-                    given.discard(name)
-        return first
-
-    def _turn_round(self) -> None:
-        """From who writes what a layer reads to who reads what it writes."""
-        after = self.after
-        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
-        for index, producers in self.before.items():
-            here = (index,)
-            for producer in producers:
-                if after.setdefault(producer, here) is not here:
-                    further[producer].append(index)
-        for index, readers in further.items():
-            after[index] = (*after[index], *readers)
-
-    def _pass_on(self, layer: Layer) -> None:
-        if not layer.inputs:
-            return
-        source = layer.inputs[0].name
-        for tensor in layer.outputs:
-            self._writers[tensor.name] = self._writers.get(source, ())
-            self._read.discard(tensor.name)
-            if source in self._given:
-                self._given.add(tensor.name)
-
-
-def _joined(some: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys((*some, *more)))
+from enginescope.rules.flow import Flow
 
 
 class Kind(NamedTuple):
@@ -134,6 +38,7 @@ class LintView:
         profile: `given_profile` of the view. The view has no `profile` where it is of another
             build.
         works: Of the plan's layers, where they are known already.
+        whole_ms, enqueue_ms, cuda_graph: As `LintInput` has them.
     """
 
     def __init__(
@@ -145,6 +50,9 @@ class LintView:
         fed: tuple[Tensor, ...] = (),
         profile_index: int = 0,
         works: tuple[LayerWork, ...] | None = None,
+        whole_ms: float | None = None,
+        enqueue_ms: float | None = None,
+        cuda_graph: bool | None = None,
     ) -> None:
         self.plan = plan
         self.given_profile = profile
@@ -152,6 +60,9 @@ class LintView:
         self.fed = fed
         self.profile_index = profile_index
         self._known_works = works
+        self._whole_ms = whole_ms
+        self.enqueue_ms = enqueue_ms
+        self.cuda_graph = cuda_graph
 
     @cached_property
     def layers(self) -> dict[int, Layer]:
@@ -222,15 +133,39 @@ class LintView:
         return gpu_limits(self.device.name) if self.device else None
 
     @cached_property
-    def total_ms(self) -> float | None:
-        """Sum of the profile's mean times."""
+    def multiprocessors(self) -> int | None:
+        """Of the GPU, where the files name them or the GPU is in the table."""
+        counted = self.device.sm_count if self.device else None
+        return counted or (self.gpu.multiprocessors if self.gpu else None)
+
+    @cached_property
+    def sum_ms(self) -> float | None:
+        """Sum of the profile's mean times, the profiler's part included."""
         return self.profile.sum_mean_ms if self.profile else None
 
     @cached_property
-    def times_ms(self) -> dict[int, float]:
-        """Mean time by layer index; layers without one are left out."""
+    def engine_ms(self) -> float | None:
+        """Time of a whole inference without a profiler; where it is not known, `sum_ms`."""
+        return self._whole_ms if self._whole_ms and self.profile else self.sum_ms
+
+    @cached_property
+    def profiled_ms(self) -> dict[int, float]:
+        """Mean time by layer index as the profiler has it; layers without one are left out."""
         times = ((index, one.mean_ms) for index, one in self.timings.items())
         return {index: mean_ms for index, mean_ms in times if mean_ms is not None}
+
+    @cached_property
+    def profiler_cost(self) -> ProfilerCost | None:
+        """What the profiler added to each layer; ``None`` where it cannot be estimated."""
+        return profiler_cost(self.profiled_ms, self._whole_ms)
+
+    @cached_property
+    def times_ms(self) -> dict[int, float]:
+        """Mean time by layer index, without the profiler's part where it can be estimated."""
+        cost = self.profiler_cost
+        if cost is None:
+            return self.profiled_ms
+        return {index: cost.own_ms(time_ms) for index, time_ms in self.profiled_ms.items()}
 
     def of_kinds(self, wanted: Callable[[Kind], bool]) -> list[Layer]:
         """Return the active layers of the kinds that are `wanted`, in the plan's order."""
@@ -244,29 +179,28 @@ class LintView:
         wanted = frozenset(types)
         return self.of_kinds(lambda kind: kind.type in wanted)
 
-    def excess_ms(self, layer: Layer, *, fewer_bytes: int = 0) -> float | None:
+    def excess_ms(self, layer: Layer) -> dict[int, float] | None:
         """Return what a layer takes beyond its limit on the GPU: no more than that can be won.
 
-        Args:
-            fewer_bytes: What it would move less, were the advice followed.
-
         Returns:
-            ``None``: the GPU, the layer's time or all of its work is not known.
+            By the layer's index; ``None``: the GPU, the layer's time or all of its work is not
+            known.
         """
         if self.gpu is None:
             return None
-        work = self.work(layer)
-        if work.moved_bytes is None:
-            return None
-        work = msgspec.structs.replace(work, moved_bytes=work.moved_bytes - fewer_bytes)
-        roof = layer_roof(layer, work, self.gpu, self.times_ms.get(layer.index))
-        return None if roof.is_partial else roof.excess_ms
+        roof = layer_roof(layer, self.work(layer), self.gpu, self.times_ms.get(layer.index))
+        excess_ms = None if roof.is_partial else roof.excess_ms
+        return None if excess_ms is None else {layer.index: excess_ms}
 
-    def sum_ms(self, layers: Iterable[int]) -> float | None:
+    def time_ms(self, layers: Iterable[int]) -> float | None:
         """Return the time of some layers; ``None`` when none of them has one."""
         known = [self.times_ms[layer] for layer in layers if layer in self.times_ms]
         return sum(known) if known else None
 
+    def part_ms(self, layers: Iterable[int], part: float = 1.0) -> dict[int, float]:
+        """Return a part of the time of each of some layers, 0…1; those without a time are out."""
+        return {one: part * self.times_ms[one] for one in layers if one in self.times_ms}
+
     def share_pct(self, time_ms: float | None) -> float | None:
-        """Return a time as a part of the sum over layers, 0…100."""
-        return 100 * time_ms / self.total_ms if time_ms is not None and self.total_ms else None
+        """Return a time as a part of the engine's, 0…100."""
+        return 100 * time_ms / self.engine_ms if time_ms is not None and self.engine_ms else None

@@ -168,6 +168,13 @@ _KINDS = (
 )
 
 
+#: Fields of a run that are the backend's as they are; the worker knows the others better.
+_AS_MEASURED = {*Run.__struct_fields__} & {*Measured.__struct_fields__} - {
+    "phases",
+    "peak_memory_bytes",
+}
+
+
 def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     """Return the run of `job`, whose worker left its files in `folder`; not yet dated."""
     result = ended.result
@@ -188,32 +195,12 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         outcome=ended.outcome,
         environment=environment,
         phases=result.phases if result else (),
-        inputs=measured.inputs,
-        outputs=measured.outputs,
-        samples=measured.samples,
-        warmup=measured.warmup,
-        stop=measured.stop,
-        profile=measured.profile,
-        plan=measured.plan,
         telemetry=ended.memory,
-        gpu=measured.gpu,
         peak_memory_bytes=result.peak_memory_bytes if result else None,
         timer_resolution_ms=result.timer_resolution_ms if result else None,
-        other_load_cores=measured.other_load_cores,
-        cpu_loss=measured.cpu_loss,
-        providers=measured.providers,
-        placement=measured.placement,
-        tool=measured.tool,
-        wall_ms=measured.wall_ms,
-        trace=measured.trace,
-        build=measured.build,
-        preparation=measured.preparation,
-        arenas=measured.arenas,
-        device_memory=measured.device_memory,
-        answers=measured.answers,
         artifacts=_artifacts(folder),
+        **{name: getattr(measured, name) for name in _AS_MEASURED},
     )
-    run = msgspec.structs.replace(run, notices=measured.notices)
     notices: tuple[Notice, ...] = (*measured.notices, *notices_of_run(run))
     return msgspec.structs.replace(run, notices=notices)
 

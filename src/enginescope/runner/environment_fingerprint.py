@@ -47,3 +47,7 @@ def interpreter() -> list[str]:
     """
     from_here = not {"", str(Path.cwd())}.isdisjoint(sys.path)
     return [sys.executable, *([] if from_here or sys.version_info < (3, 11) else ["-P"])]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -19,10 +19,8 @@ from enginescope.backends.base import Builder, Preparing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record
-from enginescope.probe.commit import probe_commit
-from enginescope.probe.environment import probe_environment
-from enginescope.records.plan.build import BuildReport
-from enginescope.records.plan.preparation import Preparation
+from enginescope.probe.environment import probe_commit, probe_environment
+from enginescope.records.plan.build import BuildReport, Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run

@@ -1,11 +1,13 @@
-"""Who may ask for what: hosts, the token, and the headers of every answer."""
+"""Who may ask for what: hosts, the token, signing in, and the headers of every answer."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -14,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.serve.list_views import page
 
 COOKIE = "enginescope"
 LOGIN = "/login"
@@ -146,3 +149,45 @@ class Guard:
 
     def _is_open(self, path: str) -> bool:
         return any(path == one or (one[-1] == "/" and path.startswith(one)) for one in self._open)
+
+
+_MOST_BYTES = 4096
+#: After a wrong token: guessing takes time.
+_PAUSE_S = 0.5
+_WEEK_S = 7 * 24 * 3600
+
+
+async def login(request: Request) -> Response:
+    """Answer with the form, or take the token."""
+    access: Access = request.app.state.access
+    if access.cookie is None:
+        return RedirectResponse("/", status_code=303)
+    if request.method != "POST":
+        return page(request, "login", here="login", is_wrong=False)
+    body = bytearray()
+    async for block in request.stream():
+        body += block
+        if len(body) > _MOST_BYTES:
+            return page(request, "login", here="login", status=413, is_wrong=True)
+    fields = parse_qs(body.decode("utf-8", errors="replace"))
+    if not access.is_token(fields.get("token", [""])[0].strip()):
+        await asyncio.sleep(_PAUSE_S)
+        return page(request, "login", here="login", status=401, is_wrong=True)
+    answer = RedirectResponse("/", status_code=303)
+    answer.set_cookie(
+        COOKIE,
+        access.cookie,
+        max_age=_WEEK_S,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+async def logout(request: Request) -> Response:
+    """Forget the cookie."""
+    del request
+    answer = RedirectResponse(LOGIN, status_code=303)
+    answer.delete_cookie(COOKIE)
+    return answer

@@ -9,8 +9,8 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
-from enginescope.serve import signing_in, suites, uploads
-from enginescope.serve.access import LOGIN, Access, Guard
+from enginescope.serve import suites, uploads
+from enginescope.serve.access import LOGIN, Access, Guard, login, logout
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
 from enginescope.store.archive import Store
@@ -49,8 +49,8 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/suites/{name}", suites.suite),
             Route("/suites/{name}/report", suites.report),
             Route("/suites/{name}/results.csv", suites.table),
-            Route(LOGIN, signing_in.login, methods=["GET", "POST"]),
-            Route("/logout", signing_in.logout, methods=["POST"]),
+            Route(LOGIN, login, methods=["GET", "POST"]),
+            Route("/logout", logout, methods=["POST"]),
             Route("/static/{name}", static_file),
             Route("/api", uploads.about),
             Route("/api/missing", uploads.missing, methods=["POST"]),

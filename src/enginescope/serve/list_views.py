@@ -22,8 +22,7 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import format_significant
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.html.page_frame import page_template
-from enginescope.render.html.vendored import style
+from enginescope.render.html.page_frame import page_template, style
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow

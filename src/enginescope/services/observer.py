@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
+
+from enginescope.records.notice import Notice
 
 
 class Observer:
@@ -21,3 +24,18 @@ class Observer:
 
         Services call it between jobs, rounds, sides and cells, where everything so far is stored.
         """
+
+
+class PlanObserver(Observer):
+    """Receives warnings, notices, progress and written files; Python callers get warnings only."""
+
+    def notice(self, notice: Notice) -> None:
+        """Report a notice about the inputs."""
+        if notice.level == "warning":
+            self.warn(f"{notice.message} ({notice.code})")
+
+    def progress(self, text: str) -> None:
+        """Report that a step starts which takes seconds."""
+
+    def file_written(self, path: Path) -> None:
+        """Report a file that was asked for."""

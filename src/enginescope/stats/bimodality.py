@@ -9,8 +9,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.records.samples import Array
-from enginescope.stats.series import as_series
-from enginescope.stats.timer_step import quantum
+from enginescope.stats.series import as_series, quantum
 
 MIN_VALUES = 100
 #: Each mode holds at least this share of the samples.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -50,7 +50,7 @@ class RemoteStore:
 
     def __str__(self) -> str:
         """Return the address."""
-        return _bare(self._parts)
+        return f"{self._parts.scheme}://{self._parts.netloc}{self._parts.path.rstrip('/')}"
 
     @property
     def is_plain(self) -> bool:
@@ -161,7 +161,3 @@ def _decoded(data: bytes) -> dict[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
     return answer if isinstance(answer, dict) else {}
-
-
-def _bare(parts: SplitResult) -> str:
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from enginescope.analysis.layers.layer_table import attribute
-from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx
-from enginescope.analysis.onnx.onnx_node_work import node_macs
+from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, node_macs
 from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan.plan_json import parse_plan

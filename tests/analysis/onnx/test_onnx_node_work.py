@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.onnx.onnx_node_work import node_elements, node_macs
+from enginescope.analysis.onnx.onnx_map import node_elements, node_macs
 from enginescope.formats.onnx.onnx_graph import OnnxNode
 
 SHAPES = {

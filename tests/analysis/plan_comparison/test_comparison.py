@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
-from enginescope.analysis.plan_comparison.paired_layers import Relation
+from enginescope.analysis.plan_comparison.layer_changes import Relation
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files

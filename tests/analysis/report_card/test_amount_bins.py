@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.report_card.amount_bins import amount_bins, is_even_range
+from enginescope.analysis.report_card.layer_groups import amount_bins, is_even_range
 
 
 def widths(values: list[float], *, binary: bool = False) -> list[float]:

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.pointwise_operations import (
+from enginescope.analysis.report_card.layer_groups import (
     operations_of,
     pointwise_operations,
 )

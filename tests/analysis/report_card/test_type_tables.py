@@ -1,4 +1,4 @@
-from enginescope.analysis.report_card.type_tables import type_tables
+from enginescope.analysis.report_card.layer_groups import type_tables
 from tests.analysis.card_plans import small_view
 
 

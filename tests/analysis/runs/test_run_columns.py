@@ -1,5 +1,5 @@
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.runs.run_columns import layer_columns, sample_columns
+from enginescope.analysis.runs.run_view import layer_columns, sample_columns
 from enginescope.records.samples import Samples, frozen
 from tests.render.runs import measured_run
 

@@ -10,7 +10,7 @@ from enginescope.analysis.accuracy.topk_agreement import rank_agreement
 from enginescope.analysis.tasks.classification import ClassificationTask, wilson_pct
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.tensors.answer_files import tensor_of
-from enginescope.formats.tensors.label_files import read_labels
+from enginescope.formats.tensors.target_files import read_labels
 
 RNG = np.random.default_rng(3)
 

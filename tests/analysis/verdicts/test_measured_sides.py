@@ -10,11 +10,10 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides, fitting_floor, floor_pct
 from enginescope.analysis.verdicts.noise_floor import noise_floor
-from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.records.environment import Device, Environment
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind

@@ -20,7 +20,7 @@ from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Mode, Subject
 from enginescope.runner.inputs.inputs import make_feeds

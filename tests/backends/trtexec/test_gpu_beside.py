@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from enginescope.analysis.runs.energy import energy_of
-from enginescope.backends.trtexec.gpu_beside import GpuBeside
+from enginescope.backends.trtexec.backend import GpuBeside
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import StopRule, TelemetryRule

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.records.run.hint import Hint
+from enginescope.records.notice import Hint
 from enginescope.services.measurement import doctor as capabilities
 from enginescope.services.measurement.doctor import doctor
 from tests.probe.test_nvml import fake_nvml

@@ -10,6 +10,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+import enginescope as es
 from enginescope.cli.main import main
 from tests.formats import plans
 from tests.render.workbooks import sheets, values
@@ -151,11 +152,42 @@ def test_times_of_nodes_for_model_explorer(plan, convnet) -> None:
     assert made["results"]["head/pool"]["value"] > 0
 
 
-@pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
-def test_files_of_nodes_need_the_model(plan, option, capsys) -> None:
-    assert main(["explore", plan, option, "out"]) == 2
-    assert "--onnx MODEL" in capsys.readouterr().err
-    assert not Path("out").exists()
+def test_a_plan_for_netron_without_its_model(plan) -> None:
+    assert main(["explore", plan, "--netron", "plan.onnx"]) == 0
+    made = onnx.load("plan.onnx")
+    onnx.checker.check_graph(made.graph, _unchecked(made))
+    view = es.open_plan(plan)
+    of_layers = {node.name: node for node in made.graph.node}
+    assert of_layers.keys() >= {layer.name for layer in view.layers}
+    slowest = max(view.layers, key=lambda layer: view.time_of(layer).mean_ms)
+    said = {one.name: one.s.decode() for one in of_layers[slowest.name].attribute}
+    assert float(said["mean_ms"]) == pytest.approx(view.time_of(slowest).mean_ms, rel=1e-5)
+    assert [one.name for one in made.graph.input] == [one.tensor.name for one in view.plan.inputs]
+    written = [name for node in made.graph.node for name in node.output]
+    assert len(written) == len(set(written))
+
+
+def _unchecked(model):
+    """Return a context that knows no schema of ours."""
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version = model.ir_version
+    context.opset_imports = {one.domain: one.version for one in model.opset_import}
+    return context
+
+
+def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
+    assert main(["explore", plan, "--model-explorer", "net.json"]) == 0
+    (graph,) = json.loads(Path("net.json").read_bytes())["graphs"]
+    nodes = {one["id"]: one for one in graph["nodes"]}
+    assert len(nodes) == len(graph["nodes"])
+    sources = {
+        edge["sourceNodeId"] for one in nodes.values() for edge in one.get("incomingEdges", ())
+    }
+    assert sources <= nodes.keys()
+    (times,) = json.loads(Path("net.times.json").read_bytes()).values()
+    assert times["results"].keys() <= nodes.keys()
+    whole_ms = sum(one["value"] for one in times["results"].values())
+    assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-4)
 
 
 @pytest.mark.parametrize("option", ["--netron", "--model-explorer"])

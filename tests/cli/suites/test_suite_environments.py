@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.store.archive import Store
 from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows
 
@@ -117,7 +118,7 @@ def test_named_on_the_command_line(tmp_path, convnet, python, monkeypatch) -> No
 )
 def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> None:
     mortal = script(
-        tmp_path / "mortal", f'case "$2" in *errand) {dies};; esac; exec "{python}" "$@"'
+        tmp_path / "mortal", f'case "$2" in *remote_cell) {dies};; esac; exec "{python}" "$@"'
     )
     out = tmp_path / "out"
     ended = run(tmp_path / "store", suite_file(tmp_path, convnet, mortal), "-o", out)
@@ -130,7 +131,7 @@ def test_a_python_that_dies_is_a_row(tmp_path, convnet, python, dies, said) -> N
 
 
 def test_a_python_that_is_gone_for_a_while(tmp_path, convnet, python) -> None:
-    gone = 'case "$2" in *conditions) mv "$0" "$0.gone";; esac'
+    gone = 'case "$2" in *environment_fingerprint) mv "$0" "$0.gone";; esac'
     mortal = script(tmp_path / "mortal", f'{gone}; exec "{python}" "$@"')
     store, out = tmp_path / "store", tmp_path / "out"
     asked = suite_file(tmp_path, convnet, mortal)
@@ -202,9 +203,9 @@ def test_nothing_is_left_of_a_cell_that_is_ended(tmp_path, convnet, python) -> N
 def theirs(parent: int) -> list[psutil.Process]:
     """Return the process of a cell in another Python with its worker; none before both are."""
     found = psutil.Process(parent).children(recursive=True)
-    errands = [one for one in found if "enginescope.cell_errand" in one.cmdline()]
-    workers = [one for errand in errands for one in errand.children(recursive=True)]
-    return [*errands, *workers] if workers else []
+    starters = [one for one in found if REMOTE_CELL in one.cmdline()]
+    workers = [one for starter in starters for one in starter.children(recursive=True)]
+    return [*starters, *workers] if workers else []
 
 
 def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:

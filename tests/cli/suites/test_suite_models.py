@@ -8,7 +8,7 @@ import json
 import pytest
 
 from enginescope.cli.main import main
-from tests.runner.suites.test_model_fetch import BODY, Served, served
+from tests.services.suites.test_model_download import BODY, Served, served
 
 
 def test_lists_what_is_bundled_and_what_words_stand_for(tmp_path, capsys, convnet) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.render.verdicts.dot_plot import Stretch, dot_plot
-from enginescope.render.verdicts.history_phrases import letter
+from enginescope.render.verdicts.history_text import Stretch, dot_plot, letter
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days

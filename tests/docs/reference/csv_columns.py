@@ -14,7 +14,7 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_writers import compare_csv
-from enginescope.render.page.export_csv import (
+from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,

@@ -13,7 +13,7 @@ import numpy as np
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.formats.archive.archive_manifest import Manifest
+from enginescope.formats.archive.archive_reader import Manifest
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory

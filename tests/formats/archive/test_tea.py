@@ -10,16 +10,14 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.archive.archive_manifest import (
+from enginescope.formats.archive.archive_reader import (
     MANIFEST,
     SCHEMA,
     TeaSubject,
-    parse_manifest,
-)
-from enginescope.formats.archive.archive_reader import (
     check_tea,
     extract_tea,
     kind_by_name,
+    parse_manifest,
     read_tea,
 )
 from enginescope.formats.archive.archive_writer import tea_file, write_tea

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.tensors.label_files import CocoBoxes
+from enginescope.formats.tensors.target_files import CocoBoxes
 
 
 def written(path: Path, **changes: object) -> Path:

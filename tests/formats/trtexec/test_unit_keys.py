@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.formats.trtexec.unit_keys import split_unit
+from enginescope.formats.trtexec.time_columns import split_unit
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from enginescope.formats.importing.import_assembly import EngineFacts, run_of_en
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.notebook.html.findings import findings_html
 from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
+from enginescope.notebook.html.measure import run_html
 from enginescope.notebook.html.plan import plan_html
-from enginescope.notebook.html.run import run_html
 from enginescope.notebook.html.verdicts import comparison_html
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.plan.preparation import MadeModel, Preparation
+from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.progress import Phase
 from enginescope.records.run.run import ArenaUse, ProviderShare, Run
 from enginescope.records.samples import Samples

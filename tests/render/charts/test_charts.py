@@ -9,13 +9,11 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.records.samples import Samples, frozen
-from enginescope.render.base.palette import PRECISIONS
+from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
+from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
-from enginescope.render.charts.memory import memory_series
 from enginescope.render.charts.percentiles import percentiles
-from enginescope.render.charts.series import MAX_POINTS, latency_series
-from enginescope.render.html.theme import DARK, LIGHT, chart_config
+from enginescope.render.charts.series import MAX_POINTS, latency_series, memory_series
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 CHARTS = (

@@ -14,7 +14,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.run.run import Run
 from enginescope.render.compare import compare_page as module
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.html.vendored import scripts
+from enginescope.render.html.page_frame import scripts
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import EVIL, network_a, network_b, run_a, run_b
 from tests.render.page.test_page import Page

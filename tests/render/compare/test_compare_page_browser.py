@@ -84,7 +84,7 @@ def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
     assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
     assert EVIL in tab.evaluate("document.querySelector('.pair-row').textContent")
     assert EVIL in tab.evaluate("document.querySelector('.pair-detail').textContent")
-    assert tab.evaluate("document.querySelectorAll('script').length") == 8
+    assert tab.evaluate("document.querySelectorAll('script').length") == 9
     assert tab.complaints() == []
 
 

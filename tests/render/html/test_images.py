@@ -3,9 +3,9 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core import optional
 from enginescope.core.errors import EnginescopeError, MissingDependencyError
+from enginescope.render.base.palette import PICTURE_FONT
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.html.images import Chart, png_bytes, svg_text
-from enginescope.render.html.theme import PICTURE_FONT
 from tests.render.runs import measured_run
 
 

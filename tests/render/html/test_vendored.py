@@ -2,7 +2,7 @@ import hashlib
 import json
 from importlib.resources import files
 
-from enginescope.render.html.vendored import Script, licences, scripts, style
+from enginescope.render.html.page_frame import Script, licences, scripts, style
 
 VENDOR = files("enginescope.render") / "assets" / "vendor"
 

@@ -2,7 +2,7 @@ import csv
 import io
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.render.page.export_csv import (
+from enginescope.render.page.export import (
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,

@@ -14,8 +14,7 @@ from enginescope.records.samples import Interval
 from enginescope.render.base.gpu_phrases import joules_interval, joules_text
 from enginescope.render.base.text import summary_text
 from enginescope.render.charts.telemetry import PANELS, telemetry_charts, telemetry_picture
-from enginescope.render.page.export import report_json, summary_json
-from enginescope.render.page.export_csv import gpu_telemetry_csv
+from enginescope.render.page.export import gpu_telemetry_csv, report_json, summary_json
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.page.report import write_report

@@ -11,8 +11,7 @@ from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.render.base.data_table import STATIC_ROWS
-from enginescope.render.html.page_frame import script_json
-from enginescope.render.html.vendored import scripts
+from enginescope.render.html.page_frame import script_json, scripts
 from enginescope.render.page import page as page_module
 from enginescope.render.page.page import report_page
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile
-from enginescope.render.html.vendored import scripts
+from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page
 from tests.render.browser import chromium_tab
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
@@ -51,6 +51,7 @@ def test_charts_out_of_sight_wait_until_they_come_near_or_go_to_paper(tab, tmp_p
     assert tab.evaluate(f"{places}[0].querySelector('svg') !== null")
     assert tab.evaluate(f"{places}.at(-1).querySelector('svg') === null")
     assert tab.evaluate(drawn) < count
+    tab.evaluate(f"pageReveal({places}.at(-1))")
     tab.evaluate(f"{places}.at(-1).scrollIntoView({{behavior: 'instant'}})")
     tab.until(f"{places}.at(-1).querySelector('svg') !== null")
     assert tab.evaluate(drawn) < count

@@ -31,6 +31,10 @@ def plan_files() -> list[Path]:
     return sorted(one for one in found if one.name.endswith((".graph.json", ".engine_info.json")))
 
 
+#: Every plan that the repository ships.
+SAMPLES = sorted(DATA.rglob("*.graph.json"))
+
+
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory):
     with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
@@ -133,7 +137,8 @@ def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
 def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
     file = DATA / "trt86-h200" / "resnet18.graph.json"
     open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
-    link = "document.querySelector('#table-findings tbody a')"
+    rows = "[...document.querySelectorAll('#table-findings tbody tr')]"
+    link = f"{rows}.find((row) => row.cells[6]?.textContent === '1').querySelector('a')"
     wanted = tab.evaluate(f"{link}.closest('td').title")
     tab.evaluate(f"{link}.click()")
     marked = "document.querySelector('#table-layers tr.marked')"
@@ -147,6 +152,7 @@ def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
 def test_a_copy_has_whole_names(tab, tmp_path) -> None:
     file = DATA / "trt86-h200" / "resnet18.graph.json"
     open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    tab.evaluate("pageReveal(document.getElementById('layers'))")
     copied = tab.evaluate(
         f"(() => {{ const row = [...{ROW}].find((one) => one.cells[1].textContent.includes('…'));"
         " const range = document.createRange(); range.selectNodeContents(row.cells[1]);"
@@ -182,3 +188,99 @@ def test_no_width_makes_the_page_scroll_sideways(tab, tmp_path) -> None:
             tab.until(f"document.documentElement.scrollWidth <= {width}")
     finally:
         tab.send("Emulation.clearDeviceMetricsOverride")
+
+
+def center(tab, selector: str) -> tuple[float, float]:
+    box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+    x, y = tab.evaluate(
+        f"(() => {{ const b = {box}; return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+    )
+    return x, y
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
+@pytest.mark.parametrize("file", SAMPLES, ids=lambda one: one.name)
+def test_every_link_of_the_index_lands_at_its_heading_at_the_first_click(
+    tab, tmp_path, file, width
+) -> None:
+    try:
+        tab.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=800, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+        open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+        missed = []
+        for anchor in tab.evaluate(
+            "[...document.querySelectorAll('.index a')].map((one) => one.hash)"
+        ):
+            tab.evaluate("scrollTo(0, 0)")
+            tab.evaluate(f"document.querySelector('.index a[href=\"{anchor}\"]').click()")
+            tab.evaluate("new Promise(requestAnimationFrame)", awaits=True)
+            tab.until("document.documentElement.dataset.charts === 'drawn'")
+            heading = f"(document.querySelector('{anchor} :is(h1, h2)'))"
+            top = tab.evaluate(f"{heading}.getBoundingClientRect().top")
+            is_last = tab.evaluate(
+                "innerHeight + scrollY >= document.documentElement.scrollHeight - 2"
+            )
+            if not (0 <= top <= 100 or (is_last and 0 <= top < 800)):
+                missed.append((anchor, top))
+        assert missed == []
+    finally:
+        tab.send("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_permalink_opens_the_topic_that_it_names(tab, tmp_path) -> None:
+    path = open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    assert tab.evaluate("document.querySelector('#layers details').open") is False
+    tab.send("Page.navigate", url="about:blank")
+    tab.send("Page.navigate", url=path.as_uri() + "#layers")
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    assert tab.evaluate("document.querySelector('#layers details').open") is True
+    assert (
+        0 <= tab.evaluate("document.querySelector('#layers h2').getBoundingClientRect().top") <= 100
+    )
+
+
+def test_a_bar_chooses_its_layer_everywhere(tab, tmp_path) -> None:
+    open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    tab.evaluate("pageReveal(document.getElementById('time'))")
+    tab.evaluate("document.getElementById('graph').scrollIntoView()")
+    tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+    tab.evaluate("document.getElementById('chart-per_layer_time').scrollIntoView()")
+    bar = "#chart-per_layer_time .mark-rect.role-mark path"
+    tab.until(f"document.querySelector('{bar}') !== null")
+    x, y = center(tab, bar)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    tip = tab.evaluate("document.querySelector('.tip').innerText")
+    assert tip.startswith("layer")
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    name = tab.evaluate("document.querySelector('.picked strong').textContent")
+    assert name in tip
+    assert tab.evaluate("document.querySelector('tr.marked').cells[1].title") == name
+    assert tab.evaluate("document.querySelector('[data-part=panel] h3').textContent") == name
+
+
+def test_a_chart_is_saved_as_svg_png_and_csv(tab, tmp_path) -> None:
+    open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    tab.evaluate(
+        "window.saved = [];"
+        " URL.createObjectURL = (data) => { saved.push(data.type); return 'data:,'; };"
+        " HTMLAnchorElement.prototype.click = function () { saved.push(this.download); };"
+        " for (const one of document.querySelectorAll('#summary .chart-tools button')) one.click()"
+    )
+    tab.until("saved.length === 6")
+    assert set(tab.evaluate("saved")) == {
+        *("image/svg+xml", "image/png", "text/csv"),
+        *("time_stacked.svg", "time_stacked.png", "time_stacked.csv"),
+    }
+    assert tab.complaints() == []
+
+
+def test_the_slash_searches_from_anywhere(tab, tmp_path) -> None:
+    open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    for kind in ("keyDown", "keyUp"):
+        tab.send(
+            "Input.dispatchKeyEvent", type=kind, key="/", text="/" if kind == "keyDown" else ""
+        )
+    assert tab.evaluate("document.activeElement.type") == "search"

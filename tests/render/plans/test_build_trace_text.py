@@ -7,8 +7,9 @@ import pytest
 from enginescope.analysis.build_log.build_choices import compare_choices
 from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text import as_text, table
-from enginescope.render.plans.build_trace_text import RowTable, build_story_rows, comparison_rows
+from enginescope.render.plans.build_trace_text import build_story_rows, comparison_rows
 from tests.formats import build_logs
 from tests.formats.build_logs import CONV
 
@@ -17,7 +18,7 @@ def story_of(data: bytes) -> BuildTrace:
     return build_story_of(data, "x.log")[0]
 
 
-def tables_of(data: bytes, **options: int) -> dict[str, RowTable]:
+def tables_of(data: bytes, **options: int) -> dict[str, TextTable]:
     return {one.title: one for one in build_story_rows(story_of(data), **options)}
 
 
@@ -27,8 +28,8 @@ WARNED = b"[W] low\n[W] lower\n" + build_logs.log_86()
 def test_every_table_has_its_cells() -> None:
     for one in build_story_rows(story_of(WARNED)):
         assert {len(row) for row in one.rows} == {len(one.headers)}
-        assert set(one.right) <= set(one.headers)
-        assert as_text(table(one.headers, one.rows, right=one.right), width=80)
+        assert set(one.numbers) <= set(one.headers)
+        assert as_text(table(one.headers, one.rows, right=one.numbers), width=80)
 
 
 def test_titles_in_order() -> None:
@@ -151,5 +152,5 @@ def test_two_builds() -> None:
 def test_a_real_log_fits(shared: Path, width: int) -> None:
     raw = (shared / "trt86-h200" / "resnet18.engine.build.log").read_bytes()
     for one in build_story_rows(story_of(raw), name_width=24):
-        text = as_text(table(one.headers, one.rows, right=one.right), width=width)
+        text = as_text(table(one.headers, one.rows, right=one.numbers), width=width)
         assert max(len(line) for line in text.splitlines()) <= width

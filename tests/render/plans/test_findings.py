@@ -8,11 +8,12 @@ from enginescope.render.plans.findings import (
     FINDING_HEADERS,
     RULE_HEADERS,
     Linted,
-    finding_rows,
     findings_json,
     findings_sarif,
+    group_rows,
     headline,
     rule_rows,
+    stake_words,
 )
 from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import RULES
@@ -42,24 +43,49 @@ def test_the_headline() -> None:
 
 
 def test_rows() -> None:
-    rows = finding_rows(TIMED.findings, name_width=11)
+    rows = group_rows(TIMED.groups, TIMED.findings, name_width=11)
     assert {len(row) for row in rows} == {len(FINDING_HEADERS)}
-    assert rows[0][:4] == ("0.250", "50.0", "TIME201", "info")
-    assert rows[-1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
-    assert finding_rows(UNTIMED.findings)[0][:2] == ("—", "—")
+    assert rows[0] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
+    assert rows[1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
+    assert rows[-1][4] == "each of 2 layers (first … slice) takes a quarter of the time or more"
+    assert group_rows(UNTIMED.groups, UNTIMED.findings)[0][:2] == ("—", "—")
+
+
+def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
+    made = plan(
+        layer("Convolution", "in FP16 1x12x8x8", "a FP16 1x8x8x8", tactic_name="x_simt", name="c"),
+        layer("Reformat", "a FP16", "out FP32", name="copy"),
+    )
+    report = lint(LintInput(plan=made))
+    sentences = [row[4] for row in group_rows(report.groups, report.findings)]
+    assert sentences == [
+        "c has input channels 12, not a multiple of 8 (explains PLAN101)",
+        f"copy converts FP16 to FP32 → {report.groups[1].advice}",
+    ]
+    bare = group_rows(report.groups, report.findings, with_advice=False)
+    assert bare[-1][4] == "copy converts FP16 to FP32"
+
+
+def test_what_may_be_won_in_all() -> None:
+    words = stake_words(TIMED)
+    assert words is not None
+    assert words.startswith("ms: what may be won at most; in all 0.1875 ms of 0.5000 ms, 37.5 %")
+    assert stake_words(UNTIMED) is None
+    given = LintInput(plan=PLAN, profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625), whole_ms=0.492)
+    assert "about 2.0 µs a layer" in (stake_words(lint(given)) or "")
 
 
 def test_rows_of_rules() -> None:
-    rows = rule_rows(TIMED.findings)
+    rows = rule_rows(TIMED)
     assert {len(row) for row in rows} == {len(RULE_HEADERS)}
-    assert [(code, count, time) for code, count, time, _ in rows] == [
-        ("TIME201", "2", "0.375"),
-        ("PLAN105", "1", "0.125"),
-        ("PLAN111", "1", "0.125"),
-        ("PLAN104", "1", "0.0625"),
+    assert [row[:4] for row in rows] == [
+        ("PLAN105", "1", "0.125", "25.0"),
+        ("PLAN104", "1", "0.0625", "12.5"),
+        ("PLAN111", "1", "0", "0.0"),
+        ("TIME201", "2", "—", "—"),
     ]
-    assert rows[0][3] == "begin with this layer"
-    assert {row[2] for row in rule_rows(UNTIMED.findings)} == {"—"}
+    assert rows[-1][4] == "begin with this layer"
+    assert {row[2] for row in rule_rows(UNTIMED)} == {"—"}
 
 
 def test_json() -> None:
@@ -70,6 +96,10 @@ def test_json() -> None:
     assert found["layers"] == [{"index": 1, "name": PLAN.layers[1].name}]
     assert (found["severity"], found["stake_ms"], found["share_pct"]) == ("warning", 0.0625, 12.5)
     assert found["evidence"]["from"] == "FP16"
+    assert (found["is_question"], found["symptoms"]) == (False, [])
+    assert (one["engine_ms"], one["profiler_ms"], one["stake_ms"]) == (0.5, None, 0.1875)
+    group = one["groups"][0]
+    assert (group["code"], group["subject"], group["findings"]) == ("PLAN105", "slice", [0])
 
 
 def test_sarif() -> None:
@@ -80,7 +110,7 @@ def test_sarif() -> None:
     assert [rule["id"] for rule in rules] == [rule.code for rule in RULES]
     assert all(rule["fullDescription"]["text"] for rule in rules)
     assert {rule["defaultConfiguration"]["level"] for rule in rules} <= {"note", "warning", "error"}
-    one = run["results"][-1]
+    one = next(it for it in run["results"] if it["ruleId"] == "PLAN104")
     assert rules[one["ruleIndex"]]["id"] == one["ruleId"] == "PLAN104"
     assert one["level"] == "warning"
     assert one["message"]["text"].startswith(f"{PLAN.layers[1].name} converts FP16 to FP32. Try: ")
@@ -104,6 +134,18 @@ def test_sarif_of_nothing_found() -> None:
     bare = msgspec.structs.replace(TIMED, findings=())
     document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
     assert document["runs"][0]["results"] == []
+
+
+def test_sarif_names_what_a_cause_explains() -> None:
+    made = plan(
+        layer("Convolution", "in FP16 1x12x8x8", "out FP16 1x8x8x8", tactic_name="x_simt", name="c")
+    )
+    report = lint(LintInput(plan=made))
+    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
+    (one,) = document["runs"][0]["results"]
+    assert one["properties"]["symptoms"] == [
+        "PLAN101 c does not use tensor cores: input channels 12"
+    ]
 
 
 def test_braces_of_names_are_no_arguments_in_sarif() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
+from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_json, gate_junit, gate_markdown, gate_rows
+from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)

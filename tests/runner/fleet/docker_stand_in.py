@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from enginescope.runner.fleet.cell_task import REMOTE_CELL
+
 
 def main(arguments: list[str]) -> int:
     kept = Path(os.environ["DOCKER_STAND_IN"])
@@ -30,7 +32,7 @@ def main(arguments: list[str]) -> int:
     assert arguments[0] == "run"
     options = [one for one in arguments[1:] if one.startswith("--")]
     rest = [one for one in arguments[1:] if not one.startswith("--")]
-    assert rest[:3] == ["me/es:1", "-m", "enginescope.cell_errand"], rest
+    assert rest[:3] == ["me/es:1", "-m", REMOTE_CELL], rest
     if fault == "hang":
         time.sleep(60)
     if fault:

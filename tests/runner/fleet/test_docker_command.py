@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from enginescope.records.run.job import InputFile, Subject, Workload
+from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.runner.fleet.docker_fleet import docker_command, mounts_of
 from tests.runner.fleet.cells import cell
 
@@ -26,7 +27,7 @@ def test_the_command() -> None:
     assert command[:3] == ["/usr/bin/docker", "run", "--rm"]
     at = command.index("me/es:1")
     before, after = command[:at], command[at + 1 :]
-    assert after == ["-m", "enginescope.cell_errand", "/tmp/suite/errand", "/tmp/suite/returned"]
+    assert after == ["-m", REMOTE_CELL, "/tmp/suite/task", "/tmp/suite/returned"]
     assert before[-1] == "--entrypoint=python3"
     for wanted in (
         "--name=n1",

@@ -8,11 +8,12 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Subject
+from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.runner.fleet.k8s_job import Claim, Cluster, job_of
 from tests.runner.fleet.cells import cell
 
 CLUSTER = Cluster(image="me/es:1", claims=(Claim(name="suites", folder="/mnt/suites"),))
-FILES = (Path("/mnt/suites/s/errands/k0"), Path("/mnt/suites/s/returned/k0"))
+FILES = (Path("/mnt/suites/s/tasks/k0"), Path("/mnt/suites/s/returned/k0"))
 
 
 def made(one, suite: str = "night", cluster: Cluster = CLUSTER):
@@ -30,7 +31,7 @@ def test_a_job() -> None:
     assert job["spec"]["backoffLimit"] == 1
     (container,) = pod(job)["containers"]
     assert container["image"] == "me/es:1"
-    assert container["command"] == ["python3", "-m", "enginescope.cell_errand", *map(str, FILES)]
+    assert container["command"] == ["python3", "-m", REMOTE_CELL, *map(str, FILES)]
     assert container["volumeMounts"] == [{"name": "v0", "mountPath": "/mnt/suites"}]
     assert pod(job)["volumes"] == [{"name": "v0", "persistentVolumeClaim": {"claimName": "suites"}}]
     assert pod(job)["restartPolicy"] == "Never"

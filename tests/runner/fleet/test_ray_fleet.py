@@ -11,7 +11,7 @@ import pytest
 from enginescope.core.errors import BackendError
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
+from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
 from tests.runner.fleet.cells import Heard, cell, row
 
 
@@ -58,7 +58,7 @@ class FakeRay:
         return SimpleNamespace(remote=lambda data: self._submit(data, options))
 
     def _submit(self, data, options):
-        one = unpacked_errand(data).cell
+        one = unpacked_task(data).cell
         self.asked.append((one.key, options))
         number = next(self._numbers)
         ends = self._ends.get(one.key, [])

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from enginescope.core.errors import BackendError, MissingDependencyError
-from enginescope.runner.fleet.ray_session import ray_session
+from enginescope.runner.fleet.ray_fleet import ray_session
 
 NAMES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_USAGE_STATS_ENABLED")
 

@@ -14,7 +14,7 @@ from enginescope.runner.fleet.cell_task import (
     CellTaskResult,
     longest_s,
     packed_returned,
-    unpacked_errand,
+    unpacked_task,
 )
 from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 from tests.runner.fleet.cells import Heard, cell, row
@@ -24,7 +24,7 @@ submitit = pytest.importorskip("submitit")
 
 def doing(data: bytes) -> bytes:
     """What a job does here: by the cell's key, dies, fails or comes back."""
-    one = unpacked_errand(data).cell
+    one = unpacked_task(data).cell
     kept = Path(os.environ["FLEET_KEPT"])
     with (kept / one.key).open("a") as file:
         file.write("x")

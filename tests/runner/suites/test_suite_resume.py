@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
+import pytest
 from msgspec.structs import replace
 
 from enginescope.records.suite.suite import CellStatus
@@ -78,3 +83,11 @@ def test_the_fingerprint_names_versions_processor_and_cores() -> None:
     here = environment_fingerprint(2)
     assert {"enginescope", "numpy", "cores"} <= here.keys()
     assert "cores" not in environment_fingerprint()
+
+
+@pytest.mark.parametrize(
+    "module", ["enginescope.runner.environment_fingerprint", "enginescope.cell_conditions"]
+)
+def test_another_python_prints_its_fingerprint_on_the_last_line(module: str) -> None:
+    printed = subprocess.run([sys.executable, "-m", module, "2"], capture_output=True, check=True)
+    assert json.loads(printed.stdout.splitlines()[-1])["cores"] == "2"

@@ -13,7 +13,7 @@ import msgspec
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, steepest
 from enginescope.analysis.bisection.tensor_errors import LARGEST
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_flow import FlowNode, OnnxFlow
+from enginescope.formats.onnx.onnx_flow import OnnxFlow
 from enginescope.formats.onnx.onnx_unfold import original_name
 from enginescope.records.samples import Interval
 from enginescope.records.tensor import DataType
@@ -106,7 +106,7 @@ class _Nodes:
             msgspec.structs.replace(node, name=name)
             for node in flow.nodes
             if node.varies
-            and _computes(node, flow)
+            and any(flow.tensor(output).dtype in (DataType.FP32, None) for output in node.outputs)
             and (name := original_name(node.name)) in present
         ]
         self._by_name = {node.name: node for node in self._nodes}
@@ -147,10 +147,6 @@ class _Nodes:
                 return alike
         before = [self._makers[one].name for one in node.inputs if one in self._makers]
         return self.floating([name, *before, *self.readers(node.outputs)])
-
-
-def _computes(node: FlowNode, flow: OnnxFlow) -> bool:
-    return any(flow.tensor(output).dtype in (DataType.FP32, None) for output in node.outputs)
 
 
 def _module(name: str) -> str:

@@ -58,7 +58,7 @@ class Flow:
         inputs = {one.tensor.name for one in plan.inputs}
         outputs = {output.tensor.name for output in plan.outputs}
         for place, layer in enumerate(plan.layers):
-            if _is_passing_on(layer):
+            if "NoOp" in (layer.type, layer.subtype) and bool(layer.inputs):
                 self._fold(layer)
             elif not _is_left_out(layer, constants=constants):
                 self.kept.append(place)
@@ -127,10 +127,6 @@ class Flow:
             before, last = region[-2:]
             if last.writers and not last.is_read and not last.is_closed:
                 last.carried += before.readers
-
-
-def _is_passing_on(layer: Layer) -> bool:
-    return "NoOp" in (layer.type, layer.subtype) and bool(layer.inputs)
 
 
 def _is_left_out(layer: Layer, *, constants: bool) -> bool:

@@ -13,14 +13,12 @@ from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan
 
 #: Viridis, dark to bright, as `render` uses it for amounts.
-_GRADIENT = (
-    (0.0, "#440154"),
-    (0.25, "#3b528b"),
-    (0.5, "#21918c"),
-    (0.75, "#5ec962"),
-    (1, "#fde725"),
-)
-_BRIGHT = 0.5
+_VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+#: As Model Explorer takes it.
+GRADIENT = [
+    {"stop": at / 4, "bgColor": color, "textColor": "black" if at > 2 else "white"}
+    for at, color in enumerate(_VIRIDIS)
+]
 
 
 def node_notes(links: OnnxMap, plan: Plan) -> dict[int, dict[str, str]]:
@@ -52,11 +50,7 @@ def model_explorer_data(links: OnnxMap, graph: OnnxGraph) -> dict[str, Any]:
         node = graph.nodes[cost.node]
         if cost.mean_ms is not None and node.depth == 0 and (node.own_name or node.outputs):
             results[node.own_name or node.outputs[0]] = {"value": cost.mean_ms}
-    gradient = [
-        {"stop": stop, "bgColor": colour, "textColor": "black" if stop > _BRIGHT else "white"}
-        for stop, colour in _GRADIENT
-    ]
-    return {graph.name: {"results": results, "gradient": gradient}}
+    return {graph.name: {"results": results, "gradient": GRADIENT}}
 
 
 def _note(cost: NodeCost, plan: Plan, whole_ms: float) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from enginescope.analysis.layers.reformats import is_reformat
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers, Relation
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
 from enginescope.core.record import Record
 
 

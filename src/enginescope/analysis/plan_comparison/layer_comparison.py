@@ -8,7 +8,7 @@ from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.difference_causes import Explanation, explain, share_of
-from enginescope.analysis.plan_comparison.paired_layers import (
+from enginescope.analysis.plan_comparison.layer_changes import (
     ComparedLayers,
     Relation,
     changes_between,

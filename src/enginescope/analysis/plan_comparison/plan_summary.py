@@ -151,7 +151,8 @@ def compared_plan(
         name=name or run.job.subject.name,
         run=run.id,
         gpu=", ".join(dict.fromkeys(device.name for device in run.environment.devices)) or None,
-        tensorrt=_tensorrt(run),
+        tensorrt=run.environment.versions.get("tensorrt")
+        or (run.tool.tool_version if run.tool else None),
         batch=_batch(plan, run),
         totals=plan_totals(plan),
         sum_ms=profile.sum_mean_ms if profile else None,
@@ -164,10 +165,6 @@ def compared_plan(
         mode=run.job.workload.mode,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
-
-
-def _tensorrt(run: Run) -> str | None:
-    return run.environment.versions.get("tensorrt") or (run.tool.tool_version if run.tool else None)
 
 
 def _batch(plan: Plan, run: Run) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from enginescope.analysis.plan_comparison.difference_causes import cause_of
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers, LayersSide
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide
 from enginescope.analysis.plan_comparison.plan_summary import PlanShare, PlanSummary
 from enginescope.core.record import Record
 from enginescope.records.tensor import Tensor

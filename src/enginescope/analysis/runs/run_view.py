@@ -23,7 +23,6 @@ from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.energy import Energy, energy_of
 from enginescope.analysis.runs.latency_curves import CurvePoint, percentile_curve
-from enginescope.analysis.runs.run_columns import layer_columns, sample_columns
 from enginescope.analysis.runs.throughput import (
     Pipeline,
     RoundTrip,
@@ -38,8 +37,7 @@ from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, Summary
 from enginescope.stats.clock_around import ClockAround, clock_around
-from enginescope.stats.describe import describe
-from enginescope.stats.histogram import Histogram, histogram
+from enginescope.stats.describe import Histogram, describe, histogram
 from enginescope.stats.stability import notices_of
 
 
@@ -295,3 +293,64 @@ class RunView(Result):
         workload = self.run.job.workload
         one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
         return describe(samples, batch=workload.batch, one_in_flight=one_in_flight)
+
+
+def sample_columns(run: Run) -> dict[str, list[Any]]:
+    """Return every sample of a run, one row each, warm-up first within a metric.
+
+    Columns
+    -------
+    metric : str
+        Tag of the metric.
+    i : int
+        Position within metric and phase, from 0.
+    start_ms : float or None
+        Since the metric's first steady sample began.
+    value_ms : float
+    phase : str
+        ``"warm_up"`` or ``"steady_state"``.
+    """
+    columns: dict[str, list[Any]] = {
+        "metric": [],
+        "i": [],
+        "start_ms": [],
+        "value_ms": [],
+        "phase": [],
+    }
+    for sample in run.samples:
+        if sample.warmup_ms is not None:
+            _extend(columns, sample.metric, sample.warmup_ms.tolist(), None, "warm_up")
+        _extend(columns, sample.metric, sample.values_ms.tolist(), _starts(sample), "steady_state")
+    return columns
+
+
+def layer_columns(rows: tuple[LayerRow, ...]) -> dict[str, list[Any]]:
+    """Return layers as columns: the fields of `LayerRow` that hold one value each."""
+    fields = (
+        "index name type subtype precision provider mean_ms median_ms total_ms share_pct tactic"
+    )
+    columns: dict[str, list[Any]] = {
+        field: [getattr(row, field) for row in rows] for field in fields.split()
+    }
+    columns["onnx_nodes"] = [";".join(row.onnx_nodes) for row in rows]
+    columns["is_container"] = [row.is_container for row in rows]
+    return columns
+
+
+def _starts(samples: Samples) -> list[float] | None:
+    return None if samples.start_ms is None else samples.start_ms.tolist()
+
+
+def _extend(
+    columns: dict[str, list[Any]],
+    metric: str,
+    values: list[float],
+    starts: list[float] | None,
+    phase: str,
+) -> None:
+    n = len(values)
+    columns["metric"] += [metric] * n
+    columns["i"] += range(n)
+    columns["start_ms"] += starts if starts is not None else [None] * n
+    columns["value_ms"] += values
+    columns["phase"] += [phase] * n

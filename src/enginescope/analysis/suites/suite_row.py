@@ -11,9 +11,8 @@ from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES
-from enginescope.analysis.verdicts.notice_severity import is_unstable
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Summary
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus

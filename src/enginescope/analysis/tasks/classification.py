@@ -30,7 +30,7 @@ from enginescope.analysis.tasks.box_outputs import named_output
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.tensors.label_files import LabelFile, read_labels
+from enginescope.formats.tensors.target_files import LabelFile, read_labels
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import TensorValues
 

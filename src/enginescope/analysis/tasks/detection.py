@@ -27,7 +27,7 @@ from enginescope.analysis.tasks.base import (
 from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
-from enginescope.formats.tensors.label_files import CocoBoxes, KnownBoxes
+from enginescope.formats.tensors.target_files import CocoBoxes, KnownBoxes
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import TensorValues
 

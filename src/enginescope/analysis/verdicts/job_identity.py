@@ -15,7 +15,7 @@ import msgspec
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
-from enginescope.records.run.job import BackendSpec, Mode
+from enginescope.records.run.job import Mode
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.noise_floor import SessionShift
 from enginescope.stats.comparison.sessions import ASSUMED_SD, session_shift
@@ -137,7 +137,7 @@ def identity_of(run: Run) -> JobIdentity:
         backend=job.backend.name,
         precision=job.backend.precision,
         environment=job.backend.environment,
-        options=_options(job.backend),
+        options="&".join(f"{key}={value}" for key, value in sorted(job.backend.options.items())),
         inputs=_inputs(run),
         batch=job.workload.batch,
         **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
@@ -181,10 +181,6 @@ def _telling_apart(rivals: Sequence[JobIdentity]) -> tuple[str, ...]:
 def _label(one: JobIdentity, more: Iterable[str]) -> str:
     parts = (one.model, one.spec, one.text("batch"), *(one.text(field) for field in more))
     return " · ".join(part for part in parts if part)
-
-
-def _options(spec: BackendSpec) -> str:
-    return "&".join(f"{key}={value}" for key, value in sorted(spec.options.items()))
 
 
 def _inputs(run: Run) -> str | None:

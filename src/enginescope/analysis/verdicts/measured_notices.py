@@ -16,9 +16,8 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     floor_pct,
 )
-from enginescope.analysis.verdicts.notice_severity import is_unstable, most_severe
 from enginescope.core.units import format_significant
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
 
 Found = Iterator[Notice]
@@ -243,7 +242,7 @@ def _few_processes(found: MeasuredComparison) -> Found:
 def _not_in_turn(found: MeasuredComparison) -> Found:
     if found.comparison is not None or _take_turns(found.sides):
         return
-    if all(_is_ours(side) for side in found.sides):
+    if all(all(run.origin == "measured" for run in side.runs) for side in found.sides):
         yield Notice(
             code="I-NOT-IN-TURN",
             message="the sides were not interleaved: drift between them counts as a difference; "
@@ -259,10 +258,6 @@ def _take_turns(sides: Sequence[MeasuredSide]) -> bool:
     rounds = [labels[at : at + size] for at in range(0, len(labels), size)]
     is_ordered = len({moment for moment, _ in created}) == len(created)
     return is_ordered and len(rounds) > 1 and all(len(set(each)) == size for each in rounds)
-
-
-def _is_ours(side: MeasuredSide) -> bool:
-    return all(run.origin == "measured" for run in side.runs)
 
 
 def _meant(found: MeasuredComparison) -> Found:

@@ -9,9 +9,8 @@ from datetime import datetime
 import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, comparison_of
-from enginescope.analysis.verdicts.notice_severity import most_severe
 from enginescope.core.errors import UsageError
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, most_severe
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Array
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor

@@ -34,8 +34,8 @@ from enginescope.stats.comparison.ratio import (
 )
 from enginescope.stats.comparison.sessions import allow_for_sessions
 from enginescope.stats.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
+from enginescope.stats.series import quantum
 from enginescope.stats.stability import WIDE_PCT
-from enginescope.stats.timer_step import quantum
 
 T = TypeVar("T")
 
@@ -91,7 +91,8 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     estimate = allow_for_sessions(estimate, terms.sessions)
     kind, reason = decide(estimate, terms.threshold_pct)
     if kind is VerdictKind.UNDECIDED and (
-        _has_unstable_side(estimate) or is_unstable(sides, metric)
+        (estimate.disturbed is not None and estimate.disturbed.unstable is not None)
+        or is_unstable(sides, metric)
     ):
         reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)
@@ -156,10 +157,6 @@ def _of_rounds(
     estimate = ratio_of_rounds(a, b, confidence=terms.confidence)
     left_out = len(found.counts) - len(a)
     return replace(estimate, left_out=left_out, disturbed=disturbed), (a, b)
-
-
-def _has_unstable_side(estimate: RatioEstimate) -> bool:
-    return estimate.disturbed is not None and estimate.disturbed.unstable is not None
 
 
 def _more(estimate: RatioEstimate, terms: CompareConfig) -> int | None:

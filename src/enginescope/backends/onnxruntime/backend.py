@@ -37,7 +37,7 @@ from enginescope.core.optional import is_installed, require
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.records.notice import Notice
-from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.build import Preparation
 from enginescope.records.plan.timing import Profile
 from enginescope.records.run.job import BackendSpec, Job, StopRule
 from enginescope.records.run.run import ArenaUse

@@ -28,7 +28,7 @@ from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.formats.onnx.onnx_precision import digest_of
 from enginescope.probe.nvml import probe_device
-from enginescope.records.plan.preparation import MadeModel, Preparation
+from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.run.job import Job
 
 RECORD = "prepared.json"

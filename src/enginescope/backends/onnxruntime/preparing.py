@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, perf_counter_ns
-from types import TracebackType
 from typing import Any, TypeVar
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
@@ -26,7 +25,7 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Phase, Progress
 from enginescope.records.run.job import Job
 
@@ -49,12 +48,7 @@ class ProgressTicker:
         self._beats.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop."""
         self._beats.stop()
 

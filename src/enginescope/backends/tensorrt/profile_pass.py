@@ -19,7 +19,7 @@ from enginescope.core.errors import BackendError
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
 from enginescope.records.run.job import Job, Mode
-from enginescope.stats.timer_step import quantum
+from enginescope.stats.series import quantum
 
 WARM_UP = 5
 #: At least so many inferences, and then until so much time is spent on them.

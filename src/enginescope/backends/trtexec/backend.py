@@ -1,8 +1,10 @@
-"""The backend called ``trtexec``: one process of NVIDIA's tool for each job."""
+"""The backend called ``trtexec``: one process of NVIDIA's tool for each job, watched on the GPU."""
 
 from __future__ import annotations
 
+import re
 import tempfile
+import threading
 from pathlib import Path
 
 import msgspec
@@ -12,12 +14,19 @@ from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import check_options, command_for
-from enginescope.backends.trtexec.gpu_beside import GpuBeside
 from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.formats.trtexec.log_lines import newer_release_text
-from enginescope.records.run.job import BackendSpec, Job
+from enginescope.probe.nvml import computing_pids
+from enginescope.probe.processes import others_among
+from enginescope.probe.telemetry.sampler import Sample, Sampler
+from enginescope.probe.telemetry.sampler_sources import open_sampler
+from enginescope.probe.telemetry.sampling import now_ms, series_of
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import BackendSpec, Job, TelemetryRule
+from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, SpanKind, Telemetry
 
 
 class TrtexecBackend:
@@ -91,3 +100,137 @@ def _device(arguments: tuple[str, ...]) -> str:
     """Return the number of the GPU that trtexec uses, in CUDA's count."""
     given = [one.partition("=")[2] for one in arguments if one.startswith("--device=")]
     return given[-1] if given else "0"
+
+
+#: Between two looks at the clock alone.
+_LOOK_MS = 100.0
+#: Readings are kept from so long before the timed loop until so long after it.
+_AROUND_MS = 500.0
+_BEGINS = "Starting inference"
+_BUILT = ("Engine built in", "Engine loaded in", "Engine deserialized in")
+_WARMED = "Warmup completed"
+_TRACE = re.compile(r"Timing trace has (\d+) queries over (\S+) s")
+
+
+class GpuBeside:
+    """Reads a GPU between ``with`` and its end.
+
+    Args:
+        address: The GPU's number in CUDA's count.
+
+    Attributes:
+        notices: Why something that was asked for is not there, or is not as elsewhere.
+    """
+
+    def __init__(self, rule: TelemetryRule, address: str) -> None:
+        self.notices: list[Notice] = []
+        self._rule = rule
+        self._address = address
+        self._sampler: Sampler | None = None
+        self._before: frozenset[int] = frozenset()
+        self._others: dict[int, GpuProcess] = {}
+        self._pid = 0
+        self._times_ms: list[float] = []
+        self._readings: list[Sample] = []
+        self._begun_ms: float | None = None
+        self._ended_ms: float | None = None
+        self._timed: tuple[int, float] | None = None
+        self._is_built = threading.Event()
+        self._is_full = rule.depth == "full"
+        each_ms = rule.interval_ms if self._is_full else _LOOK_MS
+        self._looks = PeriodicThread(self._look, each_ms / 1e3)
+
+    def __enter__(self) -> GpuBeside:
+        """Find the GPU, and begin to read it."""
+        if self._rule.depth == "off":
+            return self
+        self._before = computing_pids()
+        try:
+            self._sampler = open_sampler(self._address)
+        except EnginescopeError as error:
+            self._missing(str(error))
+            return self
+        self._looks.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Stop, and let go of the GPU."""
+        self._looks.stop()
+        if self._sampler is not None:
+            self._sampler.close()
+
+    def started(self, pid: int) -> None:
+        """Take the number of trtexec's process."""
+        self._pid = pid
+
+    def take(self, line: str) -> None:
+        """Learn from a line, as it comes, how far trtexec is."""
+        if any(words in line for words in _BUILT):
+            self._is_built.set()
+        elif _BEGINS in line:
+            self._is_built.set()
+            self._note_others()
+            self._begun_ms = now_ms()
+        elif _WARMED in line and self._ended_ms is None:
+            self._ended_ms = now_ms()
+            self._note_others()
+        elif found := _TRACE.search(line):
+            self._timed = int(found[1]), 1e3 * float(found[2])
+
+    def result(self) -> GpuTelemetry | None:
+        """Return what was seen of the timed loop; ``None`` without a GPU, or without the loop."""
+        if self._sampler is None:
+            return None
+        if self._begun_ms is None or self._ended_ms is None or self._timed is None:
+            self._missing("trtexec did not print when it measured")
+            return None
+        queries, lasted_ms = self._timed
+        begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
+        around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
+        if self._is_full:
+            self._say_beside()
+        kinds: tuple[SpanKind, ...] = ("timed", "load") if self._is_full else ("timed",)
+        return GpuTelemetry(
+            gpu=self._sampler.gpu,
+            timed=around if around.channels else None,
+            series=around if self._is_full and around.channels else None,
+            spans=tuple(Span(kind=one, from_ms=begun_ms, to_ms=self._ended_ms) for one in kinds),
+            requests=queries if self._is_full else None,
+            interval_ms=self._rule.interval_ms if self._is_full else None,
+            others=tuple(self._others.values()),
+        )
+
+    def _look(self) -> None:
+        """Read once, if the engine is built: no build is read."""
+        sampler = self._sampler
+        if sampler is None or not self._is_built.is_set():
+            return
+        at = now_ms()
+        self._readings.append(sampler.sample(self._pid) if self._is_full else sampler.clock())
+        self._times_ms.append(at)
+
+    def _series(self) -> Telemetry:
+        return series_of(self._times_ms, [dict(one) for one in self._readings])
+
+    def _note_others(self) -> None:
+        """Keep the processes on the GPU that are not ours."""
+        if self._sampler is not None:
+            others = others_among(self._sampler.processes(), self._before)
+            self._others.update({one.pid: one for one in others})
+
+    def _say_beside(self) -> None:
+        self.notices.append(
+            Notice(
+                code="I-SAMPLED-BESIDE",
+                message="the GPU was sampled during the timed loop itself, since trtexec repeats "
+                "nothing; and its power at rest is not known",
+                evidence={"interval_ms": self._rule.interval_ms},
+                level="info",
+            )
+        )
+
+    def _missing(self, why: str) -> None:
+        if self._is_full:
+            self.notices.append(
+                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
+            )

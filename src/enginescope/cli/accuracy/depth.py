@@ -11,17 +11,23 @@ import click
 
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import (
+    ABOVE_0,
+    COUNT,
     DURATION_MS,
+    FILE,
+    FOLDER,
+    FROM_0,
+    PATH,
     Finite,
     dims_option,
     json_option,
+    option,
     store_option,
     tags_option,
 )
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, naming_flags
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
     from enginescope.services.accuracy.depth_request import DepthRequest
 
 EXIT_RUN_FAILED = 3
-_ABOVE_0 = Finite(0, min_open=True)
 
 
 class DepthCommand(Verb):
@@ -70,136 +75,105 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
         ),
     ),
 )
-@click.option(
+@option(
     "--engines",
     multiple=True,
     required=True,
     metavar="MODEL...",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Engines or ONNX models to compare; the first is the reference.",
 )
-@click.option(
-    "--image",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Image to time and draw.",
-)
-@click.option(
-    "--gt", type=click.Path(dir_okay=False, path_type=Path), help="Ground-truth depth of --image."
-)
-@click.option(
+@option("--image", required=True, type=FILE, help="Image to time and draw.")
+@option("--gt", type=FILE, help="Ground-truth depth of --image.")
+@option(
     "--metric-images-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=("Average the metrics over the images in this folder, instead of --image alone."),
+    type=FOLDER,
+    help="Average the metrics over the images in this folder, instead of --image alone.",
 )
-@click.option(
+@option(
     "--metric-gt-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=("Ground-truth depth of these images, matched by base name: npy, npz, pfm, png."),
+    type=FOLDER,
+    help="Ground-truth depth of these images, matched by base name: npy, npz, pfm, png.",
 )
-@click.option(
+@option(
     "--input-size",
     type=click.IntRange(1, MOST_PIXELS),
-    help=("Height and width of the input in pixels.  [default: the model's own; 518 if dynamic]"),
+    help="Height and width of the input in pixels.  [default: the model's own; 518 if dynamic]",
 )
 @dims_option
-@click.option(
-    "--warmup",
-    type=click.IntRange(0),
-    default=50,
-    show_default=True,
-    help="Warm up for at least this many iterations.",
-)
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Stop after exactly this many iterations.",
-)
-@click.option(
+@option("--warmup", type=FROM_0, default=50, help="Warm up for at least this many iterations.")
+@option("--iterations", type=COUNT, default=1000, help="Stop after exactly this many iterations.")
+@option(
     "--gpu-sample-interval",
     type=Finite(0.005),
     default=0.1,
-    show_default=True,
     help="Seconds between two samples of the GPU in the telemetry pass.",
 )
-@click.option(
-    "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]"
-)
-@click.option(
-    "--gpu-id",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Index of the GPU to run on.",
-)
-@click.option(
+@option("--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]")
+@option("--gpu-id", type=FROM_0, default=0, help="Index of the GPU to run on.")
+@option(
     "--output-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("benchmark_results"),
-    show_default=True,
     help="Folder for the plots and depth.json.",
 )
-@click.option(
+@option(
     "--on",
     "backends",
     shell_complete=complete_backends,
     multiple=True,
     metavar="BACKEND...",
-    help=("Backend to run on; repeat for several.  [default: ort-cpu; trt for an engine]"),
+    help="Backend to run on; repeat for several.  [default: ort-cpu; trt for an engine]",
 )
-@click.option(
+@option(
     "--gt-scale",
-    type=_ABOVE_0,
+    type=ABOVE_0,
     default=1.0,
+    show_default=False,
     help="Multiply ground-truth depth by this factor.  [default: 1]",
 )
-@click.option(
-    "--min-depth",
-    type=_ABOVE_0,
-    default=1e-3,
-    show_default=True,
-    help="Ignore ground-truth depth below this value.",
+@option(
+    "--min-depth", type=ABOVE_0, default=1e-3, help="Ignore ground-truth depth below this value."
 )
-@click.option("--max-depth", type=_ABOVE_0, help="Ignore ground-truth depth above this value.")
-@click.option(
+@option("--max-depth", type=ABOVE_0, help="Ignore ground-truth depth above this value.")
+@option(
     "--align",
     type=click.Choice(["median", "scale-shift", "none"]),
     default="median",
-    show_default=True,
     help="Align each depth map with ground truth before comparing.",
 )
-@click.option(
+@option(
     "--disparity", is_flag=True, help="Treat model outputs as disparity: larger values are nearer."
 )
-@click.option(
+@option(
     "--normalize",
     "--normalise",
     "normalise",
     type=click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",
-    show_default=True,
     help="Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
 )
-@click.option(
+@option(
     "--image-filter",
     type=click.Choice(FILTERS),
     default="opencv-bicubic",
-    show_default=True,
     help="Resize images with this filter of Pillow or OpenCV.",
 )
-@click.option(
+@option(
     "--fail-fast",
     is_flag=True,
-    help=("Stop at the first unreadable image or depth file, instead of skipping it."),
+    help="Stop at the first unreadable image or depth file, instead of skipping it.",
 )
-@click.option(
+@option(
     "--output-name",
     help="Name of the depth output.  [default: the first output of a suitable shape]",
 )
-@click.option(
-    "--timeout", type=DURATION_MS, default="4h", help="Time limit per model.  [default: 4h]"
+@option(
+    "--timeout",
+    type=DURATION_MS,
+    default="4h",
+    show_default=False,
+    help="Time limit per model.  [default: 4h]",
 )
 @tags_option
 @store_option

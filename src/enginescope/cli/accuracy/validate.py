@@ -23,21 +23,26 @@ from enginescope.cli.accuracy.validate_options import (
     preprocessing_of,
 )
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.flag_names import naming_flags
 from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
+    COUNT,
     DURATION_MS,
+    FOLDER,
+    FROM_0,
     INPUT,
     MOST_ITEMS,
+    PATH,
     RANGE,
     SIZE,
     Finite,
     Parsed,
+    add_options,
     dims_option,
     json_option,
+    option,
     store_option,
 )
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, naming_flags
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
 
@@ -61,24 +66,25 @@ def parse_limit(text: str) -> tuple[str, float]:
     return name, value
 
 
-_OPTIONS = (
-    click.option(
+#: Add what a task needs.
+task_options = add_options(
+    option(
         "--task",
         metavar="NAME[?KEY=VALUE&…]",
-        help=("Measure task metrics too: depth, classification, segmentation, detection."),
+        help="Measure task metrics too: depth, classification, segmentation, detection.",
     ),
-    click.option(
+    option(
         "--images",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PATH,
         help="Use these images as samples: files, or folders searched recursively.",
     ),
-    click.option(
+    option(
         "--targets",
-        type=click.Path(path_type=Path),
-        help=("Ground truth, matched by base name.  [default: the reference's outputs]"),
+        type=PATH,
+        help="Ground truth, matched by base name.  [default: the reference's outputs]",
     ),
-    click.option(
+    option(
         "--limit",
         "limits",
         multiple=True,
@@ -88,33 +94,25 @@ _OPTIONS = (
 )
 
 
-def task_options(function: F) -> F:
-    """Add what a task needs."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 def bisect_options(function: F) -> F:
     """Add the options of looking into the sides."""
     for add in (
-        click.option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
-        click.option(
+        option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
+        option(
             "--suggest-precision",
             is_flag=True,
-            help=(
-                "Find which layers to keep in FP32: build and measure proposals. Implies --bisect."
-            ),
+            help="Find which layers to keep in FP32: build and measure proposals. Implies "
+            "--bisect.",
         ),
-        click.option(
+        option(
             "--marks",
-            type=click.IntRange(1),
-            help=("Number of tensors to mark at once.  [default: all; 32 if each try is a build]"),
+            type=COUNT,
+            help="Number of tensors to mark at once.  [default: all; 32 if each try is a build]",
         ),
-        click.option(
+        option(
             "--extract",
             metavar="DIR",
-            type=click.Path(path_type=Path),
+            type=PATH,
             help=(
                 "Write the node where the error starts, its inputs and a script into an"
                 " empty folder. Needs --bisect."
@@ -142,15 +140,15 @@ _MOST_SAMPLES = 1_000_000
         ("Find where an error starts", "enginescope validate model.onnx --on trt:fp16 --bisect"),
     ),
 )
-@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
+@click.argument("models", nargs=-1, required=True, type=PATH)
+@option(
     "--on",
     "backends",
     shell_complete=complete_backends,
     multiple=True,
-    help=("Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]"),
+    help="Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]",
 )
-@click.option(
+@option(
     "--reference",
     metavar="BACKEND|MODEL|ENGINE|DIR",
     help=(
@@ -158,105 +156,98 @@ _MOST_SAMPLES = 1_000_000
         " first model on ort-cpu]"
     ),
 )
-@click.option(
+@option(
     "--data",
     "data",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help=(
         "Read samples: data sets, npy, npz, raw, pb, images, or folders of "
         "them.  [default: test_data_set_* in the first model's folder, else "
         "random]"
     ),
 )
-@click.option("--random", is_flag=True, help="Use random samples even if data exists.")
-@click.option(
+@option("--random", is_flag=True, help="Use random samples even if data exists.")
+@option(
     "--samples",
     "count",
     type=click.IntRange(1, _MOST_SAMPLES),
-    help=("Number of random samples, or of the first samples in the data.  [default: 8; all]"),
+    help="Number of random samples, or of the first samples in the data.  [default: 8; all]",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for random samples."
-)
-@click.option(
+@option("--seed", type=FROM_0, default=0, help="Seed for random samples.")
+@option(
     "--input-shape",
     "--shape",
     "shapes",
     multiple=True,
     type=WIDE_SHAPE,
-    help=("Set the shape of an input; repeat an input for a second set of samples."),
+    help="Set the shape of an input; repeat an input for a second set of samples.",
 )
 @dims_option
-@click.option(
+@option(
     "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
-@click.option(
+@option(
     "--map",
     "output_pairs",
     multiple=True,
     type=Parsed("OUTPUT=REFERENCE", parse_pair),
-    help=("Compare an output with a reference output of another name; repeat for several."),
+    help="Compare an output with a reference output of another name; repeat for several.",
 )
-@click.option(
+@option(
     "--input", "files", multiple=True, type=INPUT, help="Fix the values of an input in all samples."
 )
-@click.option(
+@option(
     "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
 )
-@click.option(
+@option(
     "--tolerance",
     metavar="PRECISION",
     help="Use the tolerances of this precision: fp32, tf32, fp16, int8, …",
 )
-@click.option(
-    "--rtol", multiple=True, type=TOLERANCE, help="Relative tolerance, for all outputs or one."
-)
-@click.option(
-    "--atol", multiple=True, type=TOLERANCE, help="Absolute tolerance, for all outputs or one."
-)
-@click.option(
+@option("--rtol", multiple=True, type=TOLERANCE, help="Relative tolerance, for all outputs or one.")
+@option("--atol", multiple=True, type=TOLERANCE, help="Absolute tolerance, for all outputs or one.")
+@option(
     "--percent-mismatch",
     "mismatch_pct",
     multiple=True,
     type=PERCENTAGE,
     help="Percentage of elements that may exceed atol + rtol × |reference|.",
 )
-@click.option(
+@option(
     "--allow-nothing-compared",
     is_flag=True,
-    help=("Pass outputs that are empty or NaN in every sample.  [default: exit code 1]"),
+    help="Pass outputs that are empty or NaN in every sample.  [default: exit code 1]",
 )
-@click.option(
+@option(
     "--percent",
     type=Finite(0),
-    help=("Count elements whose relative error exceeds this percentage.  [default: 1]"),
+    help="Count elements whose relative error exceeds this percentage.  [default: 1]",
 )
 @image_options
-@click.option(
-    "--profile-index", type=click.IntRange(0), help="Select the optimization profile of engines."
-)
-@click.option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
-@click.option(
+@option("--profile-index", type=FROM_0, help="Select the optimization profile of engines.")
+@option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
+@option(
     "--timeout",
     type=DURATION_MS,
     default="4h",
+    show_default=False,
     help="Time limit per model and backend.  [default: 4h]",
 )
-@click.option("--memory-limit", type=SIZE, help="Memory limit per model and backend.")
-@click.option(
+@option("--memory-limit", type=SIZE, help="Memory limit per model and backend.")
+@option(
     "--output",
     "-o",
     "output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=("Folder for output_diff.json, per_sample_diff.json, validate.html and samples/."),
+    type=FOLDER,
+    help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
 )
-@click.option(
+@option(
     "--fail-fast",
     is_flag=True,
     help="Stop at the first unreadable sample or target, instead of skipping it.",
 )
-@click.option("--skip-output-save", is_flag=True, help="Skip the samples/ folder in --output.")
+@option("--skip-output-save", is_flag=True, help="Skip the samples/ folder in --output.")
 @task_options
 @bisect_options
 @store_option

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from enginescope.analysis.errors.output_tolerance import ToleranceOption, parse_tolerance
-from enginescope.cli.options import Finite, Parsed, parse_shape
+from enginescope.cli.options import ABOVE_0, Parsed, option, parse_shape
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape
 from enginescope.records.run.sample_set import NORMALIZATIONS, PictureFilter, Preprocessing
@@ -84,48 +84,43 @@ PIXELS = Parsed("HxW", parse_size)
 def image_options(function: F) -> F:
     """Add what makes inputs of pictures."""
     for add in (
-        click.option("--image-input", metavar="NAME", help="Feed images to this input."),
-        click.option(
+        option("--image-input", metavar="NAME", help="Feed images to this input."),
+        option(
             "--image-size",
             type=PIXELS,
             help="Resize images to this size if the model's input is dynamic.",
         ),
-        click.option(
+        option(
             "--image-fit",
             type=click.Choice(["stretch", "crop", "pad"]),
             help="Fit images to the input by stretching, cropping or padding.",
         ),
-        click.option(
+        option(
             "--image-filter",
             type=click.Choice(FILTERS),
             help="Resize images with this filter of Pillow or OpenCV.",
         ),
-        click.option(
+        option(
             "--image-colors",
             "--image-colours",
             "image_colours",
             type=click.Choice(["rgb", "bgr"]),
             help="Channel order of image inputs.",
         ),
-        click.option(
+        option(
             "--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."
         ),
-        click.option(
+        option(
             "--normalize",
             "--normalise",
             "normalise",
             type=click.Choice(list(NORMALIZATIONS)),
             default="plain",
-            show_default=True,
             help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
         ),
-        click.option(
-            "--image-divisor",
-            type=Finite(0, min_open=True),
-            help="Divide pixel values by this number.",
-        ),
-        click.option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
-        click.option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
+        option("--image-divisor", type=ABOVE_0, help="Divide pixel values by this number."),
+        option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
+        option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
     ):
         function = add(function)
     return function

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -118,12 +117,7 @@ class DepthProgress(ValidationProgress, DepthObserver):
             return "no run is stored"
         return f"{self._stored} of {self._planned} runs are stored"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Remove what is shown."""
         self._timing.close()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,17 +20,21 @@ from enginescope.cli.machine_options import (
 )
 from enginescope.cli.mode_options import mode_of, mode_options
 from enginescope.cli.options import (
+    COUNT,
     COUNT_OR_DURATION,
     DURATION_MS,
+    FROM_0,
     INPUT,
     MOST_ITEMS,
     NAME,
+    PATH,
     RANGE,
     SHAPE,
     SIZE,
     Finite,
     dims_option,
     json_option,
+    option,
     store_option,
     tags_option,
 )
@@ -39,9 +43,6 @@ from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
-
-if TYPE_CHECKING:
-    pass
 
 #: Where the arguments after ``--`` wait between parsing and the verb.
 HANDED_OVER = "enginescope.bench.handed_over"
@@ -68,8 +69,8 @@ class BenchCommand(Verb):
         ),
     ),
 )
-@click.argument("models", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
+@click.argument("models", nargs=-1, type=PATH)
+@option(
     "--on",
     "backends",
     shell_complete=complete_backends,
@@ -79,7 +80,7 @@ class BenchCommand(Verb):
         "several.  [default: ort-cpu; trt for an engine]"
     ),
 )
-@click.option(
+@option(
     "--shape",
     "shapes",
     multiple=True,
@@ -87,94 +88,85 @@ class BenchCommand(Verb):
     help="Set the shape of an input; repeat for several.",
 )
 @dims_option
-@click.option(
+@option(
     "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
-@click.option(
+@option(
     "--input",
     "files",
     multiple=True,
     type=INPUT,
     help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
 )
-@click.option(
+@option(
     "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
 )
-@click.option(
+@option(
     "--data",
     default="auto",
-    show_default=True,
     help=(
         "Data set folder with input_*.pb; auto: test_data_set_* in the model's "
         "folder; none: random inputs."
     ),
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for random inputs."
-)
-@click.option(
+@option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
+@option(
     "--warmup",
     multiple=True,
     type=COUNT_OR_DURATION,
-    help=("Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]"),
+    help="Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
 )
-@click.option(
-    "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
-)
-@click.option(
+@option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
+@option(
     "--duration",
     type=DURATION_MS,
     help="Stop after this measuring time; a number without a unit is seconds.",
 )
-@click.option(
+@option(
     "--precision",
     type=Finite(0.01, 50),
     default=0.5,
-    show_default=True,
     help="Stop when the median's 95 % interval is within ± this percentage.",
 )
-@click.option(
+@option(
     "--max-time",
     type=DURATION_MS,
-    help=("Maximum measuring time; stops before the precision is reached.  [default: 10s]"),
+    help="Maximum measuring time; stops before the precision is reached.  [default: 10s]",
 )
-@click.option(
+@option(
     "--min-samples",
     type=click.IntRange(2),
     default=100,
-    show_default=True,
     help="Collect at least this many samples before stopping.",
 )
-@click.option(
-    "--layers/--no-layers", default=True, help="Measure per-layer times in a separate pass."
+@option(
+    "--layers/--no-layers",
+    default=True,
+    show_default=False,
+    help="Measure per-layer times in a separate pass.",
 )
-@click.option(
+@option(
     "--timeout",
     type=DURATION_MS,
     help="Time limit per job.  [default: 10min, or more if the timing needs it]",
 )
-@click.option(
-    "--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]"
-)
-@click.option(
+@option("--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]")
+@option(
     "--trtexec-args",
     default="",
     metavar="TEXT",
-    help=(
-        "Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too."
-    ),
+    show_default=False,
+    help="Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
 )
 @mode_options
 @machine_options
 @telemetry_options
-@click.option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
+@option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
 @tags_option
-@click.option(
+@option(
     "--commit",
     type=NAME,
-    help=(
-        "Commit that the runs belong to, for history.  [default: commit of the working directory]"
-    ),
+    help="Commit that the runs belong to, for history.  [default: commit of the working directory]",
 )
 @bench_compare_options
 @store_option

@@ -16,11 +16,15 @@ import click
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
+    COUNT,
     DURATION_MS,
+    FILE,
+    PATH,
     SHAPE,
     SIZE,
     dims_option,
     json_option,
+    option,
     store_option,
 )
 from enginescope.cli.termination import EXIT_RUN_FAILED
@@ -76,9 +80,9 @@ _BOUNDS = tuple(_BOUND_NAMES)
 def build_options(function: F) -> F:
     """Add what steers a build."""
     for key, text in reversed(_SWITCHES.items()):
-        function = click.option(_flag(key), key, is_flag=True, help=text)(function)
+        function = option(_flag(key), key, is_flag=True, help=text)(function)
     for key, (metavar, text) in reversed(_VALUES.items()):
-        function = click.option(_flag(key), key, metavar=metavar, help=text)(function)
+        function = option(_flag(key), key, metavar=metavar, help=text)(function)
     for name, key, metavar, text in (
         ("--option", "others", "KEY=VALUE", "Set any other backend option; repeat for several."),
         ("--plugin", "plugins", "FILE", "Load this plugin library; repeat for several."),
@@ -89,14 +93,11 @@ def build_options(function: F) -> F:
             "Limit the memory of a pool; repeat for several.",
         ),
     ):
-        option = click.option(name, key, multiple=True, metavar=metavar, help=text)
-        function = option(function)
+        function = option(name, key, multiple=True, metavar=metavar, help=text)(function)
     for bound in reversed(_BOUNDS):
         text = f"{_BOUND_NAMES[bound]} shape of an input; repeat an input for the next profile."
-        option = click.option(
-            f"--{bound}-shape", f"{bound}_shapes", multiple=True, type=SHAPE, help=text
-        )
-        function = option(function)
+        add = option(f"--{bound}-shape", f"{bound}_shapes", multiple=True, type=SHAPE, help=text)
+        function = add(function)
     return function
 
 
@@ -149,34 +150,28 @@ def _flag(key: str) -> str:
         ),
     ),
 )
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the engine to this file.  [default: MODEL.engine]",
-)
-@click.option(
+@click.argument("model", type=PATH)
+@option("-o", "--output", type=FILE, help="Write the engine to this file.  [default: MODEL.engine]")
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
     default="trt",
-    show_default=True,
     help="Backend and precision to build with: trt, trt:fp16, …",
 )
 @dims_option
-@click.option(
+@option(
     "--shape",
     "shapes",
     multiple=True,
     type=SHAPE,
     help="Fix the shape of an input; repeat for several.",
 )
-@click.option("--batch", type=click.IntRange(1), help="Set the size of dynamic first dimensions.")
+@option("--batch", type=COUNT, help="Set the size of dynamic first dimensions.")
 @build_options
-@click.option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
-@click.option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
-@click.option(
+@option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
+@option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
+@option(
     "--memory-limit", type=SIZE, help="Memory limit for the build.  [default: 90 % of free memory]"
 )
 @store_option

@@ -29,8 +29,7 @@ _HOW = "to get it"
 def command(as_json: bool) -> None:
     """Report what this machine can measure, and what to install for the rest."""
     from enginescope.core.jsonio import encode
-    from enginescope.render.base.text import show, table
-    from enginescope.render.runs.hint_text import hint_lines
+    from enginescope.render.base.text import hint_lines, show, table
     from enginescope.services.measurement.doctor import doctor
 
     found = doctor()

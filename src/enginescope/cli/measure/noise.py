@@ -14,9 +14,11 @@ from enginescope.cli.messages import note
 from enginescope.cli.options import (
     DURATION_MS,
     MOST_ITEMS,
+    PATH,
     SHAPE,
     dims_option,
     json_option,
+    option,
     store_option,
     tags_option,
 )
@@ -39,14 +41,14 @@ if TYPE_CHECKING:
         ("Measure the noise floor of your own model", "enginescope noise model.onnx --duration 2s"),
     ),
 )
-@click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option(
+@click.argument("model", required=False, type=PATH)
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
     help="Backend to measure on.  [default: ort-cpu; trt for an engine]",
 )
-@click.option(
+@option(
     "--shape",
     "shapes",
     multiple=True,
@@ -54,11 +56,11 @@ if TYPE_CHECKING:
     help="Set the shape of an input; repeat for several.",
 )
 @dims_option
-@click.option(
+@option(
     "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
 )
 @rounds_option(FLOOR_ROUNDS)
-@click.option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
+@option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @tags_option
 @store_option
 @json_option

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import EXISTING, FILE, FOLDER, json_option, option, store_option
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
 
 if TYPE_CHECKING:
-    from enginescope.formats.archive.archive_manifest import Manifest, TeaEntry, TeaSubject
+    from enginescope.formats.archive.archive_reader import Manifest, TeaEntry, TeaSubject
     from enginescope.store.location import StorePlace
-
-_ARCHIVE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
 @click.group(
@@ -49,20 +47,20 @@ def command() -> None:
         ),
     ),
 )
-@click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("archive", type=FILE)
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
-@click.option(
+@option(
     "--without",
     multiple=True,
     metavar="KIND",
     help="Exclude files of this kind: engine, timing_cache, model, …",
 )
-@click.option(
+@option(
     "--only",
     is_flag=True,
-    help=("Add the named plan files alone, without the times and metadata next to them."),
+    help="Add the named plan files alone, without the times and metadata next to them.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@option("--force", is_flag=True, help="Overwrite an existing file.")
 @store_option
 @json_option
 def create(
@@ -80,11 +78,11 @@ def create(
     if the engine file is unchanged. The manifest records each file's SHA-256, versions, GPU and
     command.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
+    from enginescope.services.observer import PlanObserver
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
-    from enginescope.services.plans.observer import PlanObserver
 
     request = ArchiveRequest(
         archive=archive, files=what, without=without, only=only, force=force, store=store_folder
@@ -109,8 +107,8 @@ def create(
         ("Check every file", "enginescope archive list model.tea --check"),
     ),
 )
-@click.argument("archive", type=_ARCHIVE)
-@click.option("--check", is_flag=True, help="Check every file against its SHA-256.")
+@click.argument("archive", type=EXISTING)
+@option("--check", is_flag=True, help="Check every file against its SHA-256.")
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
@@ -147,18 +145,18 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
         ("Extract to another folder", "enginescope archive extract model.tea -o folder/"),
     ),
 )
-@click.argument("archive", type=_ARCHIVE)
+@click.argument("archive", type=EXISTING)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
+@option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=("Folder to write to.  [default: the archive's name without its extension]"),
+    type=FOLDER,
+    help="Folder to write to.  [default: the archive's name without its extension]",
 )
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
-    from enginescope.cli.flag_names import naming_flags
+    from enginescope.cli.verb import naming_flags
     from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import extract_archive
 

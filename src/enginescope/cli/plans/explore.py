@@ -14,119 +14,112 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from enginescope.cli.compare_options import context_options
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import Finite, json_option, store_option
+from enginescope.cli.options import (
+    COUNT,
+    EXISTING,
+    FILE,
+    FROM_0,
+    Finite,
+    add_options,
+    context_options,
+    json_option,
+    option,
+    store_option,
+)
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
 if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
+    from enginescope.render.base.figures import TextTable
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.build_trace_text import RowTable
     from enginescope.services.plans.explore_request import Explored, ExploreFiles, PlanContext
     from enginescope.store.location import StorePlace
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TO_FILE = click.Path(dir_okay=False, path_type=Path)
 
-_OPTIONS = (
-    click.option("--csv", "csv_file", type=_TO_FILE, help="Write the layers as CSV to FILE."),
-    click.option("--xlsx", "xlsx_file", type=_TO_FILE, help="Write all tables to FILE, for Excel."),
-    click.option(
+#: Add the options that write files.
+file_options = add_options(
+    option("--csv", "csv_file", type=FILE, help="Write the layers as CSV to FILE."),
+    option("--xlsx", "xlsx_file", type=FILE, help="Write all tables to FILE, for Excel."),
+    option(
         "--netron",
         "netron_file",
-        type=_TO_FILE,
-        help="Write the model of --onnx with layer times to FILE, for Netron.",
+        type=FILE,
+        help="Write the plan, or the model of --onnx, with layer times to FILE, for Netron.",
     ),
-    click.option(
+    option(
         "--model-explorer",
         "model_explorer_file",
-        type=_TO_FILE,
-        help="Write the node times of --onnx to FILE, for Model Explorer.",
+        type=FILE,
+        help="Write the plan with its times, or times for --onnx, to FILE, for Model Explorer.",
     ),
-    click.option("--svg", "svg_file", type=_TO_FILE, help="Draw the plan as an SVG graph to FILE."),
-    click.option("--png", "png_file", type=_TO_FILE, help="Draw the plan as a PNG graph to FILE."),
-    click.option(
+    option("--svg", "svg_file", type=FILE, help="Draw the plan as an SVG graph to FILE."),
+    option("--png", "png_file", type=FILE, help="Draw the plan as a PNG graph to FILE."),
+    option(
         "--dot",
         "dot_file",
-        type=_TO_FILE,
+        type=FILE,
         help="Write the plan's graph as DOT to FILE, for any Graphviz.",
     ),
-    click.option(
+    option(
         "--png-scale",
         type=Finite(0, 8, min_open=True),
         help="Pixels per unit of the PNG.  [default: 2, or 1 if that is too large]",
     ),
-    click.option(
+    option(
         "--color",
         type=click.Choice(["type", "precision", "time", "lint"]),
         default="type",
-        show_default=True,
         help="Color the graph by this property.",
     ),
-    click.option(
+    option(
         "--layout",
         type=click.Choice(["auto", "own", "dot"]),
         default="auto",
-        show_default=True,
-        help=("Place the layers with this engine; auto: Graphviz for small plans, if installed."),
+        help="Place the layers with this engine; auto: Graphviz for small plans, if installed.",
     ),
-    click.option(
+    option(
         "--details",
         type=click.Choice(["few", "usual", "all"]),
         default="usual",
-        show_default=True,
         help="Amount of text on layers and edges.",
     ),
-    click.option("--beam", metavar="LAYER,N", help="Draw only layers within N steps of LAYER."),
-    click.option(
+    option("--beam", metavar="LAYER,N", help="Draw only layers within N steps of LAYER."),
+    option(
         "--filter",
         multiple=True,
         metavar="WHAT",
-        help=("Draw only matching layers and fold the rest: type:T, precision:P, or words."),
+        help="Draw only matching layers and fold the rest: type:T, precision:P, or words.",
     ),
-    click.option(
+    option(
         "--highlight",
         multiple=True,
         metavar="WHAT",
         help="Frame matching layers: type:T, precision:P, or words.",
     ),
-    click.option(
+    option(
         "--fold",
         type=click.Choice(["module", "block", "none"]),
         default="none",
-        show_default=True,
-        help=("Fold each module of the ONNX names, or each repeated block, into one box."),
+        help="Fold each module of the ONNX names, or each repeated block, into one box.",
     ),
-    click.option(
+    option(
         "--regions",
         type=click.Choice(["io", "forks", "all"]),
         default="io",
-        show_default=True,
-        help=("Draw tensors as boxes: inputs, outputs and reused memory; also forks; all."),
+        help="Draw tensors as boxes: inputs, outputs and reused memory; also forks; all.",
     ),
-    click.option("--constants", is_flag=True, help="Draw constants too."),
-    click.option(
-        "--html",
-        "html_file",
-        type=_TO_FILE,
-        help="Write one HTML page with everything to FILE.",
-    ),
+    option("--constants", is_flag=True, help="Draw constants too."),
+    option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
 )
 _DRAWING = (
     *("color", "layout", "details", "beam", "filter", "highlight", "fold", "regions", "constants"),
 )
-
-
-def file_options(function: F) -> F:
-    """Add the options that write files."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def files_of(options: dict[str, Any]) -> ExploreFiles:
@@ -156,7 +149,6 @@ _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
     *("weights", "activations", "footprint"),
 )
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command(
@@ -171,40 +163,27 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     ),
 )
 @click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
-@click.option(
-    "--profile", type=_FILE, help="Read layer times from this file.  [default: X.profile.json]"
+@option(
+    "--profile", type=EXISTING, help="Read layer times from this file.  [default: X.profile.json]"
 )
-@click.option(
+@option(
     "--metadata",
-    type=_FILE,
+    type=EXISTING,
     help="Read trex's profiling metadata.  [default: X.profile.metadata.json]",
 )
-@click.option(
+@option(
     "--build-metadata",
-    type=_FILE,
+    type=EXISTING,
     help="Read trex's build metadata.  [default: X.build.metadata.json]",
 )
-@click.option(
+@option(
     "--plan-profile",
-    type=click.IntRange(0),
+    type=FROM_0,
     default=0,
-    show_default=True,
     help="Select the optimization profile if the plan has several.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Maximum number of rows per table.",
-)
-@click.option(
-    "--sort",
-    type=click.Choice(_SORTS),
-    default="time",
-    show_default=True,
-    help="Sort the layers by this column.",
-)
+@option("--top", type=COUNT, default=5, help="Maximum number of rows per table.")
+@option("--sort", type=click.Choice(_SORTS), default="time", help="Sort the layers by this column.")
 @context_options
 @file_options
 @store_option
@@ -228,8 +207,8 @@ def command(
     A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
     `latest`, or a run's folder.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles
@@ -287,13 +266,13 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     show(shown)
     for each in tables:
         print(each.title)
-        show(table(each.headers, each.rows, right=each.right))
+        show(table(each.headers, each.rows, right=each.numbers))
         if each.note:
             show(sentence(each.note))
         print()
 
 
-def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[RowTable]:
+def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[TextTable]:
     names = max(24, width - _FIGURES)
     if context.view is not None:
         from enginescope.render.plans.limit_rows import node_rows, roofline_rows

@@ -12,7 +12,7 @@ import click
 
 from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.messages import next_steps, warn, words
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -39,51 +39,47 @@ _FIGURE_COLUMNS = 34
 @click.argument(
     "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True
 )
-@click.option(
+@option(
     "--profile",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=("Read layer times of --exportProfile.  [default: the plan's X.profile.json]"),
+    type=EXISTING,
+    help="Read layer times of --exportProfile.  [default: the plan's X.profile.json]",
 )
-@click.option(
+@option(
     "--gpu",
-    help=("Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"),
+    help="Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]",
 )
-@click.option(
+@option(
     "--select",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Apply only these rules: PLAN1,tiny-kernels.",
 )
-@click.option(
+@option(
     "--ignore",
     shell_complete=complete_rules,
     multiple=True,
     metavar="RULES",
     help="Skip these rules.",
 )
-@click.option(
+@option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),
-    help=("Exit with 1 on a finding of this severity or higher.  [default: warning]"),
+    help="Exit with 1 on a finding of this severity or higher.  [default: warning]",
 )
-@click.option(
+@option(
     "--top",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Maximum number of findings to show.",
+    type=COUNT,
+    default=12,
+    help="Maximum number of lines of findings to show for each plan.",
 )
-@click.option(
+@option("--all", "show_all", is_flag=True, help="Show every finding.")
+@option(
     "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING,
     help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
 )
-@click.option(
-    "--sarif",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the findings as SARIF 2.1.0 to FILE.",
-)
+@option("--sarif", type=FILE, help="Write the findings as SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(
@@ -91,6 +87,7 @@ def command(
     profile: Path | None,
     gpu: str | None,
     top: int,
+    show_all: bool,
     sarif: Path | None,
     as_json: bool,
     store_folder: StorePlace | None,
@@ -102,8 +99,8 @@ def command(
     An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,
     or by name. `enginescope explain CODE` describes a rule.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
     config = options["config"] or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
@@ -126,7 +123,7 @@ def command(
         sys.stdout.buffer.write(findings_json(result.plans))
         sys.stdout.buffer.flush()
     else:
-        _show(result.plans, top)
+        _show(result.plans, None if show_all else top)
         _next(result.plans, targets[0], sarif, store_folder)
     return int(result.is_failed)
 
@@ -135,37 +132,39 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(","))
 
 
-def _show(linted: Sequence[Linted], top: int) -> None:
+def _show(linted: Sequence[Linted], top: int | None) -> None:
     from enginescope.render.base.text import sentence, show, table
     from enginescope.render.plans import findings
 
     width = shutil.get_terminal_size().columns
     name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
-    for number, one in enumerate(linted):
+    for number, plan in enumerate(linted):
         if number:
             print()
-        show(sentence(findings.headline(one.report)))
-        found = one.report.findings
-        if one.report.sum_ms is None:
+        report = plan.report
+        show(sentence(findings.headline(report)))
+        if report.sum_ms is None:
             warn("no layer times: add --profile for the time at stake")
-        if not found:
+        if not report.findings:
             continue
         print()
-        rows = findings.finding_rows(found[:top], name_width=name_width)
-        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
-        if len(found) > top:
-            print(f"… and {len(found) - top:,} more; --top N shows them")
-        if words := findings.stake_words(one.report):
+        rules = findings.rule_rows(report)
+        show(table(findings.RULE_HEADERS, rules, right=findings.NUMBERS))
+        if words := findings.stake_words(report):
             show(sentence(words))
         print()
-        show(table(findings.RULE_HEADERS, findings.rule_rows(found), right=findings.NUMBERS))
+        groups = report.groups[:top]
+        rows = findings.group_rows(groups, report.findings, name_width=name_width)
+        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
+        if len(report.groups) > len(groups):
+            print(f"… and {len(report.groups) - len(groups):,} more; --all shows them")
 
 
 def _next(
     linted: Sequence[Linted], target: str, sarif: Path | None, store: StorePlace | None
 ) -> None:
     at = ("--store", store) if store else ()
-    codes = [finding.code for plan in linted for finding in plan.report.findings]
+    codes = [group.code for plan in linted for group in plan.report.groups]
     rule = [("explain a rule", words("enginescope", "explain", codes[0]))] if codes else []
     page = words("enginescope", "explore", *at, target, "--html", "plan.html")
     next_steps(*rule, ("open", str(sarif)) if sarif else ("one page", page))

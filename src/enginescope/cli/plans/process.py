@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from enginescope.cli.messages import next_steps, words
+from enginescope.cli.options import FOLDER, PATH, option
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -23,11 +24,11 @@ from enginescope.cli.verb import Verb
         ),
     ),
 )
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("model", type=PATH)
+@click.argument("folder", type=FOLDER)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
-@click.option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
-@click.option(
+@option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
+@option(
     "--store",
     "store_folder",
     type=click.Path(file_okay=False),

@@ -9,13 +9,13 @@ import click
 
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.messages import warn
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import json_option, option, store_option
 from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from enginescope.services.verdicts.push import PushReport
+    from enginescope.services.store.push import PushReport
     from enginescope.store.location import StorePlace
 
 EXIT_LEFT_OUT = 3
@@ -34,9 +34,9 @@ EXIT_LEFT_OUT = 3
 )
 @click.argument("url", metavar="URL")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
-@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@click.option("--model", help="Select runs whose model name contains this text.")
-@click.option(
+@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@option("--model", help="Select runs whose model name contains this text.")
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
@@ -60,7 +60,7 @@ def command(
     are skipped, so a repeated push resumes.
     """
     from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.services.verdicts.push import PushRequest, push_runs
+    from enginescope.services.store.push import PushRequest, push_runs
     from enginescope.store.row import Filter
 
     token = given_token(options["token_file"])

@@ -12,7 +12,7 @@ import click
 
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import COUNT, FILE, PATH, json_option, option, store_option
 from enginescope.cli.verb import VerbOfVerbs
 
 if TYPE_CHECKING:
@@ -64,22 +64,16 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
         ("List failed runs as JSON", "enginescope runs list --outcome failed --json"),
     ),
 )
-@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@click.option("--model", help="Select runs whose model name contains this text.")
-@click.option(
+@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@option("--model", help="Select runs whose model name contains this text.")
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
     help="Select runs on backends that start with this name.",
 )
-@click.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Maximum number of runs to list.",
-)
+@option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
+@option("--limit", type=COUNT, default=20, help="Maximum number of runs to list.")
 @store_option
 @json_option
 def list_runs(
@@ -124,10 +118,7 @@ def list_runs(
         ("Show the run before it as JSON", "enginescope runs show latest~1 --json"),
     ),
 )
-@click.argument(
-    "run",
-    shell_complete=complete_runs,
-)
+@click.argument("run", shell_complete=complete_runs)
 @store_option
 @json_option
 def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
@@ -155,10 +146,7 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
         ("Add two tags", "enginescope runs tag latest release fp16"),
     ),
 )
-@click.argument(
-    "run",
-    shell_complete=complete_runs,
-)
+@click.argument("run", shell_complete=complete_runs)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
@@ -176,10 +164,7 @@ def tag_run(
         ("Remove two tags", "enginescope runs untag latest release fp16"),
     ),
 )
-@click.argument(
-    "run",
-    shell_complete=complete_runs,
-)
+@click.argument("run", shell_complete=complete_runs)
 @click.argument("tags", nargs=-1, required=True)
 @store_option
 @json_option
@@ -197,11 +182,8 @@ def untag_run(
         ("Export a tagged run", "enginescope runs export baseline baseline.zip"),
     ),
 )
-@click.argument(
-    "run",
-    shell_complete=complete_runs,
-)
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("file", type=FILE)
 @store_option
 @json_option
 def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: bool) -> None:
@@ -217,7 +199,7 @@ def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: b
         ("Import into another store", "enginescope runs import-zip run.zip --store folder/"),
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=PATH)
 @store_option
 @json_option
 def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
@@ -240,7 +222,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
     ),
 )
 @click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Delete without asking.")
+@option("--yes", is_flag=True, help="Delete without asking.")
 @store_option
 @json_option
 def delete_runs(

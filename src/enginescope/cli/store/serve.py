@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import SIZE, store_option
+from enginescope.cli.options import EXISTING, SIZE, option, store_option
 from enginescope.cli.store.token_option import (
     VARIABLE,
     given_token,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PORT = 8642
 #: Requests at the same time; more are told to come again.
 _MOST_AT_ONCE = 64
@@ -44,25 +43,18 @@ _MOST_AT_ONCE = 64
         ),
     ),
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
+@option("--host", default="127.0.0.1", help="Address to listen on.")
+@option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=_PORT,
-    show_default=True,
     help="Port to listen on; 0 picks a free port.",
 )
 @token_option("Read the access token from this file, or create one there.")
-@click.option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
-@click.option(
-    "--max-upload",
-    type=SIZE,
-    default="256MiB",
-    show_default=True,
-    help="Maximum size of one uploaded run.",
-)
-@click.option("--certificate", type=_FILE, help="Certificate for https; needs --key.")
-@click.option("--key", "key_file", type=_FILE, help="Private key of the certificate.")
+@option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
+@option("--max-upload", type=SIZE, default="256MiB", help="Maximum size of one uploaded run.")
+@option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
+@option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
 @store_option
 def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
     """Serve the store as web pages: runs, models, histories, comparisons, suites.

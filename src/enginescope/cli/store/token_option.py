@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
+from enginescope.cli.options import FILE, option
 from enginescope.core.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,11 +21,7 @@ _OTHERS = 0o077
 
 def token_option(help_text: str) -> Callable[[F], F]:
     """Return what adds ``--token-file``."""
-    return click.option(
-        "--token-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help=f"{help_text}  [default: ${VARIABLE}]",
-    )
+    return option("--token-file", type=FILE, help=f"{help_text}  [default: ${VARIABLE}]")
 
 
 def given_token(file: Path | None) -> str | None:

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import json_option, store_option
+from enginescope.cli.options import FOLDER, PATH, json_option, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import VerbOfVerbs
@@ -48,7 +48,7 @@ class DownloadProgress(Shown[Live], DownloadObserver):
         """Print where a model is."""
         if self._quiet:
             return
-        note(f"{place}: {'already downloaded' if fetched.was_there else fetched.folder}")
+        note(f"{place}: {'there already' if fetched.was_there else fetched.folder}")
         if fetched.link.sha256 is None:
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
 
@@ -107,13 +107,12 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
         ("Download to another folder", "enginescope models fetch list.txt --to folder/"),
     ),
 )
-@click.argument("links", type=click.Path(path_type=Path), metavar="LIST")
-@click.option(
+@click.argument("links", type=PATH, metavar="LIST")
+@option(
     "--to",
     "folder",
     default="models",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Folder to download to; each model gets a subfolder.",
 )
 @json_option
@@ -136,9 +135,5 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
         sys.stdout.flush()
     else:
         print(f"{count:,} of {len(downloads.links):,} models in {folder}")
-        print(
-            f"run them with  enginescope suite {folder}"
-            if count
-            else "no model could be downloaded"
-        )
+        print(f"run them with  enginescope suite {folder}" if count else "none of them is there")
     return 0 if downloads.is_complete else EXIT_RUN_FAILED

@@ -17,7 +17,17 @@ import click
 
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import warn
-from enginescope.cli.options import Finite, Parsed, json_option, store_option
+from enginescope.cli.options import (
+    COUNT,
+    FOLDER,
+    FROM_0,
+    PATH,
+    Finite,
+    Parsed,
+    json_option,
+    option,
+    store_option,
+)
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
@@ -55,7 +65,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     print(f"{result.name} · {counts_sentence(result)}\n")
     for part in suite_tables(result, width=shutil.get_terminal_size().columns):
         show(sentence(part.title))
-        show(table(part.headers, part.rows, right=part.right))
+        show(table(part.headers, part.rows, right=part.numbers))
         if part.left_out:
             show(sentence(f"{part.left_out:,} more in results.csv"))
         print()
@@ -99,12 +109,10 @@ def _environment(text: str) -> tuple[str, str]:
         ),
     ),
 )
-@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[SUITE|DIR]")
-@click.option(
-    "--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml."
-)
-@click.option("--name", help="Name the suite.  [default: the file's setting, else the file name]")
-@click.option(
+@click.argument("source", required=False, type=PATH, metavar="[SUITE|DIR]")
+@option("--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml.")
+@option("--name", help="Name the suite.  [default: the file's setting, else the file name]")
+@option(
     "--on",
     "backends",
     shell_complete=complete_backends,
@@ -114,87 +122,73 @@ def _environment(text: str) -> tuple[str, str]:
         "repeat for several.  [default: the file's]"
     ),
 )
-@click.option(
+@option(
     "--environment",
     "environments",
     type=Parsed("NAME=PYTHON", _environment),
     multiple=True,
     help="Python interpreter for backends with @NAME; repeat for more.",
 )
-@click.option(
-    "--batch",
-    "batches",
-    multiple=True,
-    type=click.IntRange(1),
-    help="Batch size to run; repeat for more.",
-)
-@click.option(
+@option("--batch", "batches", multiple=True, type=COUNT, help="Batch size to run; repeat for more.")
+@option(
     "--mode",
     type=click.Choice(("benchmark", "validate", "both")),
     help="Measure speed, validate outputs, or both.",
 )
-@click.option(
+@option(
     "--input",
     type=click.Choice(("random", "dataset")),
     help="Feed random inputs or the model's data set.",
 )
-@click.option(
+@option(
     "--include", multiple=True, help="Run only models whose name contains or matches this pattern."
 )
-@click.option(
-    "--exclude", multiple=True, help="Skip models whose name contains or matches this pattern."
-)
-@click.option(
+@option("--exclude", multiple=True, help="Skip models whose name contains or matches this pattern.")
+@option(
     "--baseline",
     shell_complete=complete_backends,
     help="Backend to compute the speed-up against.  [default: the first]",
 )
-@click.option("--warmup", help="Warm up for at least this time or count, until steady.")
-@click.option(
-    "--iterations", type=click.IntRange(1), help="Stop after exactly this many iterations."
-)
-@click.option("--duration", help="Stop after this measuring time.")
-@click.option("--max-time", help="Maximum measuring time; stops before the precision is reached.")
-@click.option(
-    "--processes", type=click.IntRange(1), help="Number of fresh processes per cell.  [default: 1]"
-)
-@click.option("--reference", help="Compare outputs with this reference; see enginescope validate.")
-@click.option(
-    "--samples", type=click.IntRange(1), help="Number of random samples if there is no data set."
-)
-@click.option(
+@option("--warmup", help="Warm up for at least this time or count, until steady.")
+@option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
+@option("--duration", help="Stop after this measuring time.")
+@option("--max-time", help="Maximum measuring time; stops before the precision is reached.")
+@option("--processes", type=COUNT, help="Number of fresh processes per cell.  [default: 1]")
+@option("--reference", help="Compare outputs with this reference; see enginescope validate.")
+@option("--samples", type=COUNT, help="Number of random samples if there is no data set.")
+@option(
     "--tolerance",
-    help=("Use the tolerances of this precision, such as fp16.  [default: from both sides]"),
+    help="Use the tolerances of this precision, such as fp16.  [default: from both sides]",
 )
-@click.option("--rtol", type=Finite(0), help="Relative tolerance for all outputs.")
-@click.option("--atol", type=Finite(0), help="Absolute tolerance for all outputs.")
-@click.option(
+@option("--rtol", type=Finite(0), help="Relative tolerance for all outputs.")
+@option("--atol", type=Finite(0), help="Absolute tolerance for all outputs.")
+@option(
     "--percent-mismatch",
     type=Finite(0, 100),
     help="Percentage of elements that may exceed the tolerances.",
 )
-@click.option(
-    "--layers/--no-layers", default=None, help="Measure per-layer times, for the coverage table."
+@option(
+    "--layers/--no-layers",
+    default=None,
+    show_default=False,
+    help="Measure per-layer times, for the coverage table.",
 )
-@click.option("--timeout", help="Time limit per cell, such as 10min.")
-@click.option("--memory-limit", help="Memory limit per cell, such as 4GiB.")
-@click.option("--retries", type=click.IntRange(0), help="Retry a failed cell this many times.")
-@click.option(
-    "--retry-failed", is_flag=True, help="Run cells again that failed in an earlier session."
-)
-@click.option(
+@option("--timeout", help="Time limit per cell, such as 10min.")
+@option("--memory-limit", help="Memory limit per cell, such as 4GiB.")
+@option("--retries", type=FROM_0, help="Retry a failed cell this many times.")
+@option("--retry-failed", is_flag=True, help="Run cells again that failed in an earlier session.")
+@option(
     "--jobs",
-    type=click.IntRange(1),
+    type=COUNT,
     default=1,
-    show_default=True,
-    help=("Run this many cells at a time, each on its own cores, never two on one GPU."),
+    help="Run this many cells at a time, each on its own cores, never two on one GPU.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
-@click.option(
+@option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
+@option(
     "--output",
     "-o",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Folder for the suite.  [default: suites/NAME in the store]",
 )
 @fleet_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.cli.options import Parsed
+from enginescope.cli.options import Parsed, add_options, option
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def _mount(text: str) -> tuple[str, str]:
     return claim, folder
 
 
-_OPTIONS = (
-    click.option(
+#: Add the options of places where cells run.
+fleet_options = add_options(
+    option(
         "--on-ray",
         metavar="ADDRESS",
         help=(
@@ -40,49 +41,41 @@ _OPTIONS = (
             "starts a cluster here."
         ),
     ),
-    click.option("--on-slurm", is_flag=True, help="Run cells as jobs of a Slurm cluster."),
-    click.option(
+    option("--on-slurm", is_flag=True, help="Run cells as jobs of a Slurm cluster."),
+    option(
         "--slurm",
         "slurm_options",
         type=Parsed("KEY=VALUE", _pair),
         multiple=True,
         help="Pass an option to sbatch, such as partition=gpu; repeat for more.",
     ),
-    click.option(
+    option(
         "--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image."
     ),
-    click.option(
+    option(
         "--emit-k8s",
         type=click.Path(file_okay=False),
         metavar="DIR",
         help="Write a Kubernetes Job per cell to this folder, and run nothing.",
     ),
-    click.option("--k8s-image", metavar="IMAGE", help="Container image of the Kubernetes jobs."),
-    click.option(
+    option("--k8s-image", metavar="IMAGE", help="Container image of the Kubernetes jobs."),
+    option(
         "--k8s-mount",
         "k8s_mounts",
         type=Parsed("CLAIM:FOLDER", _mount),
         multiple=True,
-        help=("Mount the volume of CLAIM at FOLDER, the same path as here; repeat for more."),
+        help="Mount the volume of CLAIM at FOLDER, the same path as here; repeat for more.",
     ),
-    click.option(
+    option(
         "--k8s-gpu-label",
         default="nvidia.com/gpu.product={gpu}",
-        show_default=True,
         help="Node label that selects the GPU model.",
     ),
-    click.option("--k8s-namespace", help="Namespace of the Kubernetes jobs.  [default: unset]"),
-    click.option(
+    option("--k8s-namespace", help="Namespace of the Kubernetes jobs.  [default: unset]"),
+    option(
         "--collect", is_flag=True, help="Collect the results of finished jobs, and run nothing."
     ),
 )
-
-
-def fleet_options(function: F) -> F:
-    """Add the options of places where cells run."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def place_of(options: dict[str, Any]) -> Place:

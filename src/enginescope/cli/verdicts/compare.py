@@ -10,7 +10,17 @@ import click
 from enginescope.cli.compare_options import across_option, terms_of
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps, warn, words
-from enginescope.cli.options import Finite, check_outputs, json_option, store_option
+from enginescope.cli.options import (
+    COUNT,
+    EXISTING,
+    FILE,
+    FROM_0,
+    Finite,
+    check_outputs,
+    json_option,
+    option,
+    store_option,
+)
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 
@@ -18,9 +28,6 @@ if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
     from enginescope.services.verdicts.compare import CompareResult
     from enginescope.store.location import StorePlace
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUT = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(
@@ -35,50 +42,43 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     ),
 )
 @click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
-@click.option(
+@option(
     "--threshold",
     "threshold_pct",
     type=Finite(0, 100),
     metavar="PERCENT",
-    help=("Ignore smaller differences.  [default: 1 for measurements, 3 for layers]"),
+    help="Ignore smaller differences.  [default: 1 for measurements, 3 for layers]",
 )
 @across_option
-@click.option(
+@option(
     "--only",
     metavar="precision|tactic|TYPE",
-    help=("Show only layers that differ in precision or tactic, or layers of TYPE."),
+    help="Show only layers that differ in precision or tactic, or layers of TYPE.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Maximum number of rows per table.",
-)
-@click.option(
+@option("--top", type=COUNT, default=10, help="Maximum number of rows per table.")
+@option(
     "--plan-profile",
-    type=click.IntRange(0),
+    type=FROM_0,
     default=0,
-    show_default=True,
     help="Select the optimization profile if plans have several.",
 )
-@click.option(
+@option(
     "--build-log",
     "build_logs",
-    type=_FILE,
+    type=EXISTING,
     multiple=True,
-    help=("Read a verbose build log; give two, A's and B's, to compare the builder's choices."),
+    help="Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
 )
-@click.option(
+@option(
     "--csv",
     "csv_file",
-    type=_OUT,
+    type=FILE,
     help="Write layer pairs, else plans, else verdicts as CSV to FILE.",
 )
-@click.option(
-    "--markdown", "markdown_file", type=_OUT, help="Write verdicts and reasons as Markdown to FILE."
+@option(
+    "--markdown", "markdown_file", type=FILE, help="Write verdicts and reasons as Markdown to FILE."
 )
-@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
+@option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
 def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:

@@ -79,5 +79,5 @@ def _present_choices(choices: tuple[ChoicePair, ...], chosen: Chosen, width: int
 
     one = comparison_rows(choices, limit=chosen.top, name_width=max(24, width // 3))
     print(one.title)
-    show(table(one.headers, one.rows, right=one.right))
+    show(table(one.headers, one.rows, right=one.numbers))
     print(f"{one.note}\n" if one.note else "")

@@ -12,15 +12,21 @@ import click
 from enginescope.cli.compare_options import across_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import Finite, check_outputs, json_option, store_option, write_output
+from enginescope.cli.options import (
+    FILE,
+    Finite,
+    check_outputs,
+    json_option,
+    option,
+    store_option,
+    write_output,
+)
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
-
-_OUT = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(
@@ -38,7 +44,7 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     ),
 )
 @click.argument("current", shell_complete=complete_runs, nargs=-1)
-@click.option(
+@option(
     "--baseline",
     "baselines",
     shell_complete=complete_runs,
@@ -47,15 +53,16 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     metavar="RUN|TAG|SUITE|FOLDER",
     help="Compare with this baseline; repeat to combine several.",
 )
-@click.option(
+@option(
     "--max-regression",
     "limits",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help="Maximum regression of a metric, as 2% or p99=5%.  "
-    f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
+    help=(
+        f"Maximum regression of a metric, as 2% or p99=5%.  [default: {DEFAULT_REGRESSION_PCT:g}%]"
+    ),
 )
-@click.option(
+@option(
     "--metric",
     "metrics",
     multiple=True,
@@ -64,25 +71,23 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
         "  [default: latency, and metrics of --max-regression]"
     ),
 )
-@click.option(
+@option(
     "--undecided",
     type=click.Choice(("pass", "warn", "fail")),
     default="warn",
-    show_default=True,
     help="Choose how to treat inconclusive results.",
 )
-@click.option(
+@option(
     "--confidence",
     type=Finite(0.5, 0.9999),
     default=0.95,
-    show_default=True,
-    help=("Confidence level of the whole gate; the rest bounds its false-alarm rate."),
+    help="Confidence level of the whole gate; the rest bounds its false-alarm rate.",
 )
 @across_option
-@click.option("--all", "everything", is_flag=True, help="List jobs without a regression too.")
-@click.option("--markdown", type=_OUT, help="Write a table for a pull request to FILE.")
-@click.option("--junit", type=_OUT, help="Write JUnit XML to FILE.")
-@click.option("--sarif", type=_OUT, help="Write SARIF 2.1.0 to FILE.")
+@option("--all", "everything", is_flag=True, help="List jobs without a regression too.")
+@option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
+@option("--junit", type=FILE, help="Write JUnit XML to FILE.")
+@option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
 def command(
@@ -102,8 +107,8 @@ def command(
     from bench --compare, it uses the other side. The gate pairs jobs by model, backend, shapes and
     mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
     """
-    from enginescope.cli.flag_names import naming_flags
     from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.cli.verb import naming_flags
     from enginescope.services.verdicts.gate import GateRequest, gate_runs
 
     check_outputs([options[name] for name in _WRITERS], (*baselines, *current))
@@ -168,7 +173,7 @@ def _markdown(report: GateReport) -> bytes:
 
 
 def _junit(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_writers import gate_junit
+    from enginescope.render.verdicts.gate_junit import gate_junit
 
     return gate_junit(report)
 

@@ -12,7 +12,16 @@ import click
 
 from enginescope.cli.completion import complete_backends, complete_tags
 from enginescope.cli.messages import next_steps, note, words
-from enginescope.cli.options import Finite, Parsed, json_option, store_option, write_output
+from enginescope.cli.options import (
+    COUNT,
+    FILE,
+    Finite,
+    Parsed,
+    json_option,
+    option,
+    store_option,
+    write_output,
+)
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.history import JobHistory
     from enginescope.store.location import StorePlace
 
-_OUT = click.Path(dir_okay=False, path_type=Path)
 _HOUR_MS = 3_600_000.0
 #: So many series are shown; the page and JSON have all.
 _SHOWN = 5
@@ -40,42 +48,37 @@ def _sitting(text: str) -> float:
     ),
 )
 @click.argument("model")
-@click.option(
+@option(
     "--on",
     "backend",
     shell_complete=complete_backends,
     help="Select runs on backends that start with this name.",
 )
-@click.option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@click.option(
-    "--metric",
-    default="latency",
-    show_default=True,
-    help="Metric to show: latency, p99, load, … as for gate.",
-)
-@click.option(
+@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
+@option("--metric", default="latency", help="Metric to show: latency, p99, load, … as for gate.")
+@option(
     "--threshold",
     "threshold_pct",
     type=Finite(0, 1_000),
     default=2.0,
-    show_default=True,
     metavar="PERCENT",
     help="Ignore level changes up to this percentage.",
 )
-@click.option(
+@option(
     "--session",
     "--sitting",
     "sitting_ms",
     type=Parsed("DURATION", _sitting),
     default=_HOUR_MS,
+    show_default=False,
     help=(
         "Group runs into one point if nothing changed and gaps stay below this "
         "duration; 0: never.  [default: 1h]"
     ),
 )
-@click.option("--last", type=click.IntRange(1), help="Use only this many of the newest runs.")
-@click.option("--html", "html_file", type=_OUT, help="Write one HTML page to FILE.")
-@click.option("--png", "png_file", type=_OUT, help="Plot one job as PNG to FILE.")
+@option("--last", type=COUNT, help="Use only this many of the newest runs.")
+@option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
+@option("--png", "png_file", type=FILE, help="Plot one job as PNG to FILE.")
 @store_option
 @json_option
 def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
@@ -113,8 +116,13 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
 
 def _show(found: Sequence[JobHistory]) -> None:
     from enginescope.render.base.text import label_row, sentence, show, table
-    from enginescope.render.verdicts.history_phrases import span_text, title_text
-    from enginescope.render.verdicts.history_text import HEADERS, history_plot, history_rows
+    from enginescope.render.verdicts.history_text import (
+        HEADERS,
+        history_plot,
+        history_rows,
+        span_text,
+        title_text,
+    )
 
     width = shutil.get_terminal_size().columns
     for number, one in enumerate(found[:_SHOWN]):

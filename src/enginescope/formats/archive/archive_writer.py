@@ -13,10 +13,13 @@ from enginescope._version import __version__
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.formats.archive.archive_manifest import MANIFEST, Manifest, TeaEntry, TeaSubject
 from enginescope.formats.archive.archive_reader import (
+    MANIFEST,
     MOST_TEXT_BYTES,
     OPAQUE,
+    Manifest,
+    TeaEntry,
+    TeaSubject,
     kind_by_content,
     kind_by_name,
 )

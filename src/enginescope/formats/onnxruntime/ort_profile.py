@@ -11,8 +11,7 @@ import numpy as np
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.formats.json_walk import finite_number
-from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.lenient_json import Document, finite_number, read_json
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
 from enginescope.records.run.run import ArenaUse

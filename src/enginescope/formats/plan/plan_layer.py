@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from enginescope.formats.json_walk import whole_number
+from enginescope.formats.lenient_json import whole_number
 from enginescope.formats.plan.tensor_format import (
     CONTROL,
     TensorReader,

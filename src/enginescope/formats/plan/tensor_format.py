@@ -14,7 +14,7 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-from enginescope.formats.json_walk import MAX_INT, whole_number
+from enginescope.formats.lenient_json import MAX_INT, whole_number
 from enginescope.records.tensor import DataType, Layout, Tensor
 
 # One table: every spelling, lower case, without separators or a leading k.

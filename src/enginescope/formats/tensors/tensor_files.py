@@ -70,7 +70,7 @@ def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") ->
     arrays: dict[str, Array] = {}
     for number, path in _numbered(folder, role):
         own_name, values = _from_onnx(path, read_bytes(path))
-        name = own_name if own_name in names else _at(names, number)
+        name = own_name if own_name in names else (names[number] if number < len(names) else None)
         if name is None or name in arrays:
             raise FormatError(
                 str(path),
@@ -89,10 +89,6 @@ def _numbered(folder: Path, role: str) -> list[tuple[int, Path]]:
     except OSError as error:
         raise FormatError(str(folder), why=error.strerror or str(error)) from None
     return sorted((int(match[2]), path) for match, path in found if match[1] == role)
-
-
-def _at(names: Sequence[str], number: int) -> str | None:
-    return names[number] if number < len(names) else None
 
 
 def _from_numpy(path: Path, data: bytes, name: str | None) -> Array:

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.json_walk import finite_number, whole_number
-from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.lenient_json import Document, finite_number, read_json, whole_number
 from enginescope.formats.log_facts import SUMMARY_METRICS, device_of
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice

@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
 from enginescope.core.gc_paused import gc_paused
-from enginescope.formats.json_walk import MAX_INT, lists_within, whole_number
-from enginescope.formats.lenient_json import Document, read_json
-from enginescope.formats.trtexec.unit_keys import split_unit
+from enginescope.formats.lenient_json import (
+    MAX_INT,
+    Document,
+    lists_within,
+    read_json,
+    whole_number,
+)
+from enginescope.formats.trtexec.time_columns import split_unit
 from enginescope.records.notice import Notice
 from enginescope.records.plan.timing import LayerTiming, Profile
 

@@ -11,8 +11,13 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
 from enginescope.records.notice import Notice
 from enginescope.render.base.data_table import number_column
-from enginescope.render.plans.explore_tables import NUMBERS, UNKNOWN, PlanTable, explore_tables
-from enginescope.render.plans.explore_text import summary_rows
+from enginescope.render.plans.explore_text import (
+    NUMBERS,
+    UNKNOWN,
+    PlanTable,
+    explore_tables,
+    summary_rows,
+)
 
 _TOP = 5
 

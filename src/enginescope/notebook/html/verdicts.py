@@ -23,10 +23,10 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
-    CompareTable,
     facts_table,
     pair_tables,
     share_tables,
@@ -41,8 +41,7 @@ from enginescope.render.verdicts.gate_phrases import (
     scope_facts,
     shown_notices,
 )
-from enginescope.render.verdicts.history_phrases import span_text, title_text
-from enginescope.render.verdicts.history_text import HEADERS, history_rows
+from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
 
@@ -122,21 +121,18 @@ def comparison_html(found: Comparison) -> str:
         names,
         paragraph(answer(found, THRESHOLD_PCT)),
         notice_list(warnings),
-        *(_table(one) for one in _tables(found)),
+        *(
+            data_table(one.title, one.headers, one.rows, numbers=one.numbers, note=one.note)
+            for one in _tables(found)
+        ),
     )
 
 
-def _tables(found: Comparison) -> Iterator[CompareTable]:
+def _tables(found: Comparison) -> Iterator[TextTable]:
     if found.layers is not None:
         yield from pair_tables(found, Chosen(top=_TOP, threshold_pct=THRESHOLD_PCT), wide=True)
     yield facts_table(found.overview)
     yield from share_tables(found, _TOP)
-
-
-def _table(found: CompareTable) -> str:
-    return data_table(
-        found.title, found.headers, found.rows, numbers=found.numbers, note=found.note
-    )
 
 
 #: Columns of text beyond which the terminal's tables would split; a notebook scrolls.
@@ -153,7 +149,7 @@ def suite_html(result: SuiteResult) -> str:
                 table.title,
                 table.headers,
                 (tuple(cell.replace("\n", "; ") for cell in row) for row in table.rows),
-                numbers=table.right,
+                numbers=table.numbers,
                 note=f"and {table.left_out:,} more" if table.left_out else None,
             )
             for table in suite_tables(result, width=_WIDTH)

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 import numpy as np
@@ -69,12 +68,7 @@ class Sampling:
         self._file.unlink(missing_ok=True)
         raise UnsupportedError("sampling the GPU", why=why)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop sampling and read the series."""
         self._end()
         self._read()

@@ -1,10 +1,13 @@
-"""How an engine came to be, and the device memory it takes."""
+"""How an engine was built or a model prepared, and the device memory that it takes."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
+from enginescope.records.progress import Phase
 
 
 class BuildReport(Result, Record, frozen=True, kw_only=True):
@@ -62,3 +65,64 @@ class DeviceMemory(Record, frozen=True, kw_only=True):
     process_bytes: int | None = None
     process_peak_bytes: int | None = None
     streamable_weights_bytes: int | None = None
+
+
+class MadeModel(Record, frozen=True, kw_only=True):
+    """A model that was made from another.
+
+    Attributes:
+        path: The ONNX file; weights too large for it lie beside it.
+        tool: What made it: ``"onnxruntime.transformers.float16"``.
+        key: Digest of source, options and versions.
+        versions: Packages that took part.
+        details: Counts: nodes in all, nodes that stay in FP32, casts.
+        made_ms: What making it took.
+        size_bytes: Of the ONNX file and its weights.
+        digests: SHA-256 of each of these files by its name.
+        notices: What making it had to say: it holds for every run of it.
+    """
+
+    path: str
+    kind: Literal["fp16", "autocast", "shapes"]
+    tool: str
+    key: str
+    versions: dict[str, str] = {}
+    options: dict[str, str] = {}
+    details: dict[str, int] = {}
+    made_ms: float | None = None
+    size_bytes: int = 0
+    digests: dict[str, str] = {}
+    from_cache: bool = False
+    notices: tuple[Notice, ...] = ()
+
+
+class Preparation(Record, frozen=True, kw_only=True):
+    """A model made ready: converted, its engines built.
+
+    Attributes:
+        key: Digest of all that decides what was made.
+        model: The file that is loaded.
+        record: Where this lies as a file.
+        made: How it came to be, step by step; empty where it is the user's own.
+        provider_options: What the provider is told besides the user's options: where its caches
+            lie.
+        cold: ``cold_load`` and ``cold_first_inference`` of a process of its own that found the
+            caches empty: engines are built in the one or in the other.
+        cache_files, cache_bytes: What that process has left in the caches.
+        peak_host_bytes, peak_device_bytes: Of that process; the device's by NVML, sampled.
+        from_cache: It was done earlier for the same key; times are of then.
+        notices: They hold for every run of it.
+    """
+
+    key: str
+    model: str
+    record: str | None = None
+    made: tuple[MadeModel, ...] = ()
+    provider_options: dict[str, str] = {}
+    cold: tuple[Phase, ...] = ()
+    cache_files: int | None = None
+    cache_bytes: int | None = None
+    peak_host_bytes: int | None = None
+    peak_device_bytes: int | None = None
+    from_cache: bool = False
+    notices: tuple[Notice, ...] = ()

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from enginescope.core.record import Record
 from enginescope.records.environment import Commit, Environment
 from enginescope.records.notice import Notice
-from enginescope.records.plan.build import BuildReport, DeviceMemory
+from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.preparation import Preparation
 from enginescope.records.plan.timing import Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase

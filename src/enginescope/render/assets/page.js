@@ -1,76 +1,20 @@
 "use strict";
 (() => {
-  const data = reportData;
-  const root = document.documentElement;
-  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches);
-
-  // Charts in sight or near it, one after the other so that the page stays usable while they are
-  // drawn; the others as they come near. Each is drawn again for another theme.
-  const theme = () => (isDark() ? "dark" : "light");
-  const charts = new Map();
-  const near = new Set(), drawnAs = new Map();
-  let isDrawing = false;
-  for (const [id, spec] of Object.entries(data.charts)) {
-    const place = document.getElementById(id);
-    if (place) charts.set(place, spec);
-  }
-  const left = (places) => [...places].filter((place) => drawnAs.get(place) !== theme());
-
-  async function draw(place) {
-    drawnAs.set(place, theme());
-    try {
-      // The interpreter (ast) needs no eval, which the page's policy forbids.
-      await vegaEmbed(place, charts.get(place), {
-        actions: false, renderer: "svg", ast: true, config: data.themes[theme()], tooltip: { theme: theme() },
-      });
-    } catch (error) {
-      place.textContent = "This picture could not be drawn: " + error.message;
-      console.error(place.id, error);
-    }
-  }
-
-  async function drawCharts() {
-    root.dataset.charts = "drawing";
-    if (isDrawing) return;
-    isDrawing = true;
-    for (let one; (one = left(near)[0]);) {
-      await new Promise((resume) => setTimeout(resume));
-      if (near.has(one)) await draw(one);
-    }
-    isDrawing = false;
-    root.dataset.charts = "drawn";
-  }
-
-  const sight = new IntersectionObserver((entries) => {
-    for (const one of entries) near[one.isIntersecting ? "add" : "delete"](one.target);
-    drawCharts();
-  }, { rootMargin: "600px 0px" });
-  for (const place of charts.keys()) sight.observe(place);
-  // Paper shows all; nothing may be waited for but promises, or it is printed before.
-  addEventListener("beforeprint", async () => {
-    root.dataset.charts = "drawing";
-    await Promise.all(left(charts.keys()).map(draw));
-    if (!isDrawing) root.dataset.charts = "drawn";
-  });
-
   // Light and dark: by preference, and by switch.
   const button = document.getElementById("theme");
-  const nameButton = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const other = () => (pageTheme() === "dark" ? "light" : "dark");
+  const rename = () => { button.textContent = other() === "dark" ? "Dark" : "Light"; };
+  const retheme = () => { rename(); document.dispatchEvent(new Event("theme")); };
   button.hidden = false;
-  nameButton();
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    nameButton();
-    drawCharts();
-  });
-  prefersDark.addEventListener("change", () => { nameButton(); drawCharts(); });
+  rename();
+  button.addEventListener("click", () => { document.documentElement.dataset.theme = other(); retheme(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);
 
   // Downloads come out of the page itself.
   for (const link of document.querySelectorAll("a[data-file]")) {
     const name = link.dataset.file;
     const type = name.endsWith(".json") ? "application/json" : "text/csv";
-    link.href = URL.createObjectURL(new Blob([data.files[name]], { type }));
+    link.href = URL.createObjectURL(new Blob([reportData.files[name]], { type }));
   }
   for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
 
@@ -88,5 +32,49 @@
     if (place) watcher.observe(place);
   }
 
-  if (!charts.size) drawCharts();
+  // A link lands where it points: what is folded opens first.
+  function land(hash) {
+    const place = document.getElementById(decodeURIComponent(hash.slice(1).split("?")[0]));
+    if (!place) return;
+    pageReveal(place);
+    place.scrollIntoView();
+  }
+  addEventListener("hashchange", () => land(location.hash));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    if (link && !event.defaultPrevented && link.hash === location.hash) land(link.hash);
+  });
+  if (location.hash) land(location.hash);
+
+  // Paper shows what is folded; afterwards it is folded again.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll(".topic > details:not([open])")];
+    for (const one of unfolded) one.open = true;
+  }, { capture: true });
+  addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; });
+
+  // One key searches: the graph where there is one, else the first table that can be searched.
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest?.("input, select, textarea, canvas");
+    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const field = document.querySelector('.graph-live:not([hidden]) [data-part="search"], .tools:not([hidden]) input[type="search"]');
+    if (!field) return;
+    event.preventDefault();
+    pageReveal(field);
+    field.focus();
+    field.scrollIntoView({ block: "center" });
+  });
+
+  // A layer chosen in a chart is marked in the table and in the graph; the line says where.
+  const picked = pageElement("p", { className: "picked", hidden: true, role: "status" });
+  document.body.append(picked);
+  document.addEventListener("layer", ({ detail }) => {
+    const to = (anchor, text) => document.getElementById(detail.prefix + anchor) && pageElement("a", { href: "#" + detail.prefix + anchor, textContent: text });
+    const close = pageElement("button", { type: "button", textContent: "×", title: "Close" });
+    close.addEventListener("click", () => { picked.hidden = true; });
+    const links = [to("graph", "in the graph"), to("layers", "in the table")].filter(Boolean);
+    picked.replaceChildren(pageElement("strong", { textContent: detail.name }), " ", ...links.flatMap((one) => [one, " "]), close);
+    picked.hidden = false;
+  });
 })();

@@ -6,11 +6,6 @@
   const made = new Map();
   const counted = (count) => count.toLocaleString("en-US");
 
-  function element(name, properties, ...children) {
-    const one = Object.assign(document.createElement(name), properties);
-    one.append(...children);
-    return one;
-  }
   function shorten(text) {
     if (text.length <= LONGEST) return text;
     const head = Math.ceil((LONGEST - 1) / 2);
@@ -79,15 +74,15 @@
 
     makeTools() {
       const tools = this.box.querySelector(".tools");
-      this.input = element("input", { type: "search", placeholder: "any text" });
+      this.input = pageElement("input", { type: "search", placeholder: "any text" });
       this.input.addEventListener("input", () => this.filter());
-      tools.append(element("label", {}, "Filter ", this.input));
+      tools.append(pageElement("label", {}, "Filter ", this.input));
       for (const column of this.columns) {
         if (column.is_choice && column.words?.length > 1) tools.append(this.choice(column));
         if (column.is_mark) tools.append(this.mark(column));
       }
-      this.output = element("output", { ariaLive: "polite" });
-      const save = element("button", { type: "button", textContent: "CSV", title: "These rows as a file, numbers not rounded" });
+      this.output = pageElement("output", { ariaLive: "polite" });
+      const save = pageElement("button", { type: "button", textContent: "CSV", title: "These rows as a file, numbers not rounded" });
       save.addEventListener("click", () => this.save());
       tools.append(this.output, save);
       tools.hidden = this.length < 12;
@@ -96,22 +91,22 @@
       const counts = new Map();
       for (const at of column.at) counts.set(at, (counts.get(at) ?? 0) + 1);
       const words = column.words.map((word, at) => [word, at]).sort((a, b) => collator.compare(a[0] ?? "", b[0] ?? ""));
-      const options = words.map(([word, at]) => element("option", {
+      const options = words.map(([word, at]) => pageElement("option", {
         value: String(at), textContent: `${word ?? "not known"} (${counted(counts.get(at))})`,
       }));
-      const select = element("select", {}, element("option", { value: "", textContent: "all" }), ...options);
+      const select = pageElement("select", {}, pageElement("option", { value: "", textContent: "all" }), ...options);
       select.addEventListener("change", () => {
         const wanted = Number(select.value);
         this.keep(column, select.value === "" ? null : (row) => column.at[row] === wanted);
       });
-      return element("label", {}, column.title + " ", select);
+      return pageElement("label", {}, column.title + " ", select);
     }
     mark(column) {
-      const box = element("input", { type: "checkbox" });
+      const box = pageElement("input", { type: "checkbox" });
       box.addEventListener("change", () => {
         this.keep(column, box.checked ? (row) => valueAt(column, row) !== null : null);
       });
-      return element("label", {}, box, ` with ${column.title.toLowerCase()} only`);
+      return pageElement("label", {}, box, ` with ${column.title.toLowerCase()} only`);
     }
     keep(column, test) {
       if (test) this.filters.set(column, test); else this.filters.delete(column);
@@ -122,7 +117,7 @@
       this.heads.forEach((head, at) => {
         head.style.width = width(this.columns[at], this.length) + "px";
         head.dataset.title = head.textContent;
-        const sorter = element("button", { type: "button", textContent: head.textContent, title: head.title });
+        const sorter = pageElement("button", { type: "button", textContent: head.textContent, title: head.title });
         sorter.addEventListener("click", () => this.sortBy(at));
         head.replaceChildren(sorter);
       });
@@ -196,7 +191,7 @@
       if (there === null) cell.textContent = text;
       else {
         const id = this.prefix + "table-" + column.leads_to;
-        const link = element("a", { href: "#" + id, textContent: text });
+        const link = pageElement("a", { href: "#" + id, textContent: text });
         link.addEventListener("click", (event) => { event.preventDefault(); made.get(id)?.show(there); });
         cell.append(link);
       }
@@ -209,23 +204,27 @@
       return cell;
     }
     spacer(count) {
-      const cell = element("td", { colSpan: this.columns.length });
-      const row = element("tr", { className: "spacer", ariaHidden: "true" }, cell);
+      const cell = pageElement("td", { colSpan: this.columns.length });
+      const row = pageElement("tr", { className: "spacer", ariaHidden: "true" }, cell);
       row.style.height = count * ROW + "px";
       return row;
     }
 
-    // Brings a row into sight, whatever was filtered before.
-    show(row) {
+    // Marks a row, whatever was filtered before, and brings it to the top of what the table shows.
+    choose(row) {
       this.input.value = "";
       this.filters.clear();
       for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
       for (const one of this.box.querySelectorAll(".tools input[type=checkbox]")) one.checked = false;
       this.marked = row;
       this.filter();
-      this.box.scrollIntoView({ block: "start" });
       this.scroll.scrollTop = Math.max(0, this.shown.indexOf(row) * ROW - this.scroll.clientHeight / 3);
       this.draw();
+    }
+    show(row) {
+      pageReveal(this.box);
+      this.choose(row);
+      this.box.scrollIntoView({ block: "start" });
       this.scroll.focus({ preventScroll: true });
     }
 
@@ -245,16 +244,11 @@
     }
 
     save() {
-      const quoted = (value) => {
-        if (value === null || value === undefined) return "";
-        const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
-        return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
-      };
-      const lines = [this.columns.map((one) => quoted(one.title)).join(",")];
-      for (const row of this.shown) lines.push(this.columns.map((one) => quoted(valueAt(one, row))).join(","));
-      const link = element("a", {
+      const rows = [this.columns.map((one) => one.title)];
+      for (const row of this.shown) rows.push(this.columns.map((one) => valueAt(one, row)));
+      const link = pageElement("a", {
         download: this.key + ".csv",
-        href: URL.createObjectURL(new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" })),
+        href: URL.createObjectURL(new Blob([pageCsv(rows)], { type: "text/csv" })),
       });
       link.click();
       URL.revokeObjectURL(link.href);
@@ -265,6 +259,7 @@
     const box = document.getElementById(id);
     if (box) made.set(id, new DataTable(box, content));
   }
+  document.addEventListener("layer", ({ detail }) => made.get(detail.prefix + "table-layers")?.choose(detail.row));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-table]");
     const table = link && made.get(link.dataset.table);

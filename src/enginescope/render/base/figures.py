@@ -39,6 +39,33 @@ class Figures(Record, frozen=True, kw_only=True):
     anchors: tuple[str, ...] = ()
 
 
+class TextTable(Record, frozen=True, kw_only=True):
+    """A table for the terminal, Markdown and pages.
+
+    Attributes:
+        rows: As many cells each as there are headers; the last column holds the longest names.
+        numbers: Headers of columns set flush right.
+        note: A line below: what was left out, what a figure is.
+        left_out: Rows that only the files have.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[str, ...] = ()
+    note: str | None = None
+    left_out: int = 0
+
+    def figures(self, caption: str | None = None) -> Figures:
+        """Return the table as a page sets it, by default under its title and note."""
+        return Figures(
+            caption=caption or "; ".join(part for part in (self.title, self.note) if part),
+            headers=self.headers,
+            rows=self.rows,
+            numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
+        )
+
+
 def figure(value: float | None, digits: int = 4) -> str:
     """Return a number for reading, or a dash."""
     return UNKNOWN if value is None else format_significant(value, digits)

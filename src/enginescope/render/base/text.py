@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.notice_severity import is_unstable
 from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
 from enginescope.render.base.facts import backend_text, place_line, subject_line
@@ -240,7 +240,7 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
         why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
         return "—", why, "—", "—"
     interval = latency.median_interval
-    p99 = _p99(view)
+    p99 = view.latency.percentile(99) if view.latency else None
     return (
         format_significant(latency.median_ms, 4),
         range_text(interval.low, interval.high) if interval else "none",
@@ -252,10 +252,6 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
 def _marked(percentile: Percentile) -> str:
     value = format_significant(percentile.value_ms)
     return value if percentile.is_supported else f"{value} *"
-
-
-def _p99(view: RunView) -> Percentile | None:
-    return view.latency.percentile(99) if view.latency else None
 
 
 def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
@@ -290,3 +286,13 @@ def _hanging(lead: Text, text: Text) -> RenderableType:
 
 def _short(value_ms: float) -> str:
     return format_ms(value_ms, 3)
+
+
+def hint_lines(hints: Sequence[Hint]) -> Group:
+    """Return each hint with its code, and what to type under it."""
+    lines = []
+    for hint in hints:
+        lines.append(Padding(Text(f"! {hint.message} ({hint.code})"), 0))
+        if hint.command:
+            lines.append(Padding(Text(hint.command, style="dim"), (0, 0, 0, 4)))
+    return Group(*lines)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.bisection.error_growth import Bisected
-from enginescope.analysis.bisection.growth_rows import telling_steps
+from enginescope.analysis.bisection.error_growth import Bisected, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice

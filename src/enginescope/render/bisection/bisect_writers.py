@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
-from enginescope.analysis.bisection.growth_rows import telling_steps
+from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
 from enginescope.render.base.phrases import shorten
 from enginescope.render.base.text import label_row, notice_lines, table

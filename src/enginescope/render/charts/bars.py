@@ -1,18 +1,26 @@
-"""Horizontal bars, one row each, perhaps of several parts.
-
-What a build spent its time on.
-"""
+"""Bar charts: layers by time, and time by type and precision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
+from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.base.palette import (
+    OTHER,
+    VERMILLION,
+    family_color,
+    ink_on,
+    precision_color,
+    type_color,
+    type_family,
+)
 from enginescope.render.base.phrases import shorten
-from enginescope.render.charts.tooltips import with_tips
-from enginescope.render.html.images import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, with_tips
 
 ROW_HEIGHT = 19
 #: Less than half of a narrow page.
@@ -127,4 +135,241 @@ def _spec(rows: list[Spec]) -> Spec:
                 name="layer", s="tuning, s#", share="share, %#", trials="tactics timed"
             ),
         },
+    }
+
+
+_X_TITLE = "mean time per iteration, ms"
+_TIPS = {"value": "mean, ms#", "share": "share of the sum, %#"}
+
+#: Whether by precision -> what colors mean, and the color.
+_COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
+    True: ("precision", precision_color),
+    False: ("kind of work", family_color),
+}
+
+
+def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
+    """The `topk` layers with the longest mean time, colored by precision, else by kind of work.
+
+    Of a profile alone neither is known. ``None`` without layer times.
+    """
+    every = slowest_first(view.layers)
+    timed = [row for row in every if row.took_time and not row.is_container]
+    rows = timed[:topk]
+    if not rows:
+        return None
+    by_precision = any(row.precision for row in rows)
+    name, color = _COLORED[by_precision]
+    has_groups = by_precision or any(row.type for row in rows)
+    groups = [
+        row.precision or "not known" if by_precision else type_family(row.type) for row in rows
+    ]
+    both = enumerate(zip(rows, groups, strict=True))
+    data = [_row(rank, row, group) for rank, (row, group) in both]
+    share = sum(row.share_pct or 0.0 for row in rows)
+    some = len(rows) < len(timed)
+    whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
+    which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
+    return Chart(
+        key="per_layer_time",
+        title=f"Layers by mean time, colored by {name}" if has_groups else "Layers by mean time",
+        subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
+        spec=bars(
+            data,
+            _X_TITLE,
+            {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"},
+            group_color(name, groups, color, legend=has_groups),
+        ),
+        height=ROW_HEIGHT * len(rows),
+    )
+
+
+#: Parts of a stacked bar that are shown apart, and the share that has room for a name.
+_MOST_PARTS = 8
+_NAMED_PCT = 7.0
+
+
+def time_stacked(view: RunView, stakes: Mapping[str, float]) -> Chart | None:
+    """The time in one bar by kind of work and one by type; ``None`` without layer times or types.
+
+    A third bar has what findings could win, by rule, where any could.
+
+    Args:
+        stakes: Milliseconds by code; no layer's time is in two of them.
+    """
+    by_type = [
+        (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
+    ]
+    whole_ms = sum(ms for _, ms in by_type)
+    if not whole_ms or not any(part.key for part in view.time_by_type):
+        return None
+    by_family: defaultdict[str, float] = defaultdict(float)
+    for name, ms in by_type:
+        by_family[type_family(name)] += ms
+    rows = [
+        *_stacked(
+            "by kind of work",
+            sorted(by_family.items(), key=lambda part: -part[1]),
+            whole_ms,
+            family_color,
+        ),
+        *_stacked("by type", by_type, whole_ms, type_color),
+        *_won(stakes, whole_ms),
+    ]
+    top, share = rows[0]["name"], format_significant(rows[0]["share"])
+    y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    x = quantity("start", _X_TITLE, axis={"tickCount": 8}, scale={"nice": False})
+    fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
+    return Chart(
+        key="time_stacked",
+        title=f"Where the time goes: {top} takes {share} %",
+        spec={
+            "data": {"values": rows},
+            "encoding": {"y": y},
+            "layer": [
+                {
+                    "mark": {"type": "bar", "height": {"band": 0.8}, "stroke": "#00000033"},
+                    "encoding": {
+                        "x": x,
+                        "x2": {"field": "end"},
+                        "color": fill,
+                        "tooltip": tooltip(
+                            name="part", ms="mean, ms#", share="share of the sum, %#"
+                        ),
+                    },
+                },
+                {
+                    "mark": {"type": "text", "limit": {"expr": "width * datum.share / 100 - 6"}},
+                    "encoding": {
+                        "x": quantity("middle", _X_TITLE),
+                        "text": {"field": "label"},
+                        "color": {**fill, "field": "ink"},
+                    },
+                },
+            ],
+        },
+        table=ChartTable(
+            headers=("Part", "Mean, ms", "Share of the sum, %"),
+            rows=tuple(
+                (part["name"], _figure(part["ms"]), _figure(part["share"])) for part in rows
+            ),
+        ),
+        height=34 * len({row["row"] for row in rows}) + 16,
+        is_wide=True,
+    )
+
+
+def _won(stakes: Mapping[str, float], whole_ms: float) -> list[Spec]:
+    """Return a bar of what findings could win, and the rest; empty without stakes."""
+    parts = sorted(stakes.items(), key=lambda part: -part[1])
+    if not parts:
+        return []
+    rest_ms = max(0.0, whole_ms - sum(stakes.values()))
+    rows = _stacked("at stake, by rule", parts, whole_ms, lambda _: VERMILLION)
+    rest = _stacked("at stake, by rule", [("no finding", rest_ms)], whole_ms, lambda _: OTHER)
+    for row in rows:
+        row["label"] = row["name"] if row["share"] >= _NAMED_PCT else ""
+    start = whole_ms - rest_ms
+    shift = {"start": start, "middle": start + rest_ms / 2, "end": whole_ms, "label": ""}
+    return [*rows, {**rest[0], **shift}]
+
+
+def _stacked(
+    row: str,
+    parts: Sequence[tuple[str, float]],
+    whole_ms: float,
+    color: Callable[[str | None], str],
+) -> list[Spec]:
+    """Return the parts of one bar, the small ones at its end together."""
+    shown = list(parts[:_MOST_PARTS])
+    rest_ms = sum(ms for _, ms in parts[_MOST_PARTS:])
+    if rest_ms:
+        shown.append((f"{len(parts) - _MOST_PARTS} more", rest_ms))
+    rows: list[Spec] = []
+    start = 0.0
+    for name, ms in shown:
+        share, fill = 100 * ms / whole_ms, color(name)
+        label = f"{name} {format_significant(share, 2)} %" if share >= _NAMED_PCT else ""
+        rows.append(
+            {
+                "row": row,
+                "name": name,
+                "ms": ms,
+                "share": share,
+                "start": start,
+                "middle": start + ms / 2,
+                "end": start + ms,
+                "label": label,
+                "fill": fill,
+                "ink": ink_on(fill),
+            }
+        )
+        start += ms
+    return rows
+
+
+def time_by_type(view: RunView) -> Chart | None:
+    """Time summed by layer type; ``None`` without layer times or types."""
+    return _shares("time_by_type", "type", view.time_by_type, type_color)
+
+
+def time_by_precision(view: RunView) -> Chart | None:
+    """Time summed by precision; ``None`` without layer times or precisions."""
+    return _shares("time_by_precision", "precision", view.time_by_precision, precision_color)
+
+
+def _shares(
+    key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
+) -> Chart | None:
+    shares = tuple(share for share in shares if share.mean_ms > 0)
+    if not any(share.key for share in shares):
+        return None
+    data: list[Spec] = [
+        {
+            "label": one.key or "not known",
+            "name": one.key or "not known",
+            "group": one.key or "not known",
+            "value": one.mean_ms,
+            "share": one.share_pct,
+            "layers": one.layers,
+            "row": f"{place:05}",
+        }
+        for place, one in enumerate(shares)
+    ]
+    top = data[0]
+    table = ChartTable(
+        headers=(name.capitalize(), "Layers", "Mean, ms", "Share of the sum, %"),
+        rows=tuple(
+            (one["name"], str(one["layers"]), _figure(one["value"]), _figure(one["share"]))
+            for one in data
+        ),
+    )
+    return Chart(
+        key=key,
+        title=f"Time by {name}: {top['label']} takes {format_significant(top['share'] or 0)} %",
+        spec=bars(
+            data,
+            _X_TITLE,
+            {"name": name, **_TIPS, "layers": "layers"},
+            group_color(name, [one["group"] for one in data], color, legend=False),
+        ),
+        table=table,
+        height=height_of(data),
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "—" if value is None else format_significant(value, 4)
+
+
+def _row(rank: int, row: LayerRow, group: str) -> Spec:
+    return {
+        "row": f"{rank:05}",
+        "label": shorten(row.name, _NAME_LENGTH),
+        "name": row.name,
+        "group": group,
+        "value": row.mean_ms,
+        "share": row.share_pct,
+        "type": row.type or "not known",
+        "tactic": row.tactic or "not known",
     }

@@ -12,8 +12,8 @@ from enginescope.render.base.phrases import (
     percentile_name,
     support_text,
 )
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.stats.histogram import Histogram
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
+from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
@@ -37,7 +37,7 @@ def latency_distribution(view: RunView) -> Chart | None:
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(_median_text(latency), *_folded_text(histogram)),
-        spec={"layer": layers},
+        spec=zoomable(layers),
         table=_table(bins),
     )
 
@@ -106,7 +106,7 @@ def _bar_layer(only: str, style: str, most: int) -> Spec:
     counted = {"domain": [0, most * 1.3], "nice": False}
     return {
         "transform": [{"filter": only}],
-        "mark": {"type": "bar", "style": style, "binSpacing": 1},
+        "mark": {"type": "bar", "style": style, "binSpacing": 1, "clip": True},
         "encoding": {
             "x": quantity("low", "latency, ms", bin="binned", scale=_X_SCALE, axis=_X_AXIS),
             "x2": {"field": "high"},
@@ -123,7 +123,7 @@ def _interval(latency: Summary) -> list[Spec]:
     return [
         {
             "data": {"values": [{"low": interval.low, "high": interval.high}]},
-            "mark": {"type": "rect", "style": "accent-band"},
+            "mark": {"type": "rect", "style": "accent-band", "clip": True},
             "encoding": {"x": quantity("low", ""), "x2": {"field": "high"}},
         }
     ]
@@ -151,7 +151,7 @@ def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
 def _rule_layer(rules: list[Spec]) -> Spec:
     return {
         "data": {"values": rules},
-        "mark": {"type": "rule", "strokeWidth": 1.4},
+        "mark": {"type": "rule", "strokeWidth": 1.4, "clip": True},
         "encoding": {
             "x": quantity("x", "latency, ms"),
             "strokeDash": {
@@ -174,7 +174,7 @@ def _label(rule: Spec, style: str) -> Spec:
     side = {"align": "right", "dx": -6} if rule["right"] else {"align": "left", "dx": 6}
     return {
         "data": {"values": [rule]},
-        "mark": {"type": "text", "style": style, "baseline": "middle", **side},
+        "mark": {"type": "text", "style": style, "baseline": "middle", "clip": True, **side},
         "encoding": {
             "x": quantity("x", ""),
             "y": {"value": rule["row"]},

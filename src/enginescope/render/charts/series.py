@@ -1,7 +1,6 @@
-"""How latency went over time.
+"""Latency and memory over time: of one run, and of several models, sides or workers in one picture.
 
-Long series made short enough to draw, without losing a spike.
-Several models, sides or runs in one picture: each by its color and by its shape or dashes.
+Long series are made short enough to draw, without losing a spike.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.samples import Array, Samples
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
 
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
@@ -78,7 +77,7 @@ def latency_series(view: RunView) -> Chart | None:
         key="latency_series",
         title=f"{metric_title(samples.metric)} over the run: {drawn}",
         subtitle=tuple(subtitle),
-        spec={"layer": layers},
+        spec=zoomable(layers),
         table=_table(x, x_title, samples.values_ms),
         height=220,
     )
@@ -179,3 +178,102 @@ def _channel(
 ) -> Spec:
     scale: Spec = {"domain": list(names), "range": list(values)}
     return {"field": field, "type": "nominal", "title": None, "legend": legend, "scale": scale}
+
+
+_MIB = 1 << 20
+_POINTS = 1_000
+
+
+def memory_series(view: RunView) -> Chart | None:
+    """Resident memory of the worker; ``None`` where it was not sampled."""
+    telemetry = view.run.telemetry
+    values = telemetry.channel("rss_bytes") if telemetry else None
+    if telemetry is None or values is None or not np.isfinite(values).any():
+        return None
+    seen = np.isfinite(values)
+    time_ms, rss = telemetry.time_ms[seen], values[seen]
+    rows = [
+        {"x": extreme.x / 1e3, "y": extreme.high / _MIB}
+        for extreme in extremes(time_ms, rss, _POINTS)
+    ]
+    until_loop, peak = view.run.peak_memory_bytes, int(rss.max())
+    title = f"Resident memory of the worker: peak {format_bytes(max(peak, until_loop or 0))}"
+    if until_loop is not None and until_loop < peak:
+        title += f", {format_bytes(until_loop)} until the timed loop ended"
+    return Chart(
+        key="memory",
+        title=title,
+        spec={
+            "data": {"values": rows},
+            "mark": {"type": "area", "line": True, "opacity": 0.35},
+            "encoding": {
+                "x": quantity(
+                    "x",
+                    "time since the worker was started, s",
+                    scale={"nice": False},
+                    axis={"tickCount": 10},
+                ),
+                "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
+                "tooltip": tooltip(x="time, s#", y="MiB#"),
+            },
+        },
+        table=_memory_table(time_ms, rss),
+        height=160,
+    )
+
+
+def _memory_table(time_ms: Array, rss: Array) -> ChartTable:
+    rows = (
+        (format_significant(extreme.x / 1e3), format_significant(extreme.high / _MIB, 4))
+        for extreme in extremes(time_ms, rss, _TABLE_ROWS)
+    )
+    return ChartTable(headers=("From, s", "Greatest resident memory, MiB"), rows=tuple(rows))
+
+
+_WORKER_POINTS = 400
+
+
+def worker_memory(
+    labelled: Sequence[tuple[str, RunView]], *, title: str, subtitle: tuple[str, ...] = ()
+) -> Chart:
+    """Resident memory of each worker, one line each; an empty plot says that there is none."""
+    rows: list[Spec] = []
+    peaks = []
+    for label, view in labelled:
+        telemetry = view.run.telemetry
+        values = telemetry.channel("rss_bytes") if telemetry else None
+        if telemetry is None or values is None or not np.isfinite(values).any():
+            continue
+        seen = np.isfinite(values)
+        points = extremes(telemetry.time_ms[seen], values[seen], _WORKER_POINTS)
+        rows += [{"run": label, "x": point.x / 1e3, "y": point.high / _MIB} for point in points]
+        peaks.append((label, format_significant(float(values[seen].max()) / _MIB, 4)))
+    drawn = "Drawn instead: resident memory of each worker"
+    return Chart(
+        key="worker_memory",
+        title=title,
+        subtitle=(*subtitle, drawn if rows else "Memory of the workers is not known either"),
+        spec=_workers_spec(rows, [label for label, _ in labelled]),
+        table=ChartTable(headers=("Model", "Greatest, MiB"), rows=tuple(peaks)),
+        height=260,
+    )
+
+
+def _workers_spec(rows: list[Spec], names: list[str]) -> Spec:
+    legend: Spec = {"title": None, "columns": 1, "labelLimit": 600}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "line", "strokeWidth": 1.6},
+        "encoding": {
+            "x": quantity(
+                "x",
+                "time since the worker was started, s",
+                scale={"nice": False},
+                axis={"tickCount": 10},
+            ),
+            "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
+            "color": colored("run", names, legend=legend),
+            "strokeDash": dashed("run", names, legend=legend),
+            "tooltip": tooltip(run="model", x="time, s#", y="MiB#"),
+        },
+    }

@@ -10,7 +10,7 @@ from enginescope.records.samples import Array
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import in_text
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.stats.histogram import shown_range
+from enginescope.stats.describe import shown_range
 
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])

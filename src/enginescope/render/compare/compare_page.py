@@ -17,8 +17,7 @@ from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.vendored import scripts, style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
 from enginescope.render.plan_comparison.compare_phrases import (
     answer,
     cause_text,
@@ -30,7 +29,6 @@ from enginescope.render.plan_comparison.compare_phrases import (
 )
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
-    CompareTable,
     explanation_table,
     facts_table,
     layer_table,
@@ -197,36 +195,20 @@ def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
 
 def _tables(found: Comparison, whole: Chosen) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "facts": figures_of(facts_table(found.overview)),
-        "shares": [figures_of(table) for table in share_tables(found, _ROWS)],
+        "facts": facts_table(found.overview).figures(),
+        "shares": [table.figures() for table in share_tables(found, _ROWS)],
     }
     if found.layers is not None:
-        made["explained"] = figures_of(explanation_table(found.layers, _ROWS))
-        made["layers"] = figures_of(layer_table(found.layers, whole, wide=True))
-        made["reformats"] = [figures_of(table) for table in reformat_tables(found.layers, _ROWS)]
+        made["explained"] = explanation_table(found.layers, _ROWS).figures()
+        made["layers"] = layer_table(found.layers, whole, wide=True).figures()
+        made["reformats"] = [table.figures() for table in reformat_tables(found.layers, _ROWS)]
     return made
 
 
 def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
     if choices is None:
         return None
-    rows = comparison_rows(choices, limit=_ROWS, name_width=60)
-    return Figures(
-        caption=f"{rows.title}{f'; {rows.note}' if rows.note else ''}",
-        headers=rows.headers,
-        rows=rows.rows,
-        numbers=tuple(at for at, one in enumerate(rows.headers) if one in rows.right),
-    )
-
-
-def figures_of(table: CompareTable) -> Figures:
-    """Return a table as the page sets it."""
-    return Figures(
-        caption=f"{table.title}{f'; {table.note}' if table.note else ''}",
-        headers=table.headers,
-        rows=table.rows,
-        numbers=tuple(at for at, one in enumerate(table.headers) if one in table.numbers),
-    )
+    return comparison_rows(choices, limit=_ROWS, name_width=60).figures()
 
 
 def _pairs(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:

@@ -13,14 +13,15 @@ from enginescope._version import __version__
 from enginescope.analysis.build_log.build_choices import Choice, ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.difference_causes import cause_of
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.records.notice import Notice
 from enginescope.render.base.data_table import csv_bytes, escaped, number_column
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten, shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.plan_comparison.compare_phrases import (
@@ -31,7 +32,6 @@ from enginescope.render.plan_comparison.compare_phrases import (
 )
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
-    CompareTable,
     explanation_table,
     facts_table,
     pair_tables,
@@ -108,7 +108,7 @@ def _worth_saying(notices: Sequence[Notice]) -> list[Notice]:
     return sorted(said, key=lambda one: one.level != "warning")
 
 
-def _facts(found: CompareTable, width: int) -> list[RenderableType]:
+def _facts(found: TextTable, width: int) -> list[RenderableType]:
     """Set plans beside each other, as many as there is room for; the rest below."""
     label = max(len(row[0]) for row in found.rows) + _GAP
     plans = len(found.headers) - 1
@@ -122,7 +122,7 @@ def _facts(found: CompareTable, width: int) -> list[RenderableType]:
     return lines
 
 
-def _fitted(found: CompareTable, width: int) -> list[RenderableType]:
+def _fitted(found: TextTable, width: int) -> list[RenderableType]:
     """Return a table under its title; the last column takes the columns that are left.
 
     Where they are too few, those of `_SPARED` are left out, the first first.
@@ -280,5 +280,5 @@ def compare_markdown(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _titled(table: CompareTable) -> list[str]:
+def _titled(table: TextTable) -> list[str]:
     return [f"### {escaped(table.title)}", "", *markdown_table(table), ""]

@@ -18,9 +18,10 @@ from enginescope.core.record import Record
 from enginescope.render.accuracy.task_words import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, figure
+from enginescope.render.base.palette import document, letters, line, picture, words
 from enginescope.render.base.phrases import outcome_text, range_text
 from enginescope.render.charts.latency_boxes import latency_boxes
-from enginescope.render.charts.memory import worker_memory
+from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.depth.depth_writers import (
     benchmark_title,
@@ -32,7 +33,6 @@ from enginescope.render.depth.depth_writers import (
     speed_lines,
 )
 from enginescope.render.html.images import Chart, heat_png, png_bytes, rgb_png, svg_png, svg_text
-from enginescope.render.html.theme import document, letters, line, picture, words
 
 _MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
 _MOST_COLUMNS = 4

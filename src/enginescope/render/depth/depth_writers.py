@@ -17,7 +17,6 @@ from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.notice import Notice
-from enginescope.records.run.run import OutcomeKind
 from enginescope.render.accuracy.task_words import left_out_lines
 from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
 from enginescope.render.base.figures import UNKNOWN, figure
@@ -137,11 +136,6 @@ def _of(notice: Notice, labels: list[str]) -> Notice:
         evidence=notice.evidence,
         level=notice.level,
     )
-
-
-def all_measured(found: DepthBenchmark) -> bool:
-    """Whether every side was timed."""
-    return all(side.view.run.outcome.kind is OutcomeKind.OK for side in found.sides)
 
 
 _NARROW = 76

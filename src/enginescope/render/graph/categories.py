@@ -14,9 +14,17 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.plan.plan import Layer
-from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
+from enginescope.render.base.palette import (
+    DARK,
+    FONT,
+    LIGHT,
+    OTHER,
+    Theme,
+    family_color,
+    precision_color,
+    type_family,
+)
 from enginescope.render.graph.node_labels import Times, ordinal, shortened, tensor_text
-from enginescope.render.html.theme import DARK, FONT, LIGHT, Theme
 
 COLORINGS = ("type", "precision")
 

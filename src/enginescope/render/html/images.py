@@ -1,13 +1,10 @@
-"""Charts as PNG and SVG.
-
-What every chart has in common.
-Numbers as a picture, as PNG, with nothing but zlib.
-"""
+"""Charts: their parts, tooltips, and images as PNG and SVG."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -16,7 +13,8 @@ import numpy as np
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.render.html.theme import LIGHT, PICTURE_FONT, chart_config
+from enginescope.core.units import format_significant
+from enginescope.render.base.palette import LIGHT, PICTURE_FONT, chart_config
 
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
@@ -55,17 +53,101 @@ class Chart(Record, frozen=True, kw_only=True):
     height: int = 260
     is_wide: bool = False
 
+    @property
+    def box_height(self) -> int:
+        """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
+        parts = self.spec.get("vconcat", (self.spec,))
+        heights = (int(part.get("height", self.height)) for part in parts)
+        return sum(height + _AXIS for height in heights) + sum(map(_legend_height, parts))
+
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
-        """Return the specification with its size, and its title unless `titled` is false."""
-        lines = [line for one in self.subtitle for line in wrap(one, _LINE)]
+        """Return the specification with its size, and its title unless `titled` is false.
+
+        In a container it fills exactly `box_height`, and the entries of its legend switch series.
+        """
+        lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in self.spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
-            stacked = [{**size, **one} for one in self.spec["vconcat"]]
+            stacked = [{**size, **part} for part in self.spec["vconcat"]]
             return {"$schema": SCHEMA, **title, "vconcat": stacked}
-        size = {"width": width, "height": self.height}
-        fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
-        return {"$schema": SCHEMA, **title, **size, **fit, **self.spec}
+        if width != "container":
+            return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **self.spec}
+        size = {"width": width, "height": self.box_height}
+        fit = {"autosize": {"type": "fit", "contains": "padding"}}
+        return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(self.spec)}
+
+
+#: An axis below a plotting area: ticks, labels, title.
+_AXIS = 52
+_LEGEND_ROW = 20
+#: Channels whose legend takes room.
+_LEGENDS = ("color", "shape", "strokeDash", "size", "opacity")
+
+
+def _parts(spec: Spec) -> list[Spec]:
+    """Return the layers of a specification that encode something."""
+    return [part for one in spec.get("layer", ()) for part in _parts(one)] or [spec]
+
+
+def _legend_height(spec: Spec) -> int:
+    heights = [0]
+    for part in _parts(spec):
+        for name in _LEGENDS:
+            channel = part.get("encoding", {}).get(name, {})
+            legend = channel.get("legend", {})
+            if "field" not in channel or legend is None:
+                continue
+            rows = len(channel.get("scale", {}).get("domain", ())) if "columns" in legend else 1
+            heights.append(_LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18)
+    return max(heights)
+
+
+def _switchable(spec: Spec) -> Spec:
+    """Return the specification with a legend that switches its series, if it names any."""
+    for part in _parts(spec):
+        color = part.get("encoding", {}).get("color", {})
+        if color.get("type") == "nominal" and color.get("legend", {}) is not None:
+            field = color["field"]
+            break
+    else:
+        return spec
+    chosen = {"name": "shown", "select": {"type": "point", "fields": [field]}, "bind": "legend"}
+    shade = {"condition": {"param": "shown", "value": 1}, "value": 0.1}
+
+    def switched(part: Spec) -> Spec:
+        nonlocal chosen
+        if "layer" in part:
+            return {**part, "layer": [switched(inner) for inner in part["layer"]]}
+        encoding = part.get("encoding", {})
+        if encoding.get("color", {}).get("field") != field or "opacity" in encoding:
+            return part
+        params = [*part.get("params", ()), *([chosen] if chosen else ())]
+        chosen = {}
+        return {**part, "params": params, "encoding": {**encoding, "opacity": shade}}
+
+    return switched(spec)
+
+
+def zoomable(layers: Sequence[Spec]) -> Spec:
+    """Return layers whose x axis zooms: drag to move, the wheel with Ctrl (or two fingers)."""
+    zoom = {
+        "name": "zoom",
+        "select": {
+            "type": "interval",
+            "encodings": ["x"],
+            "zoom": "wheel![event.ctrlKey || event.metaKey]",
+        },
+        "bind": "scales",
+    }
+    # Vega-Lite binds a scale through one layer, and none whose x is binned.
+    at = next(
+        at
+        for at, layer in enumerate(layers)
+        if "encoding" in layer and "x2" not in layer["encoding"]
+    )
+    bound = {**layers[at], "params": [*layers[at].get("params", ()), zoom]}
+    return {"layer": [*layers[:at], bound, *layers[at + 1 :]], "usermeta": {"zooms": True}}
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:
@@ -221,3 +303,34 @@ def rgb_png(pixels: Any) -> bytes:
 
 def _png_chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+_UNKNOWN = "—"
+
+
+def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spec], list[Spec]]:
+    """Return the rows and the tooltip over them.
+
+    Vega writes a number that is missing as 0; where any is, the numbers of that field become texts
+    in a field of their own.
+
+    Args:
+        titles: As in `tooltip`.
+    """
+    fields: dict[str, str] = {}
+    unknown = []
+    for field, title in titles.items():
+        if any(row[field] is None for row in rows):
+            unknown.append(field)
+            fields[f"{field}_text"] = title.removesuffix("#")
+        else:
+            fields[field] = title
+    texts = [{f"{one}_text": _text(row[one]) for one in unknown} for row in rows]
+    told = [{**row, **text} for row, text in zip(rows, texts, strict=True)]
+    return told, tooltip(**fields)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return _UNKNOWN
+    return format_significant(value, 6) if isinstance(value, (int, float)) else str(value)

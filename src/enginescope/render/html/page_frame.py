@@ -1,9 +1,13 @@
-"""What every page has in common: its frame, the policy that keeps it offline, data for scripts."""
+"""What every page shares: its frame, its policy against network access, its scripts and styles."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -12,9 +16,67 @@ from markupsafe import Markup
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
+from enginescope.render.base.palette import DARK, LIGHT, chart_config
 from enginescope.render.html.images import Chart
-from enginescope.render.html.theme import DARK, LIGHT, chart_config
-from enginescope.render.html.vendored import Script, licences, scripts, style
+
+_ASSETS = files("enginescope.render") / "assets"
+_LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+_OWN = ("data.js", "tables.js", "charts.js", "page.js")
+_SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
+
+
+class Script(Record, frozen=True, kw_only=True):
+    """JavaScript to be written into a page, and the hash that lets it run there."""
+
+    text: str
+
+    @property
+    def csp_source(self) -> str:
+        """The source expression for a content security policy: ``'sha256-…'``."""
+        digest = hashlib.sha256(self.text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def scripts(*more: str) -> tuple[Script, ...]:
+    """Return the libraries, our own scripts and those of one page, in the order they must run."""
+    libraries = (_read(f"vendor/{name}") for name in _LIBRARIES)
+    # A source map would be looked for beside the page, where there is none.
+    stripped = (_SOURCE_MAP.sub("\n", text) for text in libraries)
+    return tuple(Script(text=text) for text in (*stripped, *map(_read, (*_OWN, *more))))
+
+
+def style(*more: str) -> str:
+    """Return the style sheet of every page, and those of one."""
+    return "".join(map(_read, ("page.css", *more)))
+
+
+def licences() -> str:
+    """Return the license texts of the libraries."""
+    return _read("vendor/LICENSES.txt")
+
+
+def _read(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+_GRAPH_ASSETS = files("enginescope.render") / "assets" / "graph"
+#: In the order in which each uses those before it.
+_PARTS = ("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view", "start")
+
+
+def graph_script() -> Script:
+    """Return the graph's parts as one script, whose names stay its own."""
+    parts = "\n".join(_read_graph_asset(f"{one}.js") for one in _PARTS)
+    return Script(text=f'"use strict";\n(() => {{\n{parts}}})();\n')
+
+
+def graph_style() -> str:
+    """Return what the graph adds to the page's style sheet."""
+    return _read_graph_asset("graph.css")
+
+
+def _read_graph_asset(name: str) -> str:
+    return (_GRAPH_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 class PageData(Record, frozen=True, kw_only=True, eq=False):

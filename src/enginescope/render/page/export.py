@@ -1,21 +1,26 @@
-"""The JSON files of a report."""
+"""The JSON and CSV files of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from enginescope._version import __version__
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.provider_work import provider_work
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
 from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry
 from enginescope.records.samples import Percentile, Summary
-from enginescope.render.page.export_csv import gpu_summary
-from enginescope.render.validation.report_answers import ReportedAnswers, answers_data
+from enginescope.render.base.data_table import csv_bytes
+from enginescope.stats.clock_around import held_by
+
+if TYPE_CHECKING:
+    from enginescope.render.validation.report_answers import ReportedAnswers
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
@@ -33,7 +38,11 @@ def report_json(
     precision; notices. Times in ms, sizes in bytes. `answers` are whole, as ``output_diff.json``.
     """
     document = _document([_run_report(view, topk) for view in views])
-    return encode({**document, "answers": answers_data(answers)} if answers else document)
+    if not answers:
+        return encode(document)
+    from enginescope.render.validation.report_answers import answers_data
+
+    return encode({**document, "answers": answers_data(answers)})
 
 
 def summary_json(views: Sequence[RunView]) -> bytes:
@@ -105,3 +114,185 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 def _percentile(one: Percentile) -> dict[str, Any]:
     return {**msgspec.to_builtins(one), "is_supported": one.is_supported}
+
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
+_SUMMARY = _names(
+    "run subject backend batch origin outcome created metric n effective_n min_ms mean_ms "
+    "median_ms median_low_ms median_high_ms std_ms cv_pct max_ms throughput_per_s throughput_unit"
+)
+_PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_is_supported {0}_effective_n"
+_LAYER = _names(
+    "index name type subtype precision provider mean_ms median_ms total_ms share_pct is_container "
+    "tactic"
+)
+
+
+def summary_csv(views: Sequence[RunView]) -> bytes:
+    """Return one row per run and metric; a run without samples has one row without figures."""
+    points = sorted(
+        {
+            percentile.p
+            for view in views
+            for some in view.summaries
+            for percentile in some.percentiles
+        }
+    )
+    names = [_PERCENTILE.format(f"p{p:g}").split() for p in points]
+    headers = [*_SUMMARY, *(name for columns in names for name in columns)]
+    rows = (
+        [*_about(view), *_figures(view, one), *_at(one, points)]
+        for view in views
+        for one in view.summaries or (None,)
+    )
+    return csv_bytes(headers, rows)
+
+
+def latency_series_csv(views: Sequence[RunView]) -> bytes:
+    """Return every sample: ``run, metric, i, start_ms, value_ms, phase``; warm-up included."""
+    rows = (
+        (view.id, *row)
+        for view in views
+        for row in zip(*sample_columns(view.run).values(), strict=True)
+    )
+    return csv_bytes(("run", "metric", "i", "start_ms", "value_ms", "phase"), rows)
+
+
+def latency_percentiles_csv(views: Sequence[RunView]) -> bytes:
+    """Return the headline's percentile curve; ``is_supported``: the samples can carry it."""
+    rows = (
+        (
+            view.id,
+            view.latency.metric,
+            one.p,
+            one.value_ms,
+            one.effective_n,
+            one.needed_n,
+            one.is_supported,
+        )
+        for view in views
+        if view.latency is not None
+        for one in view.percentile_curve
+    )
+    headers = ("run", "metric", "p", "value_ms", "effective_n", "needed_n", "is_supported")
+    return csv_bytes(headers, rows)
+
+
+def per_layer_times_csv(views: Sequence[RunView]) -> bytes:
+    """Return every layer, the slowest first within a run; layers without a time last."""
+    rows = (
+        (view.id, *(getattr(row, name) for name in _LAYER), ";".join(row.onnx_nodes))
+        for view in views
+        for row in slowest_first(view.layers)
+    )
+    return csv_bytes(("run", *_LAYER, "onnx_nodes"), rows)
+
+
+def _about(view: RunView) -> list[Any]:
+    run, job = view.run, view.run.job
+    about = (view.id, job.subject.name, str(job.backend), job.workload.batch)
+    return [*about, run.origin, run.outcome.kind.value, run.created]
+
+
+def _figures(view: RunView, summary: Summary | None) -> list[Any]:
+    if summary is None:
+        return [None] * (len(_SUMMARY) - len(_about(view)))
+    interval = summary.median_interval
+    is_headline = view.latency is not None and view.latency.metric == summary.metric
+    rate = view.throughput if is_headline else None
+    return [
+        summary.metric,
+        summary.n,
+        summary.effective_n,
+        summary.min_ms,
+        summary.mean_ms,
+        summary.median_ms,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        summary.std_ms,
+        summary.cv_pct,
+        summary.max_ms,
+        rate.per_s if rate else None,
+        rate.unit if rate else None,
+    ]
+
+
+def _at(summary: Summary | None, points: Sequence[float]) -> list[Any]:
+    found = [summary.percentile(p) if summary else None for p in points]
+    return [cell for one in found for cell in _percentile_cells(one)]
+
+
+def _percentile_cells(one: Percentile | None) -> tuple[Any, ...]:
+    if one is None:
+        return (None,) * 5
+    interval = one.interval
+    low_high = (interval.low, interval.high) if interval else (None, None)
+    return (one.value_ms, *low_high, one.is_supported, one.effective_n)
+
+
+def gpu_telemetry_csv(views: Sequence[RunView]) -> bytes:
+    """Return a row for each sample: ``run, source, span, time_ms`` and every channel.
+
+    ``source`` is ``pass`` or ``timed_loop``, ``span`` the stretch that the sample fell into. What
+    was not reported is empty.
+    """
+    headers = ("run", "source", "span", "time_ms", *CHANNELS)
+    rows = (row for view in views if view.run.gpu for row in _rows(view.id, view.run.gpu))
+    return csv_bytes(headers, rows)
+
+
+def gpu_summary(view: RunView) -> dict[str, Any] | None:
+    """Return the GPU's part of a run's figures; ``None`` without one."""
+    gpu = view.run.gpu
+    if gpu is None:
+        return None
+    return {
+        "device": gpu.gpu,
+        "sm_clock": view.sm_clock
+        and {**msgspec.to_builtins(view.sm_clock), "drop_pct": view.sm_clock.drop_pct},
+        "cycles": view.cycles,
+        "energy": view.energy,
+        "throttled_by": [
+            {"name": each.reason.name, "share_pct": each.share_pct} for each in held_by(gpu.timed)
+        ],
+        "other_processes": gpu.others,
+        "spans": gpu.spans,
+        "requests": gpu.requests,
+        "interval_ms": gpu.interval_ms,
+        "channels": {
+            channel.name: _channel_summary(channel.values) for channel in gpu.series.channels
+        }
+        if gpu.series
+        else None,
+    }
+
+
+def _rows(run: str, gpu: GpuTelemetry) -> Iterator[tuple[Any, ...]]:
+    for source, series in (("timed_loop", gpu.timed), ("pass", gpu.series)):
+        if series is None:
+            continue
+        columns = [series.channel(name) for name in CHANNELS]
+        for at, time_ms in enumerate(series.time_ms.tolist()):
+            cells = (None if column is None else _known(float(column[at])) for column in columns)
+            yield (run, source, _span_at(gpu, time_ms), time_ms, *cells)
+
+
+def _span_at(gpu: GpuTelemetry, time_ms: float) -> str | None:
+    return next((span.kind for span in gpu.spans if span.from_ms <= time_ms <= span.to_ms), None)
+
+
+def _channel_summary(values: Any) -> dict[str, float | int]:
+    known = values[np.isfinite(values)]
+    return {
+        "least": float(known.min()),
+        "mean": float(known.mean()),
+        "greatest": float(known.max()),
+        "missing": int(values.size - known.size),
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None

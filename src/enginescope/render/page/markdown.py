@@ -31,7 +31,11 @@ from enginescope.render.base.phrases import (
     range_text,
     support_text,
 )
-from enginescope.render.validation.report_answers import AnswersText, ReportedAnswers, answers_texts
+from enginescope.render.validation.report_answers import (
+    AnswersSection,
+    ReportedAnswers,
+    answers_sections,
+)
 
 
 def report_markdown(
@@ -44,7 +48,7 @@ def report_markdown(
         lines = [f"# {len(views)} runs", "", *_overview(views)]
         for view in views:
             lines += ["", *_run(view, topk, level=2)]
-    for text in answers_texts(answers):
+    for text in answers_sections(answers):
         lines += ["", *_answers(text)]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
@@ -91,10 +95,10 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
     return lines
 
 
-def _answers(found: AnswersText) -> list[str]:
+def _answers(found: AnswersSection) -> list[str]:
     lines = ["## Outputs compared", "", f"**{escaped(found.answer)}**.", ""]
     facts = [f"{name}: {value}" if name else value for name, value in found.facts]
-    lines += [f"- {escaped(text)}" for text in (*facts, *found.said)]
+    lines += [f"- {escaped(text)}" for text in (*facts, *found.sentences)]
     for side, table in found.tables:
         lines += ["", escaped(side), ""] if side else [""]
         lines += _table([escaped(header) or " " for header in table.headers], table.rows)

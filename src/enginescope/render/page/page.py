@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,19 +12,27 @@ from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
 from enginescope.render.base.phrases import Headline, headline
+from enginescope.render.charts.bars import layer_bars, time_stacked
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.vendored import graph_script, graph_style, scripts, style
-from enginescope.render.page.export import report_json, summary_json
-from enginescope.render.page.export_csv import (
+from enginescope.render.html.page_frame import (
+    PageData,
+    charts_data,
+    graph_script,
+    graph_style,
+    page_bytes,
+    scripts,
+    style,
+)
+from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
+    report_json,
     summary_csv,
+    summary_json,
 )
 from enginescope.render.page.section_registry import sections_of
 from enginescope.render.plans.findings import Linted, findings_json
@@ -35,13 +43,11 @@ from enginescope.render.plans.plan_headline import (
     plan_title,
 )
 from enginescope.render.sections import graph
-from enginescope.render.sections.findings import Worst, worst_finding
+from enginescope.render.sections.findings import Worst, worst_findings
 from enginescope.render.sections.section import Section
-from enginescope.render.validation.report_answers import (
-    AnswersSection,
-    ReportedAnswers,
-    answers_sections,
-)
+
+if TYPE_CHECKING:
+    from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
 
 #: Layers in the picture of a first screen without latencies.
 _FIRST = 14
@@ -67,7 +73,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     title: str
     about: tuple[str, ...]
     headline: Headline
-    worst: Worst | None
+    worst: tuple[Worst, ...]
     picture: Chart | None
     sections: tuple[Section, ...]
 
@@ -82,7 +88,7 @@ def report_page(
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
-    compared = answers_sections(answers)
+    compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
@@ -106,6 +112,14 @@ def report_page(
 def _style(*, has_graph: bool, has_answers: bool) -> str:
     more = ("validate.css",) if has_answers else ()
     return style(*more) + (graph_style() if has_graph else "")
+
+
+def _compared(answers: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:
+    if not answers:  # a plan alone needs none of the code that compares outputs
+        return ()
+    from enginescope.render.validation.report_answers import answers_sections
+
+    return answers_sections(answers)
 
 
 def _charts(compared: Sequence[AnswersSection]) -> Iterator[Chart]:
@@ -134,10 +148,21 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         if is_measured
         else plan_about(subject),
         headline=headline(view) if is_measured else plan_headline(subject),
-        worst=worst_finding(subject),
-        picture=latency_distribution(view) or _slowest(view),
+        worst=worst_findings(subject),
+        picture=latency_distribution(view)
+        or time_stacked(view, _stakes(subject))
+        or _slowest(view),
         sections=sections_of(subject, topk),
     )
+
+
+def _stakes(subject: PageSubject) -> dict[str, float]:
+    """Return what each rule's findings could win, in ms; no layer's time is in two of them."""
+    stakes: dict[str, float] = {}
+    for finding in subject.findings.findings if subject.findings else ():
+        if finding.stake_ms:
+            stakes[finding.code] = stakes.get(finding.code, 0.0) + finding.stake_ms
+    return stakes
 
 
 def _slowest(view: RunView) -> Chart | None:

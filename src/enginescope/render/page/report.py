@@ -13,18 +13,19 @@ from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
+from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.layers import layer_bars
 from enginescope.render.charts.percentiles import percentiles
 from enginescope.render.charts.telemetry import telemetry_picture
 from enginescope.render.html.images import Chart, png_bytes
-from enginescope.render.page.export import report_json, summary_json
-from enginescope.render.page.export_csv import (
+from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
     latency_series_csv,
     per_layer_times_csv,
+    report_json,
     summary_csv,
+    summary_json,
 )
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page

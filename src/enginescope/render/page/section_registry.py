@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.build import build
+from enginescope.render.sections.build import build, tool_report
 from enginescope.render.sections.card.report_card import report_card
 from enginescope.render.sections.findings import findings
 from enginescope.render.sections.graph import graph
-from enginescope.render.sections.layers import layers
+from enginescope.render.sections.layers import layers, reformat_layers, tactics
 from enginescope.render.sections.measurement import (
     distribution,
     gpu,
@@ -18,28 +20,28 @@ from enginescope.render.sections.measurement import (
     where_the_time_goes,
 )
 from enginescope.render.sections.onnx_nodes import onnx_nodes
-from enginescope.render.sections.reformats import reformat_layers
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
-from enginescope.render.sections.tactics import tactics
-from enginescope.render.sections.tool_report import tool_report
+
+#: What stands open; the heading of every other section has its answer, and opens it.
+_OPEN = ("findings", "graph", "distribution")
 
 
 def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
-    """Return the sections that apply to a run."""
+    """Return the sections that apply to a run: findings first, then what explains them."""
     view = subject.view
     every = (
+        findings(subject),
+        graph(subject),
         distribution(view) if subject.is_measured else None,
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),
         providers(view),
         layers(subject),
-        graph(subject),
         *report_card(subject),
         tactics(subject),
         reformat_layers(subject),
         roofline_of(subject),
-        findings(subject),
         onnx_nodes(subject),
         build(subject),
         tool_report(view),
@@ -47,4 +49,8 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         machine(view),
         method(view),
     )
-    return tuple(one for one in every if one is not None)
+    return tuple(
+        msgspec.structs.replace(one, is_folded=one.key not in _OPEN)
+        for one in every
+        if one is not None
+    )

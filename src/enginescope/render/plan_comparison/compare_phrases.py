@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.difference_causes import Cause, Explanation
+from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.paired_layers import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.plan_summary import LatencyFigure, PlanSummary
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.plan.plan import Evidence

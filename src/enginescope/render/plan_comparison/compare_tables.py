@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.layers.reformats import ReformatLayer
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.difference_causes import share_of
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
 from enginescope.render.base.data_table import UNKNOWN, number_column, number_text
+from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
     changes_text,
@@ -21,21 +22,6 @@ from enginescope.render.plan_comparison.compare_phrases import (
 
 _DIFFERENCE = "B − A ms"
 _SHARE = "share %"
-
-
-class CompareTable(Record, frozen=True, kw_only=True):
-    """A table; its last column holds the longest names.
-
-    Attributes:
-        numbers: Headers of columns set flush right.
-        note: A line below: what was left out, what a figure is.
-    """
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[str, ...] = ()
-    note: str | None = None
 
 
 class Chosen(Record, frozen=True, kw_only=True):
@@ -64,7 +50,7 @@ class Chosen(Record, frozen=True, kw_only=True):
         return one.is_changed or one.differs_by(self.threshold_pct)
 
 
-def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[CompareTable]:
+def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[TextTable]:
     """Yield the tables about two plans in which there is something."""
     layers = found.pairs
     if layers.explanations:
@@ -73,7 +59,7 @@ def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[Co
     yield from reformat_tables(layers, chosen.top)
 
 
-def reformat_tables(layers: LayerComparison, top: int) -> Iterator[CompareTable]:
+def reformat_tables(layers: LayerComparison, top: int) -> Iterator[TextTable]:
     """Yield the reformats that were lost and that were added, the longest first."""
     for title, some in (
         ("Reformats that only A has", layers.reformats_lost),
@@ -83,7 +69,7 @@ def reformat_tables(layers: LayerComparison, top: int) -> Iterator[CompareTable]
             yield _reformat_table(title, some, top)
 
 
-def explanation_table(layers: LayerComparison, top: int) -> CompareTable:
+def explanation_table(layers: LayerComparison, top: int) -> TextTable:
     """Return what explains the difference, the largest first; its last row is the whole."""
     reasons = layers.explanations
     shown = reasons[: len(reasons) if len(reasons) == top + 1 else top]
@@ -112,7 +98,7 @@ def explanation_table(layers: LayerComparison, top: int) -> CompareTable:
     return _table(title, columns, numbers=(_DIFFERENCE, _SHARE, "pairs"))
 
 
-def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> CompareTable:
+def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextTable:
     """Return the layers that differ, the largest difference first."""
     admitted = [one for one in layers.by_difference() if chosen.admits(one)]
     differing = [one for one in admitted if chosen.is_shown(one)]
@@ -140,7 +126,7 @@ def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> Compa
     )
 
 
-def share_tables(found: Comparison, top: int) -> Iterator[CompareTable]:
+def share_tables(found: Comparison, top: int) -> Iterator[TextTable]:
     """Yield the time, else the layers, by type and by precisions, plan by plan."""
     overview = found.overview
     for title, name, rows in (
@@ -152,7 +138,7 @@ def share_tables(found: Comparison, top: int) -> Iterator[CompareTable]:
             yield _share_table(title, name, rows, overview, top)
 
 
-def facts_table(overview: PlansOverview) -> CompareTable:
+def facts_table(overview: PlansOverview) -> TextTable:
     """Return what is known of each plan, a column each."""
     plans = overview.plans
     rows = [
@@ -160,7 +146,7 @@ def facts_table(overview: PlansOverview) -> CompareTable:
         *plan_facts(plans),
         *_against_first(overview),
     ]
-    return CompareTable(
+    return TextTable(
         title="Plans",
         headers=("", *(plan.label for plan in plans)),
         rows=tuple((name, *cells) for name, cells in rows),
@@ -196,7 +182,7 @@ def _ratio_text(overview: PlansOverview, at: int) -> str:
 
 def _share_table(
     title: str, name: str, rows: Sequence[ShareAcross], overview: PlansOverview, top: int
-) -> CompareTable:
+) -> TextTable:
     plans, shown = overview.plans, rows[:top]
     timed = any(one.sum_ms is not None for one in plans)
     columns: dict[str, list[str]] = {}
@@ -221,7 +207,7 @@ def _share_table(
     return _table(f"{'Time' if timed else 'Layers'} {title}", columns, numbers=numbers, note=note)
 
 
-def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> CompareTable:
+def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> TextTable:
     shown = found[:top]
     columns = {
         "ms": number_column([one.mean_ms for one in shown]),
@@ -252,14 +238,14 @@ def _table(
     *,
     numbers: Sequence[str],
     note: str | None = None,
-) -> CompareTable:
+) -> TextTable:
     """Make a table of the columns in which anything is known."""
     kept = {
         name: cells
         for name, cells in columns.items()
         if name not in numbers or not cells or set(cells) - {UNKNOWN}
     }
-    return CompareTable(
+    return TextTable(
         title=title,
         headers=tuple(kept),
         rows=tuple(zip(*kept.values(), strict=True)),

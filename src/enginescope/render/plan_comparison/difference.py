@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.paired_layers import ComparedLayers
 from enginescope.core.units import format_ms
 from enginescope.render.base.data_table import number_text
 from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION

@@ -13,9 +13,9 @@ from enginescope.analysis.build_log.build_log_summary import (
     tuning_costs,
     tuning_total_s,
 )
-from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.plan.build_trace import BuildTrace, OptimisationStep, TimingCacheUse
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten
 from enginescope.render.plans.build_text import (
     EVIDENCE,
@@ -28,25 +28,9 @@ _NAME = 44
 _UNKNOWN = "—"
 
 
-class RowTable(Record, frozen=True, kw_only=True):
-    """A table before it is set.
-
-    Attributes:
-        rows: As many cells each as there are headers.
-        right: Headers of columns of numbers.
-        note: A line below: what was left out, what a figure is.
-    """
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...] = ()
-    note: str | None = None
-
-
 def build_story_rows(
     story: BuildTrace, *, limit: int = 15, name_width: int = _NAME
-) -> tuple[RowTable, ...]:
+) -> tuple[TextTable, ...]:
     """Return the story as tables; a part that the log does not have is left out.
 
     Args:
@@ -66,7 +50,7 @@ def build_story_rows(
     return tuple(table for table in tables if table.rows)
 
 
-def build_fact_rows(story: BuildTrace, *, limit: int = 15) -> tuple[RowTable, ...]:
+def build_fact_rows(story: BuildTrace, *, limit: int = 15) -> tuple[TextTable, ...]:
     """Return the parts of the story that are not about single layers, as `build_story_rows`."""
     tables = (_overview(story), _steps(story), _memory(story), _messages(story, limit))
     return tuple(table for table in tables if table.rows)
@@ -74,7 +58,7 @@ def build_fact_rows(story: BuildTrace, *, limit: int = 15) -> tuple[RowTable, ..
 
 def comparison_rows(
     pairs: Sequence[ChoicePair], *, limit: int = 15, name_width: int = _NAME
-) -> RowTable:
+) -> TextTable:
     """Return the layers whose choice differs between two builds, and how."""
     differing = [pair for pair in pairs if pair.differs]
     rows = [
@@ -88,16 +72,16 @@ def comparison_rows(
     ]
     same = len(pairs) - len(differing)
     rest = _more(len(differing), limit)
-    return RowTable(
+    return TextTable(
         title="Choices that differ",
         headers=("layer", "differs in", "A", "B", "B − A µs"),
         rows=tuple(rows),
-        right=("B − A µs",),
+        numbers=("B − A µs",),
         note=_joined(rest, f"{same:,} of {len(pairs):,} layers were chosen alike"),
     )
 
 
-def _overview(story: BuildTrace) -> RowTable:
+def _overview(story: BuildTrace) -> TextTable:
     tried = [combination for block in story.tuned for combination in block.combinations]
     trials = sum(len(one.trials) for one in tried)
     pruned = sum(one.pruned or 0 for one in tried)
@@ -113,7 +97,7 @@ def _overview(story: BuildTrace) -> RowTable:
         ("timing cache", _cache(story.cache)),
     )
     rows = tuple((name, value) for name, value in figures if value is not None)
-    return RowTable(title="The build", headers=("what", "figure"), rows=rows)
+    return TextTable(title="The build", headers=("what", "figure"), rows=rows)
 
 
 def _cache(cache: TimingCacheUse) -> str | None:
@@ -125,7 +109,7 @@ def _ends(story: BuildTrace) -> tuple[OptimisationStep, ...]:
     return (*story.steps[:1], *story.steps[1:][-1:])
 
 
-def _steps(story: BuildTrace) -> RowTable:
+def _steps(story: BuildTrace) -> TextTable:
     steps = step_changes(story)
     shown = [
         step
@@ -143,16 +127,16 @@ def _steps(story: BuildTrace) -> RowTable:
     )
     left_out = len(steps) - len(shown)
     headers = ("after", "layers", "change", "fused", "removed", "retyped")
-    return RowTable(
+    return TextTable(
         title="Layers after each step",
         headers=headers,
         rows=rows,
-        right=headers[1:],
+        numbers=headers[1:],
         note=f"skipped steps that changed nothing: {left_out:,}" if left_out else None,
     )
 
 
-def _fusions(story: BuildTrace, limit: int, name_width: int) -> RowTable:
+def _fusions(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     groups = fusion_groups(story)
     kept = sorted((group for group in groups if group.in_engine), key=lambda one: -len(one.nodes))
     shown = kept or list(groups)
@@ -161,16 +145,16 @@ def _fusions(story: BuildTrace, limit: int, name_width: int) -> RowTable:
         for one in shown[:limit]
     )
     inside = f"fusions that went into other layers: {len(groups) - len(kept):,}" if kept else None
-    return RowTable(
+    return TextTable(
         title="Fusions",
         headers=("layer", "nodes", "by"),
         rows=rows,
-        right=("nodes",),
+        numbers=("nodes",),
         note=_joined(_more(len(shown), limit), inside if len(groups) > len(kept) else None),
     )
 
 
-def _choices(story: BuildTrace, limit: int, name_width: int) -> RowTable:
+def _choices(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     found = (
         [choice for choice in choices(story) if choice.evidence != "inert"] if story.tuned else []
     )
@@ -189,11 +173,11 @@ def _choices(story: BuildTrace, limit: int, name_width: int) -> RowTable:
     )
     counts = Counter(EVIDENCE[one.evidence] for one in found)
     counted = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    return RowTable(
+    return TextTable(
         title="Chosen against fastest tried",
         headers=("layer", "formats", "chosen µs", "fastest µs", "gap µs", "fastest in", "tried"),
         rows=rows,
-        right=("chosen µs", "fastest µs", "gap µs", "tried"),
+        numbers=("chosen µs", "fastest µs", "gap µs", "tried"),
         note=_joined(
             _more(len(order), limit),
             f"{counted}; the builder minimizes the sum, conversions included" if counted else None,
@@ -201,7 +185,7 @@ def _choices(story: BuildTrace, limit: int, name_width: int) -> RowTable:
     )
 
 
-def _tuning(story: BuildTrace, limit: int, name_width: int) -> RowTable:
+def _tuning(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     costs = tuning_costs(story)
     rows = tuple(
         (
@@ -216,16 +200,16 @@ def _tuning(story: BuildTrace, limit: int, name_width: int) -> RowTable:
     total_s = tuning_total_s(story)
     whole = f"timing took {format_significant(total_s)} s in all" if total_s is not None else None
     headers = ("layer", "formats", "tactics timed", "s", "%")
-    return RowTable(
+    return TextTable(
         title="What tuning cost",
         headers=headers,
         rows=rows,
-        right=headers[1:],
+        numbers=headers[1:],
         note=_joined(_more(len(costs), limit), whole),
     )
 
 
-def _reformats(story: BuildTrace, limit: int, name_width: int) -> RowTable:
+def _reformats(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     costs = sorted(
         reformat_costs(story), key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0))
     )
@@ -239,16 +223,16 @@ def _reformats(story: BuildTrace, limit: int, name_width: int) -> RowTable:
         )
         for cost in costs[:limit]
     )
-    return RowTable(
+    return TextTable(
         title="Inserted conversions",
         headers=("conversion", "from", "to", "µs", "tried"),
         rows=rows,
-        right=("µs", "tried"),
+        numbers=("µs", "tried"),
         note=_more(len(costs), limit),
     )
 
 
-def _memory(story: BuildTrace) -> RowTable:
+def _memory(story: BuildTrace) -> TextTable:
     stages = tuple(
         (
             one.name,
@@ -261,24 +245,24 @@ def _memory(story: BuildTrace) -> RowTable:
     )
     totals = ", ".join(f"{name} {format_bytes(size)}" for name, size in story.memory_totals.items())
     headers = ("stage", "host change", "host", "GPU change", "GPU")
-    return RowTable(
+    return TextTable(
         title="Memory by stage",
         headers=headers,
         rows=stages,
-        right=headers[1:],
+        numbers=headers[1:],
         note=totals or None,
     )
 
 
-def _messages(story: BuildTrace, limit: int) -> RowTable:
+def _messages(story: BuildTrace, limit: int) -> TextTable:
     rows = tuple(
         (message.level, str(message.line), message.text) for message in story.messages[:limit]
     )
-    return RowTable(
+    return TextTable(
         title="Warnings and errors",
         headers=("level", "line", "text"),
         rows=rows,
-        right=("line",),
+        numbers=("line",),
         note=_more(len(story.messages), limit),
     )
 

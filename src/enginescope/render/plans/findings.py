@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from enginescope._version import __version__
@@ -15,13 +15,17 @@ from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sa
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import LintReport
+from enginescope.rules.grouping import FindingGroup
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1
 FINDING_HEADERS = ("ms", "%", "code", "severity", "finding")
-RULE_HEADERS = ("code", "n", "ms", "what to do")
+RULE_HEADERS = ("code", "n", "ms", "%", "what to do")
+#: Rows of a plan that are shown unless more are asked for.
+SHOWN_GROUPS = 12
 #: Columns of both tables that hold numbers.
 NUMBERS = ("ms", "%", "n")
+_ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 
@@ -56,40 +60,73 @@ def headline(report: LintReport) -> str:
 
 
 def stake_words(report: LintReport) -> str | None:
-    """Return what the times mean; ``None`` without times."""
-    if report.sum_ms is None or not report.findings:
+    """Return what may be won in all and what the times mean; ``None`` without times."""
+    stake_ms, engine_ms = report.stake_ms, report.engine_ms
+    if stake_ms is None or not engine_ms:
         return None
+    share = format_significant(100 * stake_ms / engine_ms, 3)
+    words = f"ms: what may be won at most; in all {format_ms(stake_ms)} of "
+    words += f"{format_ms(engine_ms)}, {share} %"
+    if report.profiler_ms is not None:
+        cost = format_significant(1000 * report.profiler_ms, 2)
+        words += f"; without the profiler's own time, about {cost} µs a layer"
     if report.gpu is not None:
-        return f"ms: the most that can be saved, on {report.gpu}"
-    return "ms: the most that can be saved; --gpu NAME subtracts the time that the GPU's peaks need"
+        return f"{words}; limits of {report.gpu}"
+    return f"{words}; --gpu NAME takes off what its peaks need"
 
 
-def finding_rows(
-    findings: Sequence[Finding], *, name_width: int = 40
+def group_rows(
+    groups: Sequence[FindingGroup],
+    findings: Sequence[Finding],
+    *,
+    name_width: int | None = 40,
+    with_advice: bool = True,
 ) -> tuple[tuple[str, ...], ...]:
-    """Return findings as rows below `FINDING_HEADERS`, in their order."""
+    """Return groups as rows below `FINDING_HEADERS`, in their order.
+
+    Args:
+        findings: Of the report.
+        name_width: Names are shortened to so many characters in all; ``None``: not at all.
+        with_advice: Whether to say what to do where it is not the rule's.
+    """
     return tuple(
         (
-            _number(finding.stake_ms),
-            f"{finding.share_pct:.1f}" if finding.share_pct is not None else "—",
-            finding.code,
-            finding.severity.value,
-            f"{shorten(finding.subject, name_width)} {finding.message}",
+            _number(group.stake_ms),
+            _share(group.share_pct),
+            group.code,
+            group.severity.value,
+            _sentence(group, findings, name_width)
+            + (f" → {group.advice}" if with_advice and group.advice != _ADVICE[group.code] else ""),
         )
-        for finding in findings
+        for group in groups
     )
 
 
-def rule_rows(findings: Sequence[Finding]) -> tuple[tuple[str, ...], ...]:
+def _sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int | None) -> str:
+    width = name_width // len(group.names) if name_width is not None else None
+    subject = group.subject(lambda name: name if width is None else shorten(name, width))
+    codes = {one.code for at in group.findings for one in findings[at].symptoms}
+    explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
+    return f"{subject} {group.message}{explains}"
+
+
+def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
     """Return the rules that found something, below `RULE_HEADERS`, most time at stake first."""
     by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
+    for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
-    stakes = {code: _sum(found) for code, found in by_code.items()}
+    stakes = {code: _sum(one.stake_ms for one in found) for code, found in by_code.items()}
+    shares = {code: _sum(one.share_pct for one in found) for code, found in by_code.items()}
     order = sorted(by_code, key=lambda code: (-(stakes[code] or 0.0), code))
-    advice = {rule.code: rule.advice for rule in RULES}
     return tuple(
-        (code, f"{len(by_code[code]):,}", _number(stakes[code]), advice[code]) for code in order
+        (
+            code,
+            f"{len(by_code[code]):,}",
+            _number(stakes[code]),
+            _share(shares[code]),
+            _ADVICE[code],
+        )
+        for code in order
     )
 
 
@@ -115,10 +152,14 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "layers": report.layers,
         "active_layers": report.active_layers,
         "sum_ms": report.sum_ms,
+        "engine_ms": report.engine_ms,
+        "profiler_ms": report.profiler_ms,
+        "stake_ms": report.stake_ms,
         "gpu": report.gpu,
         "rules": report.rules,
         "suppressed": report.suppressed,
         "findings": [_finding(finding, names) for finding in report.findings],
+        "groups": [_group(group) for group in report.groups],
     }
 
 
@@ -126,27 +167,55 @@ def _number(time_ms: float | None) -> str:
     return format_significant(time_ms) if time_ms is not None else "—"
 
 
-def _sum(findings: Sequence[Finding]) -> float | None:
-    stakes = [finding.stake_ms for finding in findings if finding.stake_ms is not None]
-    return sum(stakes) if stakes else None
+def _share(share_pct: float | None) -> str:
+    return f"{share_pct:.1f}" if share_pct is not None else "—"
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return sum(known) if known else None
 
 
 def _names(plan: Plan) -> dict[int, str]:
     return {layer.index: layer.name for layer in plan.layers}
 
 
-def _finding(one: Finding, names: dict[int, str]) -> dict[str, Any]:
+def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "code": one.code,
-        "rule": one.rule,
-        "severity": one.severity.value,
-        "subject": one.subject,
-        "message": one.message,
-        "advice": one.advice,
-        "stake_ms": one.stake_ms,
-        "share_pct": one.share_pct,
-        "layers": [{"index": index, "name": names[index]} for index in one.layers],
-        "evidence": one.evidence,
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "message": finding.message,
+        "advice": finding.advice,
+        "stake_ms": finding.stake_ms,
+        "share_pct": finding.share_pct,
+        "layers": [{"index": index, "name": names[index]} for index in finding.layers],
+        "evidence": finding.evidence,
+        "is_question": finding.is_question,
+        "symptoms": [
+            {
+                "code": symptom.code,
+                "subject": symptom.subject,
+                "message": symptom.message,
+                "layers": [{"index": index, "name": names[index]} for index in symptom.layers],
+            }
+            for symptom in finding.symptoms
+        ],
+    }
+
+
+def _group(group: FindingGroup) -> dict[str, Any]:
+    return {
+        "code": group.code,
+        "rule": group.rule,
+        "severity": group.severity.value,
+        "subject": group.subject(),
+        "message": group.message,
+        "advice": group.advice,
+        "stake_ms": group.stake_ms,
+        "share_pct": group.share_pct,
+        "findings": group.findings,
     }
 
 
@@ -168,7 +237,8 @@ def _results(linted: Linted) -> list[SarifResult]:
         SarifResult(
             rule=finding.code,
             level=_SARIF_LEVELS[finding.severity],
-            message=f"{finding.subject} {finding.message}. Try: {finding.advice}.",
+            message=f"{finding.subject} {finding.message}{'' if finding.is_question else '.'} "
+            f"Try: {finding.advice}.",
             subject=finding.subject,
             places=tuple(
                 SarifPlace(name=names[index], full_name=f"{plan}/{index}/{names[index]}")
@@ -179,6 +249,7 @@ def _results(linted: Linted) -> list[SarifResult]:
                 "stake_ms": finding.stake_ms,
                 "share_pct": finding.share_pct,
                 "evidence": finding.evidence,
+                "symptoms": [f"{one.code} {one.subject} {one.message}" for one in finding.symptoms],
             },
         )
         for finding in linted.report.findings

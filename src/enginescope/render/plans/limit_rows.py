@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten
-from enginescope.render.plans.build_trace_text import RowTable
 from enginescope.render.plans.workbook import MS, WHOLE, Sheet, SheetColumn
 
 _UNKNOWN = "—"
 
 
-def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | None:
+def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable | None:
     """Return the layers that lose most time against their limit; ``None`` without a GPU.
 
     Args:
@@ -32,7 +31,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | 
         (
             _ms(one.mean_ms),
             _ms(one.attainable_ms),
-            _times(one),
+            _UNKNOWN if one.distance is None else format_significant(one.distance, 3),
             one.bound or _UNKNOWN,
             shorten(view.plan.layers[one.position].name, name_width),
         )
@@ -44,27 +43,27 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | 
         note = f"at their limits these {len(worst)} layers would save {saved} ms"
     if found.unknown:
         note += f"; the limit of {_counted(found.unknown, 'layer', 'layers')} is not known"
-    return RowTable(
+    return TextTable(
         title=f"Furthest from the limits of {found.gpu.name}",
         headers=("ms", "limit ms", "ms ÷ limit", "bound by", "layer"),
         rows=rows,
-        right=("ms", "limit ms", "ms ÷ limit"),
+        numbers=("ms", "limit ms", "ms ÷ limit"),
         note=note,
     )
 
 
-def node_rows(view: PlanView, *, limit: int, name_width: int) -> RowTable | None:
+def node_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable | None:
     """Return the ONNX nodes that cost most; ``None`` without a model."""
     found, graph = view.onnx_map, view.onnx
     if found is None or graph is None or not found.costs:
         return None
     known = [cost for cost in found.costs if cost.mean_ms is not None]
     ranked = sorted(known, key=lambda one: -(one.mean_ms or 0.0))[:limit]
-    return RowTable(
+    return TextTable(
         title="ONNX nodes that cost most",
         headers=("ms", "of", "operator", "node"),
         rows=tuple(_node_row(one, graph, name_width) for one in ranked),
-        right=("ms",),
+        numbers=("ms",),
         note=_left_over(found),
     )
 
@@ -97,10 +96,6 @@ def _counted(count: int, one: str, several: str) -> str:
 
 def _ms(value: float | None) -> str:
     return _UNKNOWN if value is None else format_significant(value, 4)
-
-
-def _times(one: LayerRoof) -> str:
-    return _UNKNOWN if one.distance is None else format_significant(one.distance, 3)
 
 
 def roofline_sheet(view: PlanView) -> Sheet | None:

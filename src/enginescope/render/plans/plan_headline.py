@@ -109,18 +109,8 @@ class PageSubject:
     @cached_property
     def findings(self) -> LintReport | None:
         """What every rule finds in the plan; ``None`` without one."""
-        run = self.view.run
-        if run.plan is None:
-            return None
-        given = LintInput(
-            plan=run.plan,
-            profile=self.view.given.profile,
-            device=self._device,
-            fed=run.inputs,
-            profile_index=run.job.backend.profile_index,
-            works=self.view.plan_view.own_works if self.view.plan_view else None,
-        )
-        return lint(given)
+        given = LintInput.of_run(self.view, self._device)
+        return lint(given) if given else None
 
     @cached_property
     def findings_of_layer(self) -> dict[int, tuple[Finding, ...]]:

@@ -1,6 +1,8 @@
-"""How the engine was built: the story in its log, else what its metadata says."""
+"""How the engine was built, and what the tool reports that made an imported run."""
 
 from __future__ import annotations
+
+from msgspec.structs import replace
 
 from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import (
@@ -8,13 +10,14 @@ from enginescope.analysis.build_log.build_log_summary import (
     reformat_costs,
     tuning_costs,
 )
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
-from enginescope.render.base.figures import Figures
+from enginescope.render.base.figures import Figures, TextTable, reported_rows
 from enginescope.render.charts.bars import tuning_bars
 from enginescope.render.plans.build_text import (
     EVIDENCE,
@@ -22,7 +25,7 @@ from enginescope.render.plans.build_text import (
     chosen_formats,
     option_formats,
 )
-from enginescope.render.plans.build_trace_text import RowTable, build_fact_rows
+from enginescope.render.plans.build_trace_text import build_fact_rows
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -47,6 +50,7 @@ def build(subject: PageSubject) -> Section | None:
         return Section(
             key=KEY,
             title="Build",
+            answer=", ".join(f"{name.lower()} {value}" for name, value in facts[:2]) or None,
             empty=empty,
             facts={"pairs": facts, "figures": (), "no_log": _NO_LOG},
         )
@@ -56,6 +60,7 @@ def build(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Build",
+        answer=f"by {story.source}",
         charts=(chart,) if chart else (),
         tables=tuple(table for table in tables if table is not None),
         empty=None if rows else f"{story.source} has nothing about a build: is the log verbose?",
@@ -92,11 +97,9 @@ def _of_tool(tool: ToolReport | None) -> Facts:
     return tuple((name, value) for name, value in pairs if value)
 
 
-def _figures(table: RowTable) -> Figures:
-    numbers = tuple(at for at, name in enumerate(table.headers) if name in table.right)
-    caption = f"{table.title}; {table.note}" if table.note else table.title
+def _figures(table: TextTable) -> Figures:
     headers = tuple(f"{header[:1].upper()}{header[1:]}" for header in table.headers)
-    return Figures(caption=caption, headers=headers, rows=table.rows, numbers=numbers)
+    return replace(table.figures(), headers=headers)
 
 
 def _choices(story: BuildTrace) -> DataTable | None:
@@ -185,3 +188,50 @@ def _conversions(story: BuildTrace) -> DataTable | None:
             column("Tactics timed", (len(one.tried) for one in order), 0),
         ),
     )
+
+
+def tool_report(view: RunView) -> Section | None:
+    """Printed figures beside ours, options, memory, warnings; ``None`` for our own runs."""
+    tool = view.run.tool
+    if tool is None:
+        return None
+    version = f" {tool.tool_version}" if tool.tool_version else ""
+    return Section(
+        key="tool",
+        title=f"What {tool.tool}{version} says",
+        facts={
+            "table": reported_rows(view),
+            "pairs": _facts(view),
+            "options": {**tool.options, "Device": tool.device_facts},
+            "messages": tool.messages,
+        },
+    )
+
+
+def _facts(view: RunView) -> Facts:
+    tool = view.run.tool
+    assert tool is not None
+    passed = None if tool.passed is None else "passed" if tool.passed else "failed"
+    pairs = (
+        ("Verdict", passed),
+        ("Throughput, queries/s", _number(tool.throughput_per_s)),
+        ("Host wall time, s", _number(tool.host_walltime_s)),
+        ("Total GPU compute time, s", _number(tool.total_gpu_compute_s)),
+        ("Build, s", _number(tool.build_s)),
+        ("Parse, s", _number(tool.parse_s)),
+        ("Deserialize, s", _number(tool.deserialize_s)),
+        ("Load, s", _number(tool.load_s)),
+        ("Engine", format_bytes(tool.engine_bytes) if tool.engine_bytes is not None else None),
+        (
+            "Context memory",
+            format_bytes(tool.context_memory_bytes)
+            if tool.context_memory_bytes is not None
+            else None,
+        ),
+        *((name, format_bytes(size)) for name, size in tool.memory.items()),
+    )
+    return tuple((name, value) for name, value in pairs if value is not None)
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else format_significant(value, 6)

@@ -9,22 +9,30 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
 from enginescope.render.base.phrases import shorten
-from enginescope.render.plans.findings import RULE_HEADERS, rule_rows
+from enginescope.render.plans.findings import (
+    RULE_HEADERS,
+    SHOWN_GROUPS,
+    group_rows,
+    rule_rows,
+    stake_words,
+)
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import LintReport
+from enginescope.rules.grouping import FindingGroup
 
 KEY = "findings"
 _NAME = 60
+_WORST = 3
 _NO_TIMES = "No layer times: findings have no time at stake, and rules on times find nothing."
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
 class Worst(Record, frozen=True, kw_only=True):
-    """The finding with most time at stake, for the first screen.
+    """One of the findings with most time at stake, for the first screen.
 
     Attributes:
         stake: ``at most 0.083 ms, 4.1 %``; ``None`` without times.
@@ -38,22 +46,31 @@ class Worst(Record, frozen=True, kw_only=True):
     message: str
 
 
-def worst_finding(subject: PageSubject) -> Worst | None:
-    """Return the first finding; ``None`` where nothing was found."""
-    found = subject.findings.findings if subject.findings else ()
-    if not found:
-        return None
-    one = found[0]
-    stake = None if one.stake_ms is None else f"at most {format_ms(one.stake_ms, 3)}"
-    if stake is not None and one.share_pct is not None:
-        stake += f", {format_significant(one.share_pct, 2)} %"
+def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
+    """Return the first groups of findings, at most three."""
+    groups = subject.findings.groups if subject.findings else ()
+    return tuple(map(_worst, groups[:_WORST]))
+
+
+def _worst(group: FindingGroup) -> Worst:
+    stake = _stake_text(group.stake_ms, group.share_pct)
     return Worst(
-        stake=stake,
-        code=one.code,
-        subject=one.subject,
-        short=shorten(one.subject, _NAME),
-        message=one.message,
+        stake=f"at most {stake}" if stake else None,
+        code=group.code,
+        subject=group.subject(),
+        short=group.subject(lambda name: shorten(name, _NAME // len(group.names))),
+        message=group.message,
     )
+
+
+def _stake_text(stake_ms: float | None, share_pct: float | None) -> str | None:
+    """Return ``0.083 ms, 4.1 %``; ``None`` without a time."""
+    if stake_ms is None:
+        return None
+    if stake_ms == 0:
+        return "0 ms beyond other findings"
+    share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
+    return f"{format_ms(stake_ms, 3)}{share}"
 
 
 def findings(subject: PageSubject) -> Section | None:
@@ -68,7 +85,9 @@ def findings(subject: PageSubject) -> Section | None:
         tables=_table(subject, found),
         empty=None if found else _nothing(report),
         facts={
-            "rules": _rules(found),
+            "rules": _rules(report),
+            "groups": _groups(report),
+            "more": max(0, len(report.groups) - SHOWN_GROUPS),
             "explained": _explained(found),
             "no_times": None if report.sum_ms is not None else _NO_TIMES,
         },
@@ -82,32 +101,45 @@ def _nothing(report: LintReport) -> str:
 
 def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, ...]:
     rows = subject.row_of_layer
-    first = tuple(rows.get(one.layers[0]) if one.layers else None for one in found)
+    first = tuple(rows.get(finding.layers[0]) if finding.layers else None for finding in found)
     columns = (
+        column("ms", (finding.stake_ms for finding in found), 5, meaning="time at stake"),
+        column("%", (finding.share_pct for finding in found), 2, meaning="of the engine's time"),
+        column("Code", (finding.code for finding in found), is_choice=True),
+        column("Severity", (finding.severity.value for finding in found), is_choice=True),
         column(
-            "ms",
-            (one.stake_ms for one in found),
-            5,
-            meaning="time at stake: at most so much can be won",
+            "Layer", (finding.subject for finding in found), leads_to=layers.KEY, rows_there=first
         ),
-        column("%", (one.share_pct for one in found), 2, meaning="of the sum over all layers"),
-        column("Code", (one.code for one in found), is_choice=True),
-        column("Severity", (one.severity.value for one in found), is_choice=True),
-        column("Layer", (one.subject for one in found), leads_to=layers.KEY, rows_there=first),
-        column("Finding", (one.message for one in found)),
-        column("Layers", (len(one.layers) for one in found), 0),
-        column("What to try", (one.advice for one in found)),
+        column("Finding", (finding.message for finding in found)),
+        column("Layers", (len(finding.layers) for finding in found), 0),
+        column("What to try", (finding.advice for finding in found)),
     )
-    table = data_table(KEY, "Findings, most time at stake first", ("finding", "findings"), columns)
+    table = data_table(KEY, "Findings one by one", ("finding", "findings"), columns)
     return (table,) if table else ()
 
 
-def _rules(found: Sequence[Finding]) -> Figures:
+def _groups(report: LintReport) -> tuple[tuple[str, str, str, str, str], ...]:
+    """Return level, time at stake, sentence, advice and code of each group that is listed."""
+    groups = report.groups[:SHOWN_GROUPS]
+    rows = group_rows(groups, report.findings, name_width=None, with_advice=False)
+    return tuple(
+        (
+            level,
+            _stake_text(group.stake_ms, group.share_pct) or "stake not known",
+            sentence,
+            group.advice,
+            code,
+        )
+        for (_, _, code, level, sentence), group in zip(rows, groups, strict=True)
+    )
+
+
+def _rules(report: LintReport) -> Figures:
     return Figures(
-        caption="By rule; findings may share layers, so their times do not add up",
+        caption=stake_words(report) or "By rule",
         headers=tuple(_HEADINGS.get(one, one) for one in RULE_HEADERS),
-        rows=rule_rows(found),
-        numbers=(1, 2),
+        rows=rule_rows(report),
+        numbers=(1, 2, 3),
     )
 
 

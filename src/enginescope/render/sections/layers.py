@@ -1,4 +1,4 @@
-"""Every layer, in a table."""
+"""Tables of the layers: each layer, the tactics they run, and those that only rewrite a tensor."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.analysis.layers.layer_table import LayerRow, TacticShare, tactic_shares
+from enginescope.analysis.layers.reformats import (
+    ReformatLayer,
+    ReformatShare,
+    reformats,
+    reformats_by,
+)
+from enginescope.core.units import format_ms, format_significant
 from enginescope.records.tensor import Tensor
-from enginescope.render.base.data_table import DataColumn, column, data_table
+from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
+from enginescope.render.base.figures import Figures, figure
+from enginescope.render.charts.card.registry import charts_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -27,7 +36,13 @@ def layers(subject: PageSubject) -> Section | None:
     table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
     if table is None:
         return None
-    return Section(key=KEY, title="Layers", tables=(table,))
+    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,))
+
+
+def _answer(rows: Sequence[LayerRow]) -> str:
+    count = f"{len(rows):,} {'layer' if len(rows) == 1 else 'layers'}"
+    slowest_ms = max((row.mean_ms for row in rows if row.mean_ms is not None), default=None)
+    return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
 def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
@@ -155,3 +170,132 @@ def _format_text(dtype: str | None, layout: str | None) -> str:
 
 def _millions(count: int | None) -> float | None:
     return None if count is None else count / 1e6
+
+
+TACTICS = "tactics"
+
+
+def _tactics_answer(shares: Sequence[TacticShare]) -> str:
+    first = shares[0].share_pct
+    count = f"{len(shares):,} {'tactic' if len(shares) == 1 else 'tactics'}"
+    return count if first is None else f"{count}, the first {format_significant(first, 3)} %"
+
+
+def tactics(subject: PageSubject) -> Section | None:
+    """Tactics by time; ``None`` where the plan names none."""
+    shares = tactic_shares(subject.view.layers)
+    if not any(share.tactic for share in shares):
+        return None
+
+    columns = (
+        column("Tactic", (share.tactic or "not named" for share in shares)),
+        column("Mean ms", (share.mean_ms for share in shares), 5),
+        column("Share %", (share.share_pct for share in shares), 2, is_share=True),
+        column("Layers", (share.layers for share in shares), 0),
+        column(
+            "Names",
+            (share.variants for share in shares),
+            0,
+            meaning="kernels that differ in the hash at the end of their names only",
+        ),
+        column("Types", (", ".join(share.types) or None for share in shares)),
+    )
+    table = data_table(TACTICS, "Tactics, most time first", ("tactic", "tactics"), columns)
+    return Section(
+        key=TACTICS,
+        title="Tactics",
+        answer=_tactics_answer(shares),
+        charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
+        tables=(table,) if table else (),
+    )
+
+
+REFORMATS = "reformats"
+_ORIGINS = {
+    "QDQ": "QDQ: quantization in the model",
+    "REFORMAT": "REFORMAT: inserted by TensorRT",
+    None: "the plan does not say",
+}
+_CONVERSIONS = 30
+
+
+def reformat_layers(subject: PageSubject) -> Section | None:
+    """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
+    run = subject.view.run
+    if run.plan is None or run.plan.source_schema == "names-only":
+        return None
+    found = reformats(run.plan, subject.view.layers)
+    profile = subject.view.run.profile
+    whole_ms = profile.sum_mean_ms if profile else None
+    by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
+    by_conversion = reformats_by(found, lambda one: one.conversion, whole_ms)
+    return Section(
+        key=REFORMATS,
+        title="Reformats",
+        answer=_sentence(by_origin).rstrip("."),
+        charts=charts_of(subject.plan, "reformats-by-origin") if subject.plan else (),
+        tables=_table(subject, found),
+        empty=None if found else "No layer of this plan only rewrites a tensor.",
+        facts={
+            "sentence": _sentence(by_origin),
+            "origins": _shares("By origin", "Origin", by_origin),
+            "conversions": _shares("By conversion", "From → to", by_conversion[:_CONVERSIONS]),
+            "more": max(0, len(by_conversion) - _CONVERSIONS),
+        },
+    )
+
+
+def _sentence(by_origin: Sequence[ReformatShare]) -> str:
+    count = sum(one.layers for one in by_origin)
+    what = "1 layer only rewrites a tensor" if count == 1 else f"{count:,} layers rewrite a tensor"
+    times = [one.mean_ms for one in by_origin if one.mean_ms is not None]
+    shares = [one.share_pct for one in by_origin if one.share_pct is not None]
+    if not times:
+        return f"{what}."
+    share = f", {format_significant(sum(shares), 2)} % of the sum over all layers" if shares else ""
+    return f"{what}: {format_ms(sum(times), 3)}{share}."
+
+
+def _shares(caption: str, header: str, shares: Sequence[ReformatShare]) -> Figures:
+    return Figures(
+        caption=caption,
+        headers=(header, "Layers", "Mean ms", "Share %"),
+        rows=tuple(
+            (
+                _ORIGINS.get(share.key) or share.key or "not known",
+                f"{share.layers:,}",
+                figure(share.mean_ms),
+                figure(share.share_pct, 3),
+            )
+            for share in shares
+        ),
+        numbers=(1, 2, 3),
+    )
+
+
+def _table(subject: PageSubject, found: Sequence[ReformatLayer]) -> tuple[DataTable, ...]:
+    order = sorted(found, key=lambda one: -(one.mean_ms or 0.0))
+    rows = subject.row_of_layer
+
+    columns = (
+        column("Mean ms", (one.mean_ms for one in order), 5),
+        column(
+            "Layer",
+            (one.name for one in order),
+            leads_to=KEY,
+            rows_there=tuple(rows.get(one.index) for one in order),
+        ),
+        column("From", (one.source for one in order), is_choice=True),
+        column("To", (one.target for one in order), is_choice=True),
+        column("Origin", (one.origin for one in order), is_choice=True),
+        column("Changes", (_changes(one) for one in order), is_choice=True),
+    )
+    table = data_table(REFORMATS, "Reformats, most time first", ("reformat", "reformats"), columns)
+    return (table,) if table else ()
+
+
+def _changes(one: ReformatLayer) -> str | None:
+    if one.changes_type is None or one.changes_layout is None:
+        return None
+    parts = (("type", one.changes_type), ("layout", one.changes_layout))
+    return " and ".join(name for name, does in parts if does) or "neither"

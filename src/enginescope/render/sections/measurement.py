@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes
+from enginescope.core.units import format_bytes, format_ms
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
 from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
-from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
+from enginescope.render.base.phrases import (
+    layer_sum_sentence,
+    pass_sentence,
+    path_sentence,
+    percentile_name,
+)
 from enginescope.render.base.provider_phrases import caveat, provider_facts
-from enginescope.render.charts.layers import layer_bars, time_by_precision, time_by_type
-from enginescope.render.charts.memory import memory_series
+from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
-from enginescope.render.charts.series import latency_series
+from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
 from enginescope.render.sections.section import Section
@@ -26,10 +30,17 @@ def percentiles(view: RunView) -> Section:
     return Section(
         key="percentiles",
         title="Percentiles",
+        answer=_highest(view),
         charts=(chart,) if chart else (),
         empty=None if chart else "This run has no samples, so no percentiles.",
         facts={"table": percentile_rows(view)},
     )
+
+
+def _highest(view: RunView) -> str | None:
+    """Say the highest percentile that the samples can carry."""
+    sound = [one for one in view.latency.percentiles if one.is_supported] if view.latency else []
+    return f"{percentile_name(sound[-1].p)} {format_ms(sound[-1].value_ms)}" if sound else None
 
 
 def distribution(view: RunView) -> Section:
@@ -53,6 +64,7 @@ def where_the_time_goes(view: RunView, topk: int) -> Section:
     return Section(
         key="time",
         title="Where the time goes",
+        answer=charts[0].title.partition(": ")[2] if charts[0] else None,
         charts=tuple(chart for chart in charts if chart),
         empty=None if view.layers else _NO_PROFILE,
         facts={
@@ -134,6 +146,10 @@ def providers(view: RunView) -> Section | None:
     return Section(
         key=KEY,
         title="Execution providers",
+        answer=", ".join(
+            share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
+            for share in work
+        ),
         tables=tuple(table for table in tables if table is not None),
         facts={"pairs": facts, "about": (caveat(work), None if has_nodes else _NOT_SAID)},
     )
@@ -184,6 +200,7 @@ def machine(view: RunView) -> Section:
     return Section(
         key="machine",
         title="Machine and memory",
+        answer=facts[0][1] if facts else None,
         charts=(chart,) if chart else (),
         empty=None if facts or chart else nothing,
         facts={
@@ -199,6 +216,7 @@ def method(view: RunView) -> Section:
     return Section(
         key="method",
         title="How it was measured",
+        answer="the command, the rules, versions and phases",
         facts={
             "command": run.command or (run.tool.command if run.tool else None),
             "pairs": [pair for pair in method_facts(run) if pair[0] != "Command"],

@@ -34,6 +34,7 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="ONNX nodes",
+        answer=_sentence(found, view.onnx).partition(". ")[0],
         tables=tuple(table for table in tables if table is not None),
         facts={"sentence": _sentence(found, view.onnx), "is_other": not found.links},
     )

@@ -33,6 +33,7 @@ def roofline_of(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Roofline",
+        answer=_sentence(found, view.total_ms).partition(". ")[0].rstrip("."),
         charts=(chart,) if chart else (),
         tables=_table(subject, worst),
         facts={"sentence": _sentence(found, view.total_ms), "limits": _limits(found.gpu)},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gains
-from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text_table import shorten_apart
 from enginescope.render.suites.suite_phrases import (
     MatrixLine,
@@ -26,29 +26,19 @@ _GAP = 2
 _MOST_NAMES = 8
 
 
-class SuiteTable(Record, frozen=True, kw_only=True):
-    """A table with a title; `left_out`: lines that are only in the files."""
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...] = ()
-    left_out: int = 0
-
-
-def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[SuiteTable, ...]:
+def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[TextTable, ...]:
     """Return what a suite came to, as tables that fit into `width` columns."""
     made = [*_matrix_tables(result, width), _failures(result), _coverage(result), _gains(result)]
     return tuple(one for one in made if one is not None)
 
 
-def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
+def _matrix_tables(result: SuiteResult, width: int) -> Iterator[TextTable]:
     """Yield the matrix, its backends in as many tables as the width asks for."""
     lines = matrix(result)
     count = result.plan.suite.processes
     of = f"median of {count} processes" if count > 1 else "median"
     title = f"latency ({of}) and speed-up"
-    if not _has_latency(result):
+    if not any(row.figure("latency") is not None for row in result.rows):
         title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
     called = backend_names(result)
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
@@ -59,7 +49,7 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[SuiteTable]:
             for line, name in zip(lines, names, strict=True)
             if (row := _line(line, name, chosen)) is not None
         ]
-        yield SuiteTable(
+        yield TextTable(
             title=title,
             headers=("model", *chosen),
             rows=tuple(rows[:MOST_LINES]),
@@ -91,11 +81,7 @@ def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ..
     return (name, *(cell_text(cells[backend]) if backend in cells else "" for backend in backends))
 
 
-def _has_latency(result: SuiteResult) -> bool:
-    return any(row.figure("latency") is not None for row in result.rows)
-
-
-def _failures(result: SuiteResult) -> SuiteTable | None:
+def _failures(result: SuiteResult) -> TextTable | None:
     """Return what failed; models that fail alike on a backend together."""
     called = backend_names(result)
     alike: dict[tuple[str, str, str], list[str]] = {}
@@ -109,7 +95,7 @@ def _failures(result: SuiteResult) -> SuiteTable | None:
     ]
     if not rows:
         return None
-    return SuiteTable(
+    return TextTable(
         title="failing models and backends",
         headers=("status", "backend and models, and why"),
         rows=tuple(rows[:MOST_LINES]),
@@ -122,14 +108,14 @@ def _few(names: Sequence[str]) -> list[str]:
     return [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
 
 
-def _coverage(result: SuiteResult) -> SuiteTable | None:
+def _coverage(result: SuiteResult) -> TextTable | None:
     """Return which provider took what, of cells in which more than the CPU's could."""
     found = [row for row in result.rows if row.providers and row.cell.job.backend.name != "ort-cpu"]
     called = backend_names(result)
     rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
     if not rows:
         return None
-    return SuiteTable(
+    return TextTable(
         title="which provider took what",
         headers=("model", "backend", "nodes and time"),
         rows=tuple(rows[:MOST_LINES]),
@@ -137,16 +123,16 @@ def _coverage(result: SuiteResult) -> SuiteTable | None:
     )
 
 
-def _gains(result: SuiteResult) -> SuiteTable | None:
+def _gains(result: SuiteResult) -> TextTable | None:
     rows = [
         (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
     ]
     if not rows:
         return None
-    return SuiteTable(
+    return TextTable(
         title="gains as ONNX Runtime's scripts had them: (b − a) ÷ b of two means, no interval",
         headers=("model", "gain", "percent"),
         rows=tuple(rows[:MOST_LINES]),
-        right=("percent",),
+        numbers=("percent",),
         left_out=max(0, len(rows) - MOST_LINES),
     )

@@ -81,6 +81,23 @@ class AnswersSection(Record, frozen=True, kw_only=True):
         """Those of all sides."""
         return tuple(chart for side in self.sides for chart in side.charts)
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Notices, and what is said of each side, without mark-up."""
+        notices = (f"{notice.message} ({notice.code})" for notice in self.notices)
+        return (*notices, *(text for side in self.sides for text in _said(side)))
+
+    @property
+    def tables(self) -> tuple[tuple[str | None, Figures], ...]:
+        """Tables with the side that each is of, where there are several."""
+        several = len(self.sides) > 1
+        of_sides = [
+            (side.answer if several else None, side.table)
+            for side in self.sides
+            if side.table is not None
+        ]
+        return (*of_sides, *(((None, self.foreign),) if self.foreign else ()))
+
 
 def answers_sections(found: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:
     """Return what the page shows of each comparison."""
@@ -137,45 +154,6 @@ def _data(one: ReportedAnswers) -> dict[str, Any]:
         return {"source": one.source, **output_diff_data(one.validation)}
     outputs = [{"name": each.output, **dict(each.figures)} for each in one.foreign]
     return {"source": one.source, "passes": None, "outputs": outputs}
-
-
-class AnswersText(Record, frozen=True, kw_only=True):
-    """One comparison for Markdown: sentences and tables without mark-up.
-
-    Attributes:
-        tables: With the side each is of.
-    """
-
-    answer: str
-    facts: tuple[tuple[str, str], ...]
-    said: tuple[str, ...]
-    tables: tuple[tuple[str | None, Figures], ...]
-
-
-def answers_texts(found: Sequence[ReportedAnswers]) -> tuple[AnswersText, ...]:
-    """Return what Markdown says of each comparison."""
-    made = []
-    for section in answers_sections(found):
-        several = len(section.sides) > 1
-        made.append(
-            AnswersText(
-                answer=section.answer,
-                facts=section.facts,
-                said=(
-                    *(f"{notice.message} ({notice.code})" for notice in section.notices),
-                    *(text for side in section.sides for text in _said(side)),
-                ),
-                tables=(
-                    *(
-                        (side.answer if several else None, side.table)
-                        for side in section.sides
-                        if side.table is not None
-                    ),
-                    *(((None, section.foreign),) if section.foreign else ()),
-                ),
-            )
-        )
-    return tuple(made)
 
 
 def _said(side: SideSection) -> list[str]:

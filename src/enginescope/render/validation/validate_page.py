@@ -17,8 +17,7 @@ from enginescope.render.accuracy.validate_phrases import (
     error_text,
 )
 from enginescope.render.base.figures import UNKNOWN, Figures
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.html.vendored import style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, style
 from enginescope.render.validation.validate_section import side_section
 from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.verdicts.history_phrases import letter, span_text, title_text
+from enginescope.render.verdicts.history_text import letter, span_text, title_text
 
 #: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400

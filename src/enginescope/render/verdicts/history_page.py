@@ -11,9 +11,10 @@ from enginescope.render.base.figures import Figures
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.verdicts.history import history_chart
-from enginescope.render.verdicts.history_phrases import (
+from enginescope.render.verdicts.history_text import (
     amount_text,
     fact_text,
+    history_json,
     interval_text,
     letter,
     levels_sentence,
@@ -23,7 +24,6 @@ from enginescope.render.verdicts.history_phrases import (
     way_text,
     when_text,
 )
-from enginescope.render.verdicts.history_text import history_json
 
 
 class HistorySection(Record, frozen=True, kw_only=True):

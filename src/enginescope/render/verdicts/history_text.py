@@ -1,23 +1,133 @@
-"""A job's history on the terminal.
-
-Histories as JSON.
-"""
+"""A job's history in words, on the terminal with a plot of dots, and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
 
 from enginescope._version import __version__
+from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
-from enginescope.records.verdict.history import JobHistory
-from enginescope.render.verdicts.dot_plot import Stretch, dot_plot
-from enginescope.render.verdicts.history_phrases import (
-    cause_texts,
-    change_sentence,
-    letter,
-    levels_sentence,
-    open_sentence,
-)
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
+from enginescope.render.verdicts.verdict_phrases import value_text
+
+#: Facts of one change that are told; the page and JSON have all.
+_FACTS_TOLD = 6
+
+
+def title_text(found: JobHistory) -> str:
+    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sessions``."""
+    count = len(found.sure)
+    changes = "no change of level" if not count else f"{count} change{_s(count)} of level"
+    return f"{_metric(found)} of {found.label}: {changes}"
+
+
+def span_text(found: JobHistory) -> str:
+    """Return how much there is, and from when to when."""
+    runs = sum(len(point.runs) for point in found.points)
+    sittings = len(found.points)
+    first, last = found.points[0].created[:10], found.points[-1].created[:10]
+    failed = f"; {found.failed:,} failed run{_s(found.failed)} skipped" if found.failed else ""
+    when = first if first == last else f"{first} … {last}"
+    return (
+        f"{runs:,} run{_s(runs)} in {sittings:,} session{_s(sittings)}, {when}{failed}; changes of "
+        f"{found.threshold_pct:g} % or less do not count"
+    )
+
+
+def letter(number: int) -> str:
+    """Return what the change of that number is called: A … Z, then AA."""
+    more, at = divmod(number, len(ascii_uppercase))
+    return (letter(more - 1) if more else "") + ascii_uppercase[at]
+
+
+def change_sentence(found: JobHistory, change: LevelChange) -> str:
+    """Return by how much the level changed, with the interval, and when."""
+    ends = interval_text(change)
+    run = found.points[change.at].runs[0][:8]
+    when = when_text(found, change)
+    return f"{amount_text(change)} ({ends}), {way_text(change)}, {when}, run {run}"
+
+
+def amount_text(change: LevelChange) -> str:
+    """Return ``+6.9 %``."""
+    return f"{_percent(change.estimate.ratio)} %"
+
+
+def interval_text(change: LevelChange) -> str:
+    """Return ``99 % CI +6.7 … +7.9 %``."""
+    interval = change.estimate.interval
+    if interval is None:
+        return "no interval"
+    low, high = (_percent(one) for one in (interval.low, interval.high))
+    return f"{100 * interval.confidence:g} % CI {low} … {high} %"
+
+
+def way_text(change: LevelChange) -> str:
+    """Return whether it got better or worse."""
+    return "worse" if change.is_worse else "better"
+
+
+def when_text(found: JobHistory, change: LevelChange) -> str:
+    """Return when the first run of the new level was made."""
+    return found.points[change.at].created[:16].replace("T", " ")
+
+
+def levels_sentence(found: JobHistory, change: LevelChange) -> str | None:
+    """Return both levels and the sessions of each; ``None`` of a change that is not borne out."""
+    before = next((level for level in found.levels if level.last == change.at - 1), None)
+    after = next((level for level in found.levels if level.first == change.at), None)
+    if before is None or after is None:
+        return None
+    counts = " and ".join(f"{one.last - one.first + 1:,}" for one in (before, after))
+    texts = [value_text(found.metric, one.value) for one in (before, after)]
+    return f"{texts[0]} → {texts[1]}, over {counts} sessions"
+
+
+def cause_texts(change: LevelChange) -> tuple[str, ...]:
+    """Return what changed first, likely causes first; a sentence where nothing is known to."""
+    if not change.changed:
+        return ("no recorded fact changed: load, temperature, clocks?",)
+    told = [fact_text(one) for one in change.changed[:_FACTS_TOLD]]
+    more = len(change.changed) - len(told)
+    return (*told, *([f"… and {more} more"] if more else []))
+
+
+def fact_text(one: FactChange) -> str:
+    """Return a fact with both its values, and whether it also changed without effect."""
+    if one.fact == "commit":  # that it changes is nothing special
+        return str(one)
+    times = "once" if one.elsewhere == 1 else f"{one.elsewhere:,} times"
+    return f"{one}" + (f" (also changed {times} without effect)" if one.elsewhere else "")
+
+
+def open_sentence(found: JobHistory, change: LevelChange) -> str:
+    """Say what a change that is not borne out yet wants."""
+    after = len(found.points) - change.at
+    return (
+        f"perhaps {_percent(change.estimate.ratio)} % since run "
+        f"{found.points[change.at].runs[0][:8]}: inconclusive after {after} session{_s(after)}"
+    )
+
+
+def _metric(found: JobHistory) -> str:
+    title = GATE_METRICS[found.metric]
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
+
+
+def _percent(ratio: float) -> str:
+    change = 100 * (ratio - 1)
+    text = f"{abs(change):.1f}" if abs(change) < 100 else format_significant(abs(change), 3)
+    if not text.strip("0.,"):
+        return text
+    return f"{'−' if change < 0 else '+'}{text}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
 
 #: Columns of the table of changes.
 HEADERS = ("", "changes of level, and what changed with them")
@@ -59,3 +169,79 @@ HISTORY_SCHEMA = 1
 def history_json(found: Sequence[JobHistory]) -> bytes:
     """Return every series with its points, levels and changes as strict JSON."""
     return encode({"schema": HISTORY_SCHEMA, "enginescope": __version__, "series": list(found)})
+
+
+_DOT, _LEVEL, _MARK = "•", "─", "┊"
+_DIGITS = (3, 4, 5, 6)
+_TICKS = 4
+
+
+class Stretch(Record, frozen=True, kw_only=True):
+    """A level from one place of the series to another, both in it."""
+
+    first: int
+    last: int
+    value: float
+
+
+def dot_plot(
+    values: Sequence[float],
+    *,
+    levels: Sequence[Stretch] = (),
+    marks: Sequence[tuple[int, str]] = (),
+    width: int = 80,
+    height: int = 11,
+) -> tuple[str, ...]:
+    """Return the lines of a plot; where there are more values than columns, several share one.
+
+    Args:
+        values: One or more, in their order.
+        marks: Places that a line stands before, with the letter below it.
+        width, height: In characters; the height without the axis.
+    """
+    low, high = _scale([*values, *(level.value for level in levels)])
+    labels = _labels(low, high, height)
+    margin = max(map(len, labels.values()))
+    columns = max(8, min(width - margin - 3, 3 * len(values)))
+    grid = [[" "] * columns for _ in range(height)]
+
+    def column(place: float) -> int:
+        return min(columns - 1, int((place + 0.5) * columns / len(values)))
+
+    def row(value: float) -> int:
+        return round((high - value) / (high - low) * (height - 1))
+
+    for place, _ in marks:
+        for line in grid:
+            line[column(place - 0.5)] = _MARK
+    for level in levels:
+        for at in range(column(level.first), column(level.last) + 1):
+            grid[row(level.value)][at] = _LEVEL
+    for place, value in enumerate(values):
+        grid[row(value)][column(place)] = _DOT
+    lines = [
+        f"{labels.get(at, ''):>{margin}} {'┤' if at in labels else '│'} {''.join(line)}".rstrip()
+        for at, line in enumerate(grid)
+    ]
+    foot = ["─"] * columns
+    for place, mark in marks:
+        foot[column(place - 0.5)] = mark
+    return (*lines, f"{'':>{margin}} └─{''.join(foot)}")
+
+
+def _scale(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    room = 0.05 * (high - low) or 0.01 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def _labels(low: float, high: float, height: int) -> dict[int, str]:
+    """Return the text at some rows, with digits enough to tell them apart."""
+    rows = sorted({round(at * (height - 1) / (_TICKS - 1)) for at in range(_TICKS)})
+    amounts = [high - at * (high - low) / (height - 1) for at in rows]
+    texts: list[str] = []
+    for digits in _DIGITS:
+        texts = [format_significant(amount, digits) for amount in amounts]
+        if len(set(texts)) == len(texts):
+            break
+    return dict(zip(rows, texts, strict=True))

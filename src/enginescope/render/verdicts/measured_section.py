@@ -17,10 +17,9 @@ from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.facts import made_text, place_line
-from enginescope.render.base.figures import Figures
+from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.html.images import Chart
-from enginescope.render.plan_comparison.compare_tables import CompareTable
 from enginescope.render.verdicts.verdict_phrases import (
     across_hint,
     basis_text,
@@ -38,14 +37,14 @@ from enginescope.render.verdicts.verdict_phrases import (
 )
 
 
-def pair_table(found: MeasuredComparison) -> CompareTable | None:
+def pair_table(found: MeasuredComparison) -> TextTable | None:
     """Return the headline of every two sides, a row each; ``None`` where there is one pair."""
     if not found.other_pairs:
         return None
     pairs = (*found.pairs, *found.other_pairs)
     title = title_of(found.pairs[0].headline.metric)
     headers = ("sides", "ratio", "95 % CI", "verdict")
-    return CompareTable(
+    return TextTable(
         title=f"{title} of every two sides",
         headers=headers,
         rows=tuple(
@@ -61,7 +60,7 @@ def pair_table(found: MeasuredComparison) -> CompareTable | None:
     )
 
 
-def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> CompareTable:
+def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
     """Return a pair's verdicts, a row each.
 
     Args:
@@ -84,7 +83,7 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> CompareTable:
         )
         for verdict in pair.verdicts
     ]
-    return CompareTable(
+    return TextTable(
         title=f"{pair.b} against {pair.a}",
         headers=(*headers, "reason") if reasons else headers,
         rows=tuple(rows),
@@ -150,7 +149,7 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
         notices=measured_notices(found),
         tables=(
             *(_table(pair) for pair in found.pairs),
-            *((_figures(every, every.title),) if (every := pair_table(found)) else ()),
+            *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),
         still_open=tuple(text for pair in found.pairs for text in _open(pair)),
         charts=tuple(chart for chart in charts if chart is not None),
@@ -184,16 +183,7 @@ def _table(pair: MeasuredPair) -> Figures:
     table = verdict_table(pair)
     threshold = f"differences up to {pair.headline.threshold_pct:g} % do not matter"
     parts = (table.title, threshold, ratio_note(pair))
-    return _figures(table, "; ".join(part for part in parts if part))
-
-
-def _figures(made: CompareTable, caption: str) -> Figures:
-    return Figures(
-        caption=caption,
-        headers=made.headers,
-        rows=made.rows,
-        numbers=tuple(at for at, one in enumerate(made.headers) if one in made.numbers),
-    )
+    return table.figures("; ".join(part for part in parts if part))
 
 
 def _open(pair: MeasuredPair) -> Iterator[str]:

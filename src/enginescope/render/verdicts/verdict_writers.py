@@ -20,10 +20,10 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
 from enginescope.render.base.facts import place_line
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
-from enginescope.render.plan_comparison.compare_tables import CompareTable
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
     across_hint,
@@ -241,7 +241,7 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     return "\n".join([*lines, *(["", *notices] if notices else [])]) + "\n"
 
 
-def markdown_table(made: CompareTable) -> list[str]:
+def markdown_table(made: TextTable) -> list[str]:
     """Return a table as lines."""
     marks = ["---:" if name in made.numbers else "---" for name in made.headers]
     headers = [escaped(name) for name in made.headers]

@@ -1,1 +1,1 @@
-"""One rule a file; `enginescope.rules.catalogue` lists them."""
+"""One rule a file, in folders by cause; `enginescope.rules.catalogue` lists them."""

@@ -20,6 +20,9 @@ from enginescope.runner.session import makes_first
 
 T = TypeVar("T")
 
+#: Started with ``-m`` in containers and other Pythons; it takes the file of a task and of a result.
+REMOTE_CELL = "enginescope.services.suites.remote_cell"
+
 #: Runs a task where it is called: the bytes of a `CellTask` in, those of a `CellTaskResult` out.
 Doing: TypeAlias = Callable[[bytes], bytes]
 
@@ -88,13 +91,13 @@ class Fleet(Protocol):
         """
 
 
-def packed_errand(cell: Cell, command: str | None, *, is_placed: bool = True) -> bytes:
-    """Return an errand as bytes."""
+def packed_task(cell: Cell, command: str | None, *, is_placed: bool = True) -> bytes:
+    """Return a task as bytes."""
     return msgspec.msgpack.encode(CellTask(cell=cell, command=command, is_placed=is_placed))
 
 
-def unpacked_errand(data: bytes) -> CellTask:
-    """Return the errand that was packed.
+def unpacked_task(data: bytes) -> CellTask:
+    """Return the task that was packed.
 
     Raises:
         FormatError: These are not bytes of one, or of another version.

@@ -17,16 +17,16 @@ from enginescope.core.errors import FormatError, MissingDependencyError, Unsuppo
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
+    REMOTE_CELL,
     FleetWatch,
     Lost,
     longest_s,
-    packed_errand,
+    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.fleet.machines import uses_gpu
 
-ERRAND, RETURNED = "errand", "returned"
-_MODULE = "enginescope.cell_errand"
+TASK, RETURNED = "task", "returned"
 
 
 class Mount(Record, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Mount(Record, frozen=True, kw_only=True):
 
 
 def docker_command(docker: str, image: str, cell: Cell, work: Path, *, name: str) -> list[str]:
-    """Return the command that reads ``errand`` in `work` and leaves ``returned`` there.
+    """Return the command that reads ``task`` in `work` and leaves ``returned`` there.
 
     Files are where they are here, so that nothing in the cell changes. What the cell only reads is
     mounted so that it cannot be written. The container has no network, and what it writes belongs
@@ -64,8 +64,8 @@ def docker_command(docker: str, image: str, cell: Cell, work: Path, *, name: str
         "--entrypoint=python3",
         image,
         "-m",
-        _MODULE,
-        str(work / ERRAND),
+        REMOTE_CELL,
+        str(work / TASK),
         str(work / RETURNED),
     ]
 
@@ -149,7 +149,7 @@ class DockerFleet:
         name = f"enginescope-{cell.key}-{secrets.token_hex(3)}"
         with tempfile.TemporaryDirectory(prefix="enginescope-docker-") as made:
             work = Path(made).resolve()
-            (work / ERRAND).write_bytes(packed_errand(cell, command, is_placed=False))
+            (work / TASK).write_bytes(packed_task(cell, command, is_placed=False))
             for one in mounts_of(cell):
                 if one.is_writable:
                     Path(one.folder).mkdir(parents=True, exist_ok=True)

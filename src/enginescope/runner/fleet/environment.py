@@ -16,14 +16,16 @@ from enginescope._version import __version__
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
+    REMOTE_CELL,
     CellTaskResult,
     Lost,
     longest_s,
-    packed_errand,
+    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.isolate import killed_after
 
+_FINGERPRINT = "enginescope.runner.environment_fingerprint"
 #: How long the other Python may take to say what it is.
 _ANSWER_S = 120.0
 #: Of this Python: they would send the other one to modules that are not its own.
@@ -52,7 +54,7 @@ class Environment:
         Raises:
             UsageError: It cannot be started, or has no enginescope of this version.
         """
-        command = ["-m", "enginescope.cell_conditions", str(cores or 0)]
+        command = ["-m", _FINGERPRINT, str(cores or 0)]
         try:
             asked = subprocess.run(
                 [self._python, *command],
@@ -87,7 +89,7 @@ class Environment:
         """
         with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as made:
             work = Path(made)
-            (work / "errand").write_bytes(packed_errand(cell, command, is_placed=False))
+            (work / "task").write_bytes(packed_task(cell, command, is_placed=False))
             try:
                 ended = self._run(cell, work)
             except OSError as error:
@@ -104,11 +106,11 @@ class Environment:
 
     def _run(self, cell: Cell, work: Path) -> int | None:
         """Return the exit status; ``None``: it had to be ended."""
-        files = (str(work / "errand"), str(work / "returned"), "attended")
+        files = (str(work / "task"), str(work / "returned"), "attended")
         (work / "tmp").mkdir()
         with (work / "log").open("wb") as log:
             process = subprocess.Popen(
-                [self._python, "-m", "enginescope.cell_errand", *files],
+                [self._python, "-m", REMOTE_CELL, *files],
                 # what it leaves when it is killed goes with the folder
                 env={**_their_variables(), "TMPDIR": str(work / "tmp")},
                 stdin=subprocess.PIPE,  # closed by the kernel if this process dies: the sign to end

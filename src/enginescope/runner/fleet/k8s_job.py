@@ -1,6 +1,6 @@
 """A cell as a Job of Kubernetes.
 
-All files are on volumes that are mounted where they are here: models, the errand, what comes back.
+All files are on volumes that are mounted where they are here: models, the task, what comes back.
 A cell on the processor keeps every other cell off its node, one with a GPU those that want to be
 alone.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.cell_task import longest_s
+from enginescope.runner.fleet.cell_task import REMOTE_CELL, longest_s
 from enginescope.runner.fleet.docker_fleet import mounts_of
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
 
@@ -48,18 +48,16 @@ class Cluster(Record, frozen=True, kw_only=True):
     namespace: str | None = None
 
 
-def job_of(
-    cell: Cell, suite: str, errand: Path, returned: Path, cluster: Cluster
-) -> dict[str, Any]:
+def job_of(cell: Cell, suite: str, task: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
     """Return the manifest of a cell's Job.
 
     Args:
-        errand, returned: Files, here and there.
+        task, returned: Files, here and there.
 
     Raises:
         UsageError: A file of the cell lies on none of the volumes.
     """
-    _check_claims(cell, (errand, returned), cluster)
+    _check_claims(cell, (task, returned), cluster)
     labels = {
         _APP: _NAME,
         _SUITE: _label(suite),
@@ -77,13 +75,13 @@ def job_of(
             "ttlSecondsAfterFinished": 86_400,
             "template": {
                 "metadata": {"labels": labels},
-                "spec": _pod(cell, errand, returned, cluster),
+                "spec": _pod(cell, task, returned, cluster),
             },
         },
     }
 
 
-def _pod(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
+def _pod(cell: Cell, task: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
     found: dict[str, Any] = {
         "restartPolicy": "Never",
         # of the pod and not of the job, whose time counts from the day it was applied
@@ -95,7 +93,7 @@ def _pod(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> dict[str
             "runAsGroup": os.getgid(),
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(cell, errand, returned, cluster)],
+        "containers": [_container(cell, task, returned, cluster)],
         "volumes": [
             {"name": f"v{number}", "persistentVolumeClaim": {"claimName": one.name}}
             for number, one in enumerate(cluster.claims)
@@ -107,11 +105,11 @@ def _pod(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> dict[str
     return found
 
 
-def _container(cell: Cell, errand: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
+def _container(cell: Cell, task: Path, returned: Path, cluster: Cluster) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": "cell",
         "image": cluster.image,
-        "command": ["python3", "-m", "enginescope.cell_errand", str(errand), str(returned)],
+        "command": ["python3", "-m", REMOTE_CELL, str(task), str(returned)],
         "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - the container's own
         "securityContext": {
             "allowPrivilegeEscalation": False,

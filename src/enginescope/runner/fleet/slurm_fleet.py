@@ -21,7 +21,7 @@ from enginescope.runner.fleet.cell_task import (
     FleetWatch,
     Lost,
     longest_s,
-    packed_errand,
+    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
@@ -84,7 +84,7 @@ class SlurmFleet:
         executor = self._make()
         executor.update_parameters(**self._parameters(cell))
         try:
-            job = executor.submit(self._doing, packed_errand(cell, command))
+            job = executor.submit(self._doing, packed_task(cell, command))
         except (OSError, RuntimeError) as error:  # submitit's of sbatch is a RuntimeError
             raise BackendError(
                 "Slurm accepts no jobs", why=str(error), hint="sinfo lists the partitions"

@@ -64,7 +64,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             assumed += [left_open] if left_open else []
             if spec.name in workload.index_inputs:
                 indices.append(ranges[spec.name])
-            if _is_wide_integer(spec) and spec.name not in ranges:
+            if spec.dtype in (DataType.INT64, DataType.INT32) and spec.name not in ranges:
                 unbounded.append(spec.name)
         packed = spec.dtype in PACKED
         shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
@@ -303,10 +303,6 @@ def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
             level="info",
         ),
     )
-
-
-def _is_wide_integer(spec: InputSpec) -> bool:
-    return spec.dtype in (DataType.INT64, DataType.INT32)
 
 
 def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:

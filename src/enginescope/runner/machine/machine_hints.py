@@ -9,7 +9,7 @@ from enginescope.probe.clock import is_left_behind
 from enginescope.probe.cpu_loss import CpuQuota, quota_files, read_quota, steal_pct_since_boot
 from enginescope.probe.gpu_clocks import persistence_enabled, reset_command
 from enginescope.records.environment import Environment
-from enginescope.records.run.hint import Hint
+from enginescope.records.notice import Hint
 
 _BOOST_OFF = (
     "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo "

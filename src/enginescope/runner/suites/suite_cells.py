@@ -63,7 +63,7 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
                     msgspec.structs.replace(cell, refusal=refusal, key=_key(cell, content))
                 )
     _check_baseline(suite, cells)
-    return _distinct(cells)
+    return tuple({cell.key: cell for cell in cells}.values())
 
 
 def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
@@ -185,10 +185,6 @@ def _reference_file(checking: Checking) -> Path | None:
     """Return the file or folder of a reference, which `suite_of` names by its whole path."""
     path = Path(checking.reference or "")
     return path if path.is_absolute() and path.exists() else None
-
-
-def _distinct(cells: list[Cell]) -> tuple[Cell, ...]:
-    return tuple({cell.key: cell for cell in cells}.values())
 
 
 #: Results that another limit can change.

@@ -165,7 +165,7 @@ def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
     from enginescope.runner.model_inputs import with_profile
 
-    if _is_model(model):
+    if _usual(model) == "ort-cpu":
         return (REFERENCE,)
     return with_profile((_usual(model),), request.profile_index)
 
@@ -274,10 +274,6 @@ def _key(job: Job) -> tuple[str | None, str]:
     """What makes two jobs one; threads that nobody chose are no difference."""
     spec = str(job.backend)
     return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
-
-
-def _is_model(path: Path) -> bool:
-    return _usual(path) == "ort-cpu"
 
 
 def _usual(model: Path) -> str:

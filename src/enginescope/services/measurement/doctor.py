@@ -12,7 +12,7 @@ from enginescope.core.result import Result
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.records.environment import Environment
-from enginescope.records.run.hint import Hint
+from enginescope.records.notice import Hint
 from enginescope.runner.machine.machine_hints import machine_hints
 
 #: extra -> (module that shows it is there, what it is for)

@@ -12,15 +12,21 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.archive.archive_manifest import Manifest, TeaSubject
-from enginescope.formats.archive.archive_reader import RUN_DOCUMENT, RUNS, extract_tea, read_tea
+from enginescope.formats.archive.archive_reader import (
+    RUN_DOCUMENT,
+    RUNS,
+    Manifest,
+    TeaSubject,
+    extract_tea,
+    read_tea,
+)
 from enginescope.formats.archive.archive_writer import TeaFile, tea_file, write_tea
 from enginescope.formats.importing.import_grouping import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours
 from enginescope.records.run.run import Run
+from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace

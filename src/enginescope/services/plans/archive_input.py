@@ -19,7 +19,7 @@ from enginescope.formats.archive.archive_reader import (
     read_tea,
 )
 from enginescope.formats.importing.importer import Imported, import_artifacts
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.plan_input import (
     NO_COMPANIONS,
     PlanInput,

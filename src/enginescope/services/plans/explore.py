@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from enginescope.analysis.plans.exploration import ORDERS, ordered
 from enginescope.analysis.plans.exploration import explore as explore_plan
@@ -13,7 +16,8 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.suggest import did_you_mean
-from enginescope.services.output_files import check_outputs
+from enginescope.services.observer import PlanObserver
+from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.explore_request import (
     ContextFiles,
     Explored,
@@ -21,13 +25,17 @@ from enginescope.services.plans.explore_request import (
     ExploreRequest,
     read_context,
 )
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
+    from enginescope.analysis.plans.plan_view import PlanView
     from enginescope.render.graph.write.picture import Wish
+    from enginescope.render.plans.workbook import Sheet
+    from enginescope.rules.base import Finding
+    from enginescope.services.plans.explore_request import Explored, ExploreRequest
+
 
 #: Fields of `Wish` that callers name in another way.
 _OPTIONS = {"coloring": "color", "filters": "filter", "highlights": "highlight"}
@@ -56,8 +64,6 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
         explored = _explored(source, request)
         requested = request.files.requested()
         if requested:
-            from enginescope.services.plans.explore_files import write_files
-
             written = write_files(explored, request, observer)
             explored = replace(explored, files=written)
         return explored
@@ -97,8 +103,9 @@ def explore(
         gpu: Compare each layer with this GPU's limits.
         onnx, build_log: The model that the plan was built from, and the verbose log of the build.
         csv, xlsx: Write the layers; write all tables.
-        netron, model_explorer: Write the model with times for Netron; write times of its nodes for
-            Model Explorer.
+        netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
+        model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
+            times of that model's nodes.
         html: Write everything as one page.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
@@ -170,9 +177,6 @@ def check_options(request: ExploreRequest) -> None:
     files = request.files
     if request.sort not in ORDERS:
         raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
-    for name in ("netron", "model_explorer"):
-        if getattr(files, name) is not None and request.context.onnx is None:
-            raise UsageError(f"`{name}`", why="it is of the model's nodes", hint="`onnx` MODEL")
     is_drawn = files.svg or files.png or files.dot
     if request.drawing is not None and not is_drawn:
         defaults = type(request.drawing)()
@@ -216,3 +220,129 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         view=view,
         context=read_context(chosen, request.context, view),
     )
+
+
+def write_files(
+    explored: Explored, request: ExploreRequest, observer: PlanObserver
+) -> tuple[Path, ...]:
+    """Write the files of a request, and return their paths.
+
+    Raises:
+        UsageError: A file cannot be written, or the plan or the model has nothing to write.
+        MissingDependencyError: A package that writes the format is not installed.
+    """
+    requested = request.files.requested()
+    for name, make in _MAKERS.items():
+        if name in requested:
+            write_file(requested[name], make(explored, request))
+            observer.file_written(requested[name])
+    if "model_explorer" in requested and request.context.onnx is None:
+        requested |= _write_times(explored, requested["model_explorer"], observer)
+    if any(name in requested for name in ("svg", "png", "dot")):
+        _draw(explored, request, observer)
+    return tuple(requested.values())
+
+
+def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
+    """Write the node data beside a graph for Model Explorer, if its layers have times."""
+    from enginescope.services.plans.viewer_files import explorer_times_of
+
+    times = explorer_times_of(explored)
+    if times is None:
+        return {}
+    path = graph.with_suffix(".times.json")
+    write_file(path, times)
+    observer.file_written(path)
+    return {"model_explorer_times": path}
+
+
+def _viewer_file(name: str) -> Callable[[Explored, ExploreRequest], bytes]:
+    def make(explored: Explored, request: ExploreRequest) -> bytes:
+        from enginescope.services.plans.viewer_files import VIEWER_FILES
+
+        return VIEWER_FILES[name](explored, request)
+
+    return make
+
+
+def _csv(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.plans.explore_data import explore_csv
+
+    return explore_csv(explored.layers)
+
+
+def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.plans.explore_workbook import explore_workbook
+
+    return explore_workbook(
+        explored.found,
+        explored.layers,
+        device=explored.gpu_text,
+        tensorrt_version=explored.tensorrt_version,
+        notices=explored.notices,
+        findings=_findings(explored),
+        more=_sheets(explored.context.view),
+    )
+
+
+def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
+    if view is None:
+        return ()
+    from enginescope.render.plans.limit_rows import nodes_sheet, roofline_sheet
+
+    sheets = (roofline_sheet(view), nodes_sheet(view))
+    return tuple(sheet for sheet in sheets if sheet is not None)
+
+
+def _findings(explored: Explored) -> tuple[Finding, ...] | None:
+    """Return what the rules find, on the GPU that was named as on the page."""
+    if explored.source.plan is None:
+        return None
+    from enginescope.records.environment import Device
+    from enginescope.rules.engine import lint
+    from enginescope.services.plans.lint import lint_input
+
+    subject = lint_input(explored.source)
+    if explored.gpu is not None:
+        subject = msgspec.structs.replace(subject, device=Device(name=explored.gpu))
+    return lint(subject).findings
+
+
+def _html(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.page.page import report_page
+    from enginescope.services.plans.explore_request import page_subject
+
+    run = explored.page_source.as_run()
+    return report_page([page_subject(run, explored.context, explored.view)])
+
+
+def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:
+    """Write the graph in each requested format."""
+    from enginescope.render.graph.write.picture import Picture
+
+    files, source = request.files, explored.source
+    makers: dict[str, Callable[[], bytes]] = {
+        "svg": lambda: picture.svg().encode(),
+        "png": lambda: picture.png(request.png_scale),
+        "dot": lambda: picture.dot().encode(),
+    }
+    requested = {name: path for name, path in files.requested().items() if name in makers}
+    if source.plan is None:
+        why = "there are layer times and no plan to compare with it"
+        raise UsageError(f"`{next(iter(requested))}`", why=why)
+    device = next(iter(source.devices), None)
+    picture = Picture(source.plan, source.profile, request.drawing, device=device)
+    for name, path in requested.items():
+        write_file(path, makers[name]())
+        observer.file_written(path)
+    for notice in picture.notices:
+        observer.notice(notice)
+
+
+_MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
+    "csv": _csv,
+    "xlsx": _xlsx,
+    "netron": _viewer_file("netron"),
+    "model_explorer": _viewer_file("model_explorer"),
+    "html": _html,
+}

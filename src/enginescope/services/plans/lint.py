@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from enginescope.analysis.roofline.gpu_limits import limits_of, other_gpu
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
@@ -19,8 +20,8 @@ from enginescope.rules.base import LintInput
 from enginescope.rules.config import Level, LintConfig, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
+from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import only_plan, resolve_plans
 from enginescope.services.store_access import place_of
@@ -115,7 +116,8 @@ def lint(
         store: Store of the runs; by default the command line's.
 
     Returns:
-        ``found.findings``, most time at stake first; ``found.to_pandas()``.
+        ``found.findings``, most time at stake first; ``found.groups``, those that say the same of
+        repeated blocks as one; ``found.to_pandas()``.
 
     Raises:
         UsageError: There is no plan, or no such rule or GPU.
@@ -145,14 +147,10 @@ def lint_input(source: PlanInput) -> LintInput:
     Raises:
         UsageError: A run has no plan.
     """
-    run = source.run
-    return LintInput(
-        plan=source.needed_plan(),
-        profile=source.profile,
-        device=source.devices[0] if source.devices else None,
-        fed=run.inputs if run else (),
-        profile_index=run.job.backend.profile_index if run else None,
-    )
+    source.needed_plan()
+    found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
+    assert found is not None
+    return found
 
 
 def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:

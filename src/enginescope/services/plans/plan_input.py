@@ -18,7 +18,7 @@ from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.formats.importing.plan_files import PlanFiles, ReadBeside, read_beside_engine
 from enginescope.records.environment import Device
 from enginescope.records.run.run import Run
-from enginescope.services.plans.observer import PlanObserver
+from enginescope.services.observer import PlanObserver
 
 if TYPE_CHECKING:
     from enginescope.analysis.layers.layer_sum import WholeRequest

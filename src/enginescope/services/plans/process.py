@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.trtexec_session import (
     TrtexecObserver,
     TrtexecRequest,

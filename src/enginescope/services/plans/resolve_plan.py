@@ -16,8 +16,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.explore_request import ContextFiles, read_context
-from enginescope.services.plans.observer import PlanObserver
 from enginescope.services.plans.plan_input import (
     NO_COMPANIONS,
     CompanionFiles,
@@ -28,7 +28,7 @@ from enginescope.services.plans.plan_input import (
 from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
-    from enginescope.records.run.run import Run
+    pass
 
 
 _RUN_DOCUMENT = "run.json"
@@ -134,19 +134,6 @@ def resolve_inputs(
     from enginescope.store.archive import Store
 
     return (input_of_run(Store(store).load(str(what))),)
-
-
-def run_with_plan(what: PlanName, *, store: StorePlace | None, observer: PlanObserver) -> Run:
-    """Return the run of one engine that has a plan, and report the notices of reading it.
-
-    Raises:
-        UsageError: The engine has no plan, or see `resolve_plan`.
-    """
-    source = resolve_plan(what, store=store, observer=observer)
-    source.needed_plan()
-    for notice in source.own_notices:
-        observer.notice(notice)
-    return source.as_run()
 
 
 def is_archive(path: Path) -> bool:

@@ -8,9 +8,9 @@ from pathlib import Path
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
-from enginescope.runner.suites.model_fetch import fetch
 from enginescope.runner.suites.suite_models import LIGHT, SAMPLES, FoundModel, models_named
 from enginescope.services.observer import Observer
+from enginescope.services.suites.model_download import fetch
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 

@@ -1,14 +1,15 @@
 """Run a cell on the machine that it was sent to.
 
-``python -m enginescope.cell_errand TASK RESULT`` reads the first file and writes the second. With a
-third argument, ``attended``, it exits as soon as its standard input ends. Ray and Slurm call
-`run_remote_cell`. A failure inside the cell is a row that goes back.
+``python -m enginescope.services.suites.remote_cell TASK RESULT`` reads the first file and writes
+the second. With a third argument, ``attended``, it exits as soon as its standard input ends. Ray
+and Slurm call `run_remote_cell`. A failure inside the cell is a row that goes back.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 from enginescope.core.digest import sha256_of
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_errand
+from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
 from enginescope.services.suites.cell import CellContext, now, run_cell
 from enginescope.store.archive import Store
 
@@ -29,7 +30,7 @@ def run_remote_cell(data: bytes) -> bytes:
     Raises:
         FormatError: The task is of another version of enginescope.
     """
-    task = unpacked_errand(data)
+    task = unpacked_task(data)
     failed = _row_of_another_model(task.cell)
     if failed is not None:
         return packed_returned(CellTaskResult(row=failed))
@@ -112,3 +113,7 @@ def _end_with_input() -> None:
     while os.read(0, 4096):
         pass
     os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -25,7 +25,7 @@ from enginescope.runner.fleet.cell_task import (
     Fleet,
     FleetWatch,
     Lost,
-    packed_errand,
+    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.fleet.environment import Environment
@@ -206,7 +206,7 @@ class SuiteSession:
 
 
 #: Folders in a suite's folder: tasks that jobs read, and results that they leave.
-TASKS, RESULTS = "errands", "returned"
+TASKS, RESULTS = "tasks", "returned"
 
 
 def collect_results(
@@ -272,7 +272,7 @@ def write_jobs(
         for needed in (place.folder, root / TASKS, root / RESULTS) if cells else ():
             needed.mkdir(parents=True, exist_ok=True)
         for cell, job in zip(cells, jobs, strict=True):
-            write_atomic(root / TASKS / cell.key, packed_errand(cell, plan.command))
+            write_atomic(root / TASKS / cell.key, packed_task(cell, plan.command))
             write_atomic(place.folder / f"{cell.key}.yaml", yaml_text(job).encode())
     except OSError as error:
         raise StoreError(f"cannot write {error.filename}", why=error.strerror) from error

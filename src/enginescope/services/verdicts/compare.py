@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
 from enginescope.services.verdicts.compare_inputs import (
     ComparedSide,
@@ -18,7 +19,6 @@ from enginescope.services.verdicts.compare_inputs import (
     plan_names,
     resolve_sides,
 )
-from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import input_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
     unmeasured: tuple[str, ...] = ()
 
 
-def compare_inputs(request: CompareRequest, observer: VerdictObserver) -> CompareResult:
+def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
     """Compare measured runs, plans and build logs, whichever the sides have.
 
     Raises:
@@ -155,7 +155,7 @@ def compare(
         terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
         store=place_of(store),
     )
-    result = compare_inputs(request, VerdictObserver())
+    result = compare_inputs(request, PlanObserver())
     assert result.measured is not None
     return result.measured
 
@@ -199,7 +199,7 @@ def compare_plans(
         plan_profile=plan_profile,
         store=place_of(store),
     )
-    result = compare_inputs(request, VerdictObserver())
+    result = compare_inputs(request, PlanObserver())
     assert result.plans is not None
     return result.plans
 
@@ -224,7 +224,7 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
 
 
 def _measured(
-    sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: VerdictObserver
+    sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: PlanObserver
 ) -> MeasuredComparison:
     from enginescope.analysis.verdicts.measured_sides import compare_sides
 
@@ -240,7 +240,7 @@ def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison
     return compare_runs(runs, names=names, plan_profile=request.plan_profile)
 
 
-def _choices(build_logs: Sequence[Path], observer: VerdictObserver) -> tuple[ChoicePair, ...]:
+def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
     from enginescope.analysis.build_log.build_choices import compare_choices
     from enginescope.formats.build_log.build_log import build_story_of
 

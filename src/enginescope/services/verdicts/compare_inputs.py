@@ -24,7 +24,7 @@ from enginescope.services.verdicts.run_selection import (
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-    from enginescope.services.verdicts.push import VerdictObserver
+    from enginescope.services.observer import PlanObserver
     from enginescope.services.verdicts.run_selection import RunsInput, Warn
     from enginescope.store.archive import Store
 
@@ -53,7 +53,7 @@ class ComparedSide:
 
 
 def resolve_sides(
-    inputs: Sequence[RunsInput], store: Store, observer: VerdictObserver
+    inputs: Sequence[RunsInput], store: Store, observer: PlanObserver
 ) -> tuple[ComparedSide, ...]:
     """Return the sides that `inputs` stand for; the first is the base.
 
@@ -192,7 +192,7 @@ def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     return (store.load(name),)
 
 
-def _side_of_name(name: str, store: Store, warn: Warn, observer: VerdictObserver) -> ComparedSide:
+def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -> ComparedSide:
     from enginescope.store.suite_folder import suite_named
 
     path = Path(name)

@@ -14,8 +14,8 @@ from enginescope.records.verdict.gate import (
     Limit,
     UndecidedPolicy,
 )
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
-from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,
     input_of,
@@ -49,7 +49,7 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
     store: StorePlace | None = None
 
 
-def gate_runs(request: GateRequest, observer: VerdictObserver) -> GateReport:
+def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
     """Compare the jobs of two sets of runs.
 
     Raises:
@@ -133,11 +133,11 @@ def gate(
         terms=terms,
         store=place_of(store),
     )
-    return gate_runs(request, VerdictObserver())
+    return gate_runs(request, PlanObserver())
 
 
 def _sides(
-    request: GateRequest, store: Store, observer: VerdictObserver, *, has_cells: bool
+    request: GateRequest, store: Store, observer: PlanObserver, *, has_cells: bool
 ) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
     """Return the runs of both sides; a run of the baseline is not compared with itself."""
     baseline = resolve_runs(request.baseline, store, observer.warn)

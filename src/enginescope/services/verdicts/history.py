@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import place_of
-from enginescope.services.verdicts.push import VerdictObserver
 from enginescope.services.verdicts.run_selection import input_of, runs_of_model
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
     store: StorePlace | None = None
 
 
-def history_of(request: HistoryRequest, observer: VerdictObserver) -> tuple[JobHistory, ...]:
+def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHistory, ...]:
     """Return the series of each job and machine, the longest first.
 
     Raises:
@@ -119,4 +119,4 @@ def history(
         sitting_s=sitting_s,
         store=place_of(store),
     )
-    return history_of(request, VerdictObserver())
+    return history_of(request, PlanObserver())

@@ -1,37 +1,87 @@
-"""Rows straight from a SQLite file, for the one case that is asked for again and again.
+"""Rows straight from a database, by its driver alone, for a listing that is asked for often.
 
-``sqlite3`` of the standard library starts in a twentieth of the time that SQLAlchemy takes. Nothing
-is mended here: whatever is not as it should be is left to `enginescope.store.sql.listing`.
-
-Rows straight from a database that is the store, by its driver alone.
-
-psycopg and a connection take a third of what SQLAlchemy and its dialect take to start. Nothing is
-made or migrated here: whatever is not as it should be is left to `database_shelf`.
+`sqlite3` of the standard library starts in a twentieth of the time that SQLAlchemy takes, psycopg
+in a third. Nothing is created, repaired or migrated here: `listing` and `database_store` do that
+where something is not as it should be.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from enginescope.core.errors import StoreError
 from enginescope.store.location import DatabaseUrl, without_password
-from enginescope.store.row import Filter, RunRow
+from enginescope.store.row import Filter, RunRow, search_key
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.row_query import Speech, listing, row_of_values
 
-if TYPE_CHECKING:
-    from psycopg import Connection
+COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name != "tags")
+#: Ids in one statement; databases bound the number of parameters.
+CHUNK = 500
+
+#: Runs a statement with its parameters.
+Execute: TypeAlias = Callable[[str, list[Any]], Iterable[Any]]
 
 
-_SPEECH = Speech(mark="?", place_of="instr", no_limit=-1)
+class Speech(NamedTuple):
+    """How a database says what is not the same everywhere.
+
+    Attributes:
+        mark: Stands for a parameter.
+        place_of: Function of a text and a part of it: where that begins, from 1.
+        no_limit: Limit of a listing without one.
+    """
+
+    mark: str
+    place_of: str
+    no_limit: int | None
+
+
+SQLITE = Speech(mark="?", place_of="instr", no_limit=-1)
+POSTGRES = Speech(mark="%s", place_of="strpos", no_limit=None)
+
+
+def find_rows(execute: Execute, wanted: Filter, speech: Speech) -> tuple[RunRow, ...]:
+    """Return the rows that fit, the newest first."""
+    query, parameters = _listing(wanted, speech)
+    found = list(execute(query, parameters))
+    ids = [values[0] for values in found]
+    query = "SELECT run_id, tag FROM tags"
+    if len(ids) <= CHUNK:
+        query += f" WHERE run_id IN ({', '.join(speech.mark for _ in ids) or 'NULL'})"
+    tags: dict[str, tuple[str, ...]] = {}
+    for run_id, tag in execute(f"{query} ORDER BY tag", ids if len(ids) <= CHUNK else []):
+        tags[run_id] = (*tags.get(run_id, ()), tag)
+    return tuple(
+        RunRow(**dict(zip(COLUMNS, values, strict=True)), tags=tags.get(values[0], ()))
+        for values in found
+    )
+
+
+def _listing(wanted: Filter, speech: Speech) -> tuple[str, list[Any]]:
+    terms: list[str] = []
+    parameters: list[Any] = []
+    for term, value in (
+        ("id IN (SELECT run_id FROM tags WHERE tag = {mark})", wanted.tag),
+        ("{place_of}(model_key, {mark}) > 0", search_key(wanted.model)),
+        ("{place_of}(backend_key, {mark}) = 1", search_key(wanted.backend)),
+        ("outcome = {mark}", wanted.outcome),
+    ):
+        if value is not None:
+            terms.append(term)
+            parameters.append(value)
+    where = f" WHERE {' AND '.join(terms)}" if terms else ""
+    query = f"SELECT {', '.join(COLUMNS)} FROM runs{where} ORDER BY created DESC, id"  # noqa: S608 - no value in it
+    query += " LIMIT {mark} OFFSET {mark}"
+    parameters += [speech.no_limit if wanted.limit is None else wanted.limit, wanted.offset]
+    return query.format(mark=speech.mark, place_of=speech.place_of), parameters
+
+
 _BUSY_TIMEOUT_S = 1.0
-#: Ids in one statement; SQLite bounds the number of parameters.
-_CHUNK = 500
 
 
 def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunRow, ...] | None:
@@ -51,7 +101,7 @@ def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunR
             known = {one for (one,) in connection.execute("SELECT id FROM runs")}
             if len(known) != len(names) or not known.issuperset(names):
                 return None
-            return _rows(connection, wanted)
+            return find_rows(connection.execute, wanted, SQLITE)
     except (sqlite3.Error, ValueError, TypeError):
         return None
 
@@ -64,7 +114,9 @@ def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
     """
     try:
         with closing(_opened(file)) as connection:
-            return _rows(connection, wanted) if _is_current(connection) else None
+            return (
+                find_rows(connection.execute, wanted, SQLITE) if _is_current(connection) else None
+            )
     except (sqlite3.Error, ValueError, TypeError):
         return None
 
@@ -82,24 +134,6 @@ def _is_current(connection: sqlite3.Connection) -> bool:
     return version == (HEAD,)
 
 
-def _rows(connection: sqlite3.Connection, wanted: Filter) -> tuple[RunRow, ...]:
-    found = connection.execute(*listing(wanted, _SPEECH)).fetchall()
-    tags = _tags(connection, [row[0] for row in found])
-    return tuple(row_of_values(row, tags) for row in found)
-
-
-def _tags(connection: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for start in range(0, len(ids), _CHUNK):
-        some = ids[start : start + _CHUNK]
-        marks = ", ".join("?" * len(some))
-        query = f"SELECT run_id, tag FROM tags WHERE run_id IN ({marks}) ORDER BY tag"  # noqa: S608 - no value in it
-        for run_id, tag in connection.execute(query, some):
-            found[run_id] = (*found.get(run_id, ()), tag)
-    return found
-
-
-_DATABASE_SPEECH = Speech(mark="%s", place_of="strpos", no_limit=None)
 _TIMEOUT_S = 10
 
 
@@ -135,7 +169,9 @@ def _of_server(url: DatabaseUrl, wanted: Filter) -> tuple[RunRow, ...] | None:
     try:
         with opened:
             version = opened.execute("SELECT version_num FROM alembic_version").fetchone()
-            return _database_rows(opened, wanted) if version == (HEAD,) else None
+            if version != (HEAD,):
+                return None
+            return find_rows(lambda q, values: opened.execute(q.encode(), values), wanted, POSTGRES)
     except (psycopg.Error, ValueError, TypeError):
         return None
 
@@ -156,13 +192,3 @@ def _named(url: str) -> dict[str, Any] | None:
         "dbname": unquote(parts.path.removeprefix("/")),
     }
     return {name: value for name, value in said.items() if value}
-
-
-def _database_rows(connection: Connection[Any], wanted: Filter) -> tuple[RunRow, ...]:
-    query, parameters = listing(wanted, _DATABASE_SPEECH)
-    found = connection.execute(query.encode(), parameters).fetchall()
-    tags: dict[str, tuple[str, ...]] = {}
-    asked = "SELECT run_id, tag FROM tags WHERE run_id = ANY(%s) ORDER BY tag"
-    for run_id, tag in connection.execute(asked, ([row[0] for row in found],)):
-        tags[run_id] = (*tags.get(run_id, ()), tag)
-    return tuple(row_of_values(row, tags) for row in found)

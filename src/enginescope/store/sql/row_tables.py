@@ -20,12 +20,8 @@ from enginescope.records.suite.suite import CellRow
 from enginescope.store.row import Filter, RunRow, search_key
 from enginescope.store.sql.database import RUNS, TAGS
 from enginescope.store.sql.database import SUITES as TABLE
+from enginescope.store.sql.quick_rows import CHUNK, COLUMNS, POSTGRES, SQLITE, find_rows
 from enginescope.store.suite_folder import PLAN, ROWS, SUITES, SuiteFolder, SuiteRunsError, rows_in
-
-#: Ids in one statement; databases bound the number of parameters.
-_CHUNK = 500
-_COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name != "tags")
-_LISTED = [RUNS.c[name] for name in _COLUMNS]
 
 
 def all_ids(connection: sa.Connection) -> set[str]:
@@ -35,9 +31,12 @@ def all_ids(connection: sa.Connection) -> set[str]:
 
 def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]:
     """Return the rows that fit, the newest first."""
-    found = connection.execute(_query(wanted)).mappings().all()
-    tags = _tags_of(connection, [row["id"] for row in found])
-    return tuple(RunRow(**row, tags=tags.get(row["id"], ())) for row in found)
+    speech = POSTGRES if connection.dialect.name == "postgresql" else SQLITE
+
+    def execute(query: str, values: list[Any]) -> Iterable[Any]:
+        return connection.exec_driver_sql(query, tuple(values))
+
+    return find_rows(execute, wanted, speech)
 
 
 def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
@@ -56,8 +55,8 @@ def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
 
 def forget_rows(connection: sa.Connection, ids: list[str]) -> None:
     """Drop rows."""
-    for start in range(0, len(ids), _CHUNK):
-        some = ids[start : start + _CHUNK]
+    for start in range(0, len(ids), CHUNK):
+        some = ids[start : start + CHUNK]
         connection.execute(TAGS.delete().where(TAGS.c.run_id.in_(some)))
         connection.execute(RUNS.delete().where(RUNS.c.id.in_(some)))
 
@@ -68,34 +67,8 @@ def clear_rows(connection: sa.Connection) -> None:
     connection.execute(RUNS.delete())
 
 
-def _query(wanted: Filter) -> sa.Select[Any]:
-    query = sa.select(*_LISTED).order_by(RUNS.c.created.desc(), RUNS.c.id)
-    if wanted.tag is not None:
-        query = query.join(TAGS, TAGS.c.run_id == RUNS.c.id).where(TAGS.c.tag == wanted.tag)
-    if wanted.model is not None:
-        key = search_key(wanted.model)
-        query = query.where(RUNS.c.model_key.contains(key, autoescape=True))
-    if wanted.backend is not None:
-        key = search_key(wanted.backend)
-        query = query.where(RUNS.c.backend_key.startswith(key, autoescape=True))
-    if wanted.outcome is not None:
-        query = query.where(RUNS.c.outcome == wanted.outcome)
-    return query.limit(wanted.limit).offset(wanted.offset or None)
-
-
-def _tags_of(connection: sa.Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the tags of runs; asked for all at once where there are many runs."""
-    query = sa.select(TAGS.c.run_id, TAGS.c.tag).order_by(TAGS.c.tag)
-    if len(ids) <= _CHUNK:
-        query = query.where(TAGS.c.run_id.in_(ids))
-    found: dict[str, tuple[str, ...]] = {}
-    for run_id, tag in connection.execute(query):
-        found[run_id] = (*found.get(run_id, ()), tag)
-    return found
-
-
 def _values(row: RunRow) -> dict[str, Any]:
-    values = {name: _storable(getattr(row, name)) for name in _COLUMNS}
+    values = {name: _storable(getattr(row, name)) for name in COLUMNS}
     return values | {
         "model_key": _storable(search_key(row.model)),
         "backend_key": _storable(search_key(row.backend)),

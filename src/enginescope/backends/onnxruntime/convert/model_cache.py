@@ -28,7 +28,7 @@ from enginescope.core.optional import require
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights, node_name
 from enginescope.records.notice import Notice
-from enginescope.records.plan.preparation import MadeModel as MadeModel
+from enginescope.records.plan.build import MadeModel as MadeModel
 
 FOLDER = "converted"
 _RECORD = "made.json"

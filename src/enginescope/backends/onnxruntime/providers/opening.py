@@ -35,7 +35,7 @@ from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedE
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_inputs import check_model_file
-from enginescope.records.plan.preparation import Preparation
+from enginescope.records.plan.build import Preparation
 from enginescope.records.run.job import Job
 
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.

@@ -36,24 +36,8 @@
   const seen = new IntersectionObserver((entries) => {
     for (const one of entries) if (one.isIntersecting) { seen.unobserve(one.target); start(one.target); }
   }, { rootMargin: "400px 0px" });
-  // The charts above push it down as they are drawn; whoever has moved since is left alone.
-  function goTo(box) {
-    const go = () => box.scrollIntoView({ block: "start", behavior: "instant" });
-    const root = document.documentElement, ends = new AbortController();
-    const waiting = new MutationObserver(() => {
-      if (root.dataset.charts !== "drawn") return;
-      waiting.disconnect();
-      if (!ends.signal.aborted) go();
-      ends.abort();
-    });
-    waiting.observe(root, { attributes: true, attributeFilter: ["data-charts"] });
-    for (const kind of ["wheel", "keydown", "pointerdown"]) addEventListener(kind, () => ends.abort(), { signal: ends.signal });
-    go();
-  }
   for (const one of graphs) {
     one.querySelector(".graph-waiting").hidden = false;
     seen.observe(one);
-    if (!location.hash.startsWith("#" + one.dataset.prefix + "graph?")) continue;
-    goTo(one);
-    start(one);
+    if (location.hash.startsWith("#" + one.dataset.prefix + "graph?")) start(one);
   }

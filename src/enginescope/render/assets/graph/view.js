@@ -277,6 +277,10 @@
       new MutationObserver(relook).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
       addEventListener("hashchange", () => this.read());
+      document.addEventListener("layer", ({ detail }) => {
+        const node = detail.prefix === this.prefix ? this.plan.rows.indexOf(detail.row) : -1;
+        if (node >= 0) this.reveal(node);
+      });
     }
 
     // The view in the address: #PREFIXgraph?fold=…&color=…

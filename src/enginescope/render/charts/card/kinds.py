@@ -8,11 +8,12 @@ from enginescope.analysis.layers.layer_table import tactic_shares
 from enginescope.analysis.layers.reformats import reformats
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.pointwise_operations import (
+from enginescope.analysis.report_card.layer_groups import (
+    LayerGroup,
     PointwiseOperation,
+    group_layers,
     pointwise_operations,
 )
-from enginescope.analysis.report_card.type_tables import LayerGroup, group_layers
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.palette import precision_color, type_color

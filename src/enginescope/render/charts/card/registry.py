@@ -12,7 +12,7 @@ from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
 from enginescope.render.base.palette import BLUE, ORANGE, VERMILLION
-from enginescope.render.charts.card import kinds, memory, order, spread, types
+from enginescope.render.charts.card import amounts, kinds, order, types
 from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.charts.card.slowest import slowest_layers
 from enginescope.render.charts.card.wording import figure, table_of
@@ -72,7 +72,7 @@ def _points(rows: Sequence[LayerFacts], side: str) -> list[Spec]:
             "group": side,
             "layers": point.layers,
             "name": point.example.layer.name,
-            "size": _size(point.example.work.product),
+            "size": " × ".join(f"{getattr(point.example.work.product, side):,}" for side in _SIDES),
         }
         for point in found.points
     ]
@@ -99,10 +99,6 @@ def _table(rows: Sequence[LayerFacts]) -> ChartTable:
         ),
         total=len(ranked),
     )
-
-
-def _size(one: object) -> str:
-    return " × ".join(f"{getattr(one, side):,}" for side in _SIDES)
 
 
 PRODUCT_TYPES = MATRIX_TYPES | {"FullyConnected"}
@@ -140,20 +136,20 @@ _TABLE: tuple[_Entry, ...] = (
         order.output_precision_in_order,
     ),
     ("cumulative-latency", "how many layers take how much", (), order.cumulative),
-    ("latency-distribution", "how many layers take how long", (), spread.time_spread),
+    ("latency-distribution", "how many layers take how long", (), amounts.time_spread),
     ("count-per-type", "layers by type", (), types.count_per_type),
     ("latency-per-type", "time by type", (), types.time_per_type),
     ("precision-per-type", "time by type, split by precision", (), types.precision_per_type),
     ("precision-rollup", "what part each precision has", (), types.rollup),
     ("precision-changes", "layers by what they read and write", (), types.precision_changes),
     ("latency-per-tactic", "time by tactic", ("top",), kinds.by_tactic),
-    ("weights-per-layer", "weights in the plan's order", (), memory.weights_in_order),
-    ("activations-per-layer", "activations in the plan's order", (), memory.activations_in_order),
-    ("footprint-per-layer", "the largest layers", ("top",), memory.largest_layers),
-    ("weights-distribution", "how large weights are", (), spread.weights_spread),
-    ("activations-distribution", "how much layers read, write", (), spread.activations_spread),
-    ("footprint-distribution", "how large footprints are", (), spread.footprint_spread),
-    ("live-activations", "activations alive at each layer", (), memory.live_activations),
+    ("weights-per-layer", "weights in the plan's order", (), amounts.weights_in_order),
+    ("activations-per-layer", "activations in the plan's order", (), amounts.activations_in_order),
+    ("footprint-per-layer", "the largest layers", ("top",), amounts.largest_layers),
+    ("weights-distribution", "how large weights are", (), amounts.weights_spread),
+    ("activations-distribution", "how much layers read, write", (), amounts.activations_spread),
+    ("footprint-distribution", "how large footprints are", (), amounts.footprint_spread),
+    ("live-activations", "activations alive at each layer", (), amounts.live_activations),
     (
         "latency-per-convolution",
         "the slowest convolutions",

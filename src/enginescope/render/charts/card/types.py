@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.type_tables import (
+from enginescope.analysis.report_card.layer_groups import (
     LayerGroup,
     RollupPart,
     group_layers,
@@ -20,8 +20,7 @@ from enginescope.render.base.palette import AMOUNTS, OTHER, precision_color, typ
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.scatter import AMOUNT_LEGEND
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
-from enginescope.render.charts.tooltips import with_tips
-from enginescope.render.html.images import Chart, Spec
+from enginescope.render.html.images import Chart, Spec, with_tips
 
 _MOST_TYPES = 20
 _TIPS = {"type": "type", "layers": "layers#", "ms": "mean, ms#", "share": "share of the sum, %#"}

@@ -14,7 +14,7 @@ from typing import Any
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.type_tables import TypeTable, type_tables
+from enginescope.analysis.report_card.layer_groups import TypeTable, type_tables
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_significant
@@ -45,10 +45,17 @@ def card_memory(subject: PageSubject) -> Section | None:
     return Section(
         key="card-memory",
         title="Memory of the layers",
+        answer=_sizes(subject.plan),
         charts=charts,
         empty=None if charts else _NOTHING,
         facts={"hidden": _hidden(subject.plan)},
     )
+
+
+def _sizes(view: PlanView) -> str:
+    totals = view.totals
+    weights, moved = format_bytes(totals.weights_bytes), format_bytes(totals.activation_bytes)
+    return f"weights {weights}; activations {moved}, read and written"
 
 
 def _hidden(view: PlanView) -> str | None:
@@ -89,11 +96,12 @@ def card_overview(subject: PageSubject) -> Section | None:
     view = subject.plan
     if view is None or not view.facts or view.plan.source_schema == "names-only":
         return None
-    tables = type_tables(view)
+    tables, charts = type_tables(view), charts_of(view, *_OVERVIEW_CHARTS)
     return Section(
         key="card-overview",
         title="The plan at a glance",
-        charts=charts_of(view, *_OVERVIEW_CHARTS),
+        answer=next((one.title for one in charts if one.key == "cumulative-latency"), None),
+        charts=charts,
         facts={
             "no_times": None if view.total_ms is not None else NO_TIMES,
             "types": tuple(_details(table) for table in tables[:_MOST_TYPES]),
@@ -195,6 +203,7 @@ def card_precision(subject: PageSubject) -> Section | None:
     return Section(
         key="card-precision",
         title="Precisions",
+        answer=charts[0].title.partition(": ")[2] if known else None,
         charts=charts,
         empty=None if known else _PRECISION_NOTHING,
     )
@@ -243,10 +252,20 @@ def _section(
     return Section(
         key=key,
         title=title,
+        answer=_share(view, types),
         charts=charts,
         empty=None if charts else _NO_SIZES,
         facts={"no_times": _NO_TIMES if view.total_ms is None else None},
     )
+
+
+def _share(view: PlanView, types: Collection[str]) -> str:
+    count = counted(sum(layer.type in types for layer in view.layers), "layer")
+    times = [row.mean_ms for row in view.facts if row.layer.type in types]
+    if view.total_ms is None or None in times:
+        return count
+    share = 100 * sum(one for one in times if one is not None) / view.total_ms
+    return f"{count}, {format_significant(share, 3)} % of the time"
 
 
 def report_card(subject: PageSubject) -> tuple[Section | None, ...]:

@@ -1,0 +1,272 @@
+"""Changes between layers that do the same work in two plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import Enum
+from typing import Literal
+
+from enginescope.analysis.layers.layer_table import tactic_family
+from enginescope.core.record import Record
+from enginescope.records.plan.plan import Evidence, Layer
+from enginescope.records.tensor import Tensor
+
+What = Literal["shapes", "batch", "precision", "tactic", "format", "kind"]
+_JOINT = " + "
+
+
+class Relation(Enum):
+    """How layers of A and of B stand to each other."""
+
+    PAIR = "pair"
+    SPLIT = "split"
+    MERGED = "merged"
+    REGROUPED = "regrouped"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+
+
+class Change(Record, frozen=True, kw_only=True):
+    """One property that differs, with what it is on either side."""
+
+    what: What
+    a: str
+    b: str
+
+
+class LayersSide(Record, frozen=True, kw_only=True):
+    """The layers of one plan in a pair or a group: one as a rule.
+
+    Attributes:
+        layers: `Layer.index` of each.
+        inputs, outputs: What crosses the border of the group.
+        mean_ms: Sum over those that have a time.
+    """
+
+    layers: tuple[int, ...]
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    subtypes: tuple[str | None, ...]
+    tactics: tuple[str | None, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    onnx_nodes: tuple[str, ...] = ()
+    mean_ms: float | None = None
+
+    @property
+    def name(self) -> str:
+        """All names."""
+        return _JOINT.join(self.names)
+
+    @property
+    def type(self) -> str:
+        """All types, each once, with how many there are."""
+        counts = Counter(self.types)
+        return _JOINT.join(f"{n} {one}" if n > 1 else one for one, n in counts.items())
+
+    @property
+    def tactic(self) -> str | None:
+        """All tactics' names; ``None`` if none has one."""
+        return _JOINT.join(tactic or "?" for tactic in self.tactics) if any(self.tactics) else None
+
+    @property
+    def precision_in(self) -> str | None:
+        """Type of the first input."""
+        return _dtype(self.inputs[0]) if self.inputs else None
+
+    @property
+    def precision_out(self) -> str | None:
+        """Type of the first output."""
+        return _dtype(self.outputs[0]) if self.outputs else None
+
+    @property
+    def precision(self) -> str | None:
+        """``"FP16"``, or ``"FP32 → INT8"`` where input and output differ."""
+        before, after = self.precision_in, self.precision_out
+        if before == after or before is None or after is None:
+            return before or after
+        return f"{before} → {after}"
+
+
+class ComparedLayers(Record, frozen=True, kw_only=True):
+    """Layers of A and the layers of B that do the same work, or layers without a counterpart.
+
+    Attributes:
+        a, b: ``None``: that plan has no counterpart.
+        evidence: Why they are taken for each other's counterpart.
+        score: How far they agree; comparable within one kind of evidence.
+        changes: What differs.
+        difference_ms: What they add to the difference of the plans, B − A: a side without layers
+            adds nothing to its plan. ``None`` where nothing is timed.
+        share_pct: Of the whole difference, with its sign: below 0 where it works against it.
+    """
+
+    relation: Relation
+    a: LayersSide | None
+    b: LayersSide | None
+    evidence: Evidence | None = None
+    score: float | None = None
+    changes: tuple[Change, ...] = ()
+    difference_ms: float | None = None
+    share_pct: float | None = None
+
+    @property
+    def a_ms(self) -> float | None:
+        """Mean time in A."""
+        return self.a.mean_ms if self.a else None
+
+    @property
+    def b_ms(self) -> float | None:
+        """Mean time in B."""
+        return self.b.mean_ms if self.b else None
+
+    @property
+    def speedup(self) -> float | None:
+        """A ÷ B: above 1 where B is faster."""
+        return self.a_ms / self.b_ms if self.a_ms is not None and self.b_ms else None
+
+    @property
+    def name(self) -> str:
+        """Name in A, else in B."""
+        return self._first.name
+
+    @property
+    def type(self) -> str:
+        """Type in A, and in B where that is another."""
+        both = (one.type for one in (self.a, self.b) if one)
+        return " → ".join(dict.fromkeys(both))
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything but the time differs."""
+        return bool(self.changes) or self.relation is not Relation.PAIR
+
+    def change(self, what: What) -> Change | None:
+        """Return the change of a property, or ``None``."""
+        return next((change for change in self.changes if change.what == what), None)
+
+    def is_of_type(self, kind: str) -> bool:
+        """Whether a layer of either side is of that type."""
+        return any(kind in one.types for one in (self.a, self.b) if one)
+
+    def differs_by(self, threshold_pct: float) -> bool:
+        """Whether the times differ by more than so much of A's, or only one side has a time."""
+        if self.a_ms is None or self.b_ms is None:
+            return bool(self.difference_ms)
+        return abs(self.b_ms - self.a_ms) > threshold_pct / 100 * self.a_ms
+
+    @property
+    def _first(self) -> LayersSide:
+        side = self.a or self.b
+        assert side is not None
+        return side
+
+
+def layers_side(layers: Sequence[Layer], mean_ms: float | None) -> LayersSide:
+    """Return `layers`, which are one side of a pair, as they are seen from outside."""
+    written = (
+        {output.name for layer in layers for output in layer.outputs} if len(layers) > 1 else ()
+    )
+    read = {one.name for layer in layers for one in layer.inputs} if len(layers) > 1 else ()
+    outputs = [output for layer in layers for output in layer.outputs]
+    return LayersSide(
+        layers=tuple(one.index for one in layers),
+        names=tuple(one.name for one in layers),
+        types=tuple(one.type for one in layers),
+        subtypes=tuple(one.subtype for one in layers),
+        tactics=tuple(one.tactic_name for one in layers),
+        inputs=tuple(one for layer in layers for one in layer.inputs if one.name not in written),
+        outputs=tuple(output for output in outputs if output.name not in read) or tuple(outputs),
+        onnx_nodes=tuple(dict.fromkeys(node for layer in layers for node in layer.onnx_nodes)),
+        mean_ms=mean_ms,
+    )
+
+
+def changes_between(a: LayersSide, b: LayersSide) -> tuple[Change, ...]:
+    """Return what of two sides differs; what one of them does not know is not a difference.
+
+    Tactics are compared without the hash that Myelin ends its kernels in. A side that names no
+    tactic, where the other does, runs another.
+    """
+    texts: tuple[tuple[What, str | None, str | None], ...] = (
+        ("shapes", *_shape_texts(a, b)),
+        ("batch", _batch(a), _batch(b)),
+        ("precision", a.precision, b.precision),
+        ("format", *_format_texts(a, b)),
+        ("kind", a.type, b.type),
+    )
+    found = [
+        Change(what=what, a=left, b=right)
+        for what, left, right in texts
+        if left is not None and right is not None and left != right
+    ]
+    if _families(a) != _families(b):
+        found.append(Change(what="tactic", a=_named(a), b=_named(b)))
+    return tuple(found)
+
+
+def _families(side: LayersSide) -> tuple[str | None, ...]:
+    return tuple(tactic_family(tactic) if tactic else None for tactic in side.tactics)
+
+
+def _named(side: LayersSide) -> str:
+    return side.tactic or "none named"
+
+
+def _dtype(tensor: Tensor) -> str | None:
+    return tensor.dtype.value if tensor.dtype else None
+
+
+def _ends(side: LayersSide) -> tuple[Tensor, ...]:
+    return (*side.inputs[:1], *side.outputs[:1])
+
+
+def _batch(side: LayersSide) -> str | None:
+    """First dimension of what is written, as far as tensors have one."""
+    shapes = [output.shape for output in side.outputs[:1] if output.shape and len(output.shape) > 1]
+    found = shapes[0][0] if shapes else None
+    return None if found is None else str(found)
+
+
+def _shape_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:
+    """Shapes of first input and output without the batch; both ``None`` where they agree."""
+    pairs = [
+        (one.shape[1:], other.shape[1:])
+        for one, other in zip(_ends(a), _ends(b), strict=False)
+        if one.shape is not None and other.shape is not None
+    ]
+    if all(_same_shape(one, other) for one, other in pairs):
+        return None, None
+    left, right = zip(*pairs, strict=True)
+    return " → ".join(map(_dims, left)), " → ".join(map(_dims, right))
+
+
+def _same_shape(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+    return len(one) == len(other) and all(
+        left == right for left, right in zip(one, other, strict=True) if left and right
+    )
+
+
+def _dims(shape: tuple[int | None, ...]) -> str:
+    return "×".join("?" if one is None else str(one) for one in shape) or "scalar"
+
+
+def _format_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:
+    """Layouts of what both sides read and write; both ``None`` where they agree or are unknown."""
+    alike = len(a.inputs) == len(b.inputs) and len(a.outputs) == len(b.outputs)
+    left, right = ((*one.inputs, *one.outputs) if alike else _ends(one) for one in (a, b))
+    known = [
+        (one.layout.name, other.layout.name)
+        for one, other in zip(left, right, strict=False)
+        if one.layout is not None and other.layout is not None
+    ]
+    if all(_same_layout(one, other) for one, other in known):
+        return None, None
+    return ", ".join(one for one, _ in known), ", ".join(other for _, other in known)
+
+
+def _same_layout(one: str, other: str) -> bool:
+    # "linear" is row-major in whichever rank the tensor has.
+    rows = {"linear", "NCHW", "NCDHW"}
+    return one == other or ("linear" in (one, other) and {one, other} <= rows)

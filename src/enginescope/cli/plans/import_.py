@@ -1,0 +1,47 @@
+"""``enginescope import``: artifacts of other tools into runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from enginescope.cli.options import PATH, json_option, store_option, tags_option
+from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
+
+
+@click.command(
+    "import",
+    cls=Verb,
+    examples=(
+        ("Import trtexec's exported times", "enginescope import times.json --tag server"),
+        ("Import a folder of trex files", "enginescope import results/"),
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, type=PATH)
+@tags_option
+@store_option
+@json_option
+def command(
+    paths: tuple[Path, ...], tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+) -> None:
+    """Import files of other tools as stored runs, one run per engine.
+
+    Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, its build and profile
+    logs, trex's *.metadata.json, ONNX Runtime profiles, and archives. enginescope recognizes files
+    by their content, and stores the originals with the run.
+    """
+    from enginescope.cli.run_output import present
+    from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.services.plans.import_artifacts import ImportRequest, import_runs
+    from enginescope.store.archive import Store
+
+    request = ImportRequest(paths=paths, tags=tags, store=Store(store_folder))
+    with ending_in_order():
+        runs = import_runs(request, NotingObserver())
+    present(runs, as_json=as_json, store=store_folder)

@@ -1,0 +1,99 @@
+"""``enginescope report``: stored runs into files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.completion import complete_runs
+from enginescope.cli.messages import next_steps
+from enginescope.cli.options import (
+    COUNT,
+    FOLDER,
+    PATH,
+    context_options,
+    json_option,
+    option,
+    store_option,
+)
+from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
+
+
+@click.command(
+    "report",
+    cls=Verb,
+    examples=(
+        ("Report the latest run", "enginescope report"),
+        ("Report two runs to one folder", "enginescope report base new -o report/"),
+    ),
+)
+@click.argument(
+    "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
+)
+@option("-o", "--output", type=FOLDER, help="Folder to write to.  [default: report/RUN]")
+@option(
+    "--outputs",
+    "--answers",
+    "answers",
+    multiple=True,
+    type=PATH,
+    help=(
+        "Add output_diff.json, or a folder of validate --output.  [default: "
+        "files stored with the runs]"
+    ),
+)
+@option("--topk", type=COUNT, default=30, help="Maximum number of layers to draw.")
+@option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@context_options
+@store_option
+@json_option
+def command(
+    names: tuple[str, ...],
+    output: Path | None,
+    answers: tuple[Path, ...],
+    topk: int,
+    opens: bool,
+    store_folder: StorePlace | None,
+    as_json: bool,
+    **context: Any,
+) -> None:
+    """Write a report of RUNs: report.html, .md, .json, CSV tables and PNG plots.
+
+    A RUN is the start of an id, a tag, `latest`, or a run's folder. Without RUNs, reports the
+    latest run. If runs stored their outputs, the report compares them. For a PLAN's JSON, an
+    ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
+    """
+    from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.verb import naming_flags
+    from enginescope.core.jsonio import encode
+    from enginescope.services.plans.explore_request import ContextFiles
+    from enginescope.services.plans.report import ReportRequest, report_runs
+
+    request = ReportRequest(
+        subjects=names or ("latest",),
+        folder=output,
+        topk=topk,
+        outputs=answers,
+        context=ContextFiles(**context),
+        store=store_folder,
+    )
+    with naming_flags(), ending_in_order():
+        written = report_runs(request, NotingObserver())
+    if as_json:
+        sys.stdout.buffer.write(encode([str(path) for path in written.files]))
+        sys.stdout.flush()
+    else:
+        for path in written.files:
+            print(path)
+    page = next((path for path in written.files if path.suffix == ".html"), None)
+    if opens and page is not None:
+        click.launch(str(page))
+    elif page is not None and not as_json:
+        next_steps(("open", str(page)))

@@ -1,0 +1,199 @@
+"""Targets of images in one file: labels by folder, CSV or text, and boxes in COCO's JSON."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import read_bytes
+from enginescope.core.record import Record
+
+#: Headings, in lower case, of the column that names the picture and of the one that labels it.
+_FILES = ("file", "filename", "file_name", "image", "path", "name", "id", "imageid")
+_LABELS = ("label", "class", "target", "category", "class_id", "label_id", "y")
+
+
+class LabelFile:
+    """Labels by the base names of pictures; `Targets`.
+
+    Args:
+        labels: By base name; by number, as text, where `in_order`.
+        in_order: Whether the labels are those of the samples in their order.
+    """
+
+    def __init__(self, labels: dict[str, str], *, in_order: bool = False) -> None:
+        self._labels = labels
+        self.in_order = in_order
+
+    def base_names(self) -> tuple[str, ...]:
+        """Return the base names."""
+        return tuple(self._labels)
+
+    def read(self, key: str) -> str:
+        """Return the label."""
+        return self._labels[key]
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All labels there are, each once."""
+        return tuple(dict.fromkeys(self._labels.values()))
+
+
+def read_labels(path: Path) -> LabelFile:
+    """Return the labels in a folder or file.
+
+    A folder: each file's label is the folder directly below `path` that it lies in. CSV or TSV:
+    columns of names and labels, with or without headings. Other text: ``NAME LABEL`` a line, or a
+    label alone a line, in the order of the samples.
+
+    Raises:
+        UsageError: There is no such file or folder, or nothing in it is labeled.
+        FormatError: A line has no label.
+    """
+    if path.is_dir():
+        return LabelFile(_folders(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"targets {path}", why=error.strerror or str(error)) from error
+    except UnicodeDecodeError:
+        raise FormatError(str(path), why="it is not UTF-8", expected="names and labels") from None
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return LabelFile(_table(path, text))
+    return _text(path, text)
+
+
+def _folders(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in sorted(path.rglob("*")):
+        inner = one.relative_to(path)
+        if one.is_file() and len(inner.parts) > 1 and not one.name.startswith("."):
+            found[inner.with_suffix("").as_posix()] = inner.parts[0]
+    if not found:
+        raise UsageError(
+            f"targets {path}",
+            why="it has no file in a class folder",
+            hint="a folder for each class",
+        )
+    return found
+
+
+def _table(path: Path, text: str) -> dict[str, str]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ";" if _has_semicolons(text) else ","
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if any(row)]
+    heads = [one.strip().lower() for one in rows[0]] if rows else []
+    name_at = next((heads.index(one) for one in _FILES if one in heads), None)
+    label_at = next((heads.index(one) for one in _LABELS if one in heads), None)
+    if name_at is not None and label_at is not None:
+        rows = rows[1:]
+    else:
+        name_at, label_at = 0, 1
+    found = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) <= max(name_at, label_at):
+            raise FormatError(str(path), where=f"row {number}", why=f"{row} has no label")
+        found[_key(row[name_at].strip())] = row[label_at].strip()
+    if not found:
+        raise UsageError(f"targets {path}", why="it has no rows")
+    return found
+
+
+def _has_semicolons(text: str) -> bool:
+    first = text.partition("\n")[0]
+    return ";" in first and "," not in first
+
+
+def _text(path: Path, text: str) -> LabelFile:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise UsageError(f"targets {path}", why="it has no lines")
+    parts = [line.rsplit(maxsplit=1) for line in lines]
+    if all(len(part) == 1 for part in parts):
+        return LabelFile({str(at): one for at, one in enumerate(lines)}, in_order=True)
+    for number, one in enumerate(parts, start=1):
+        if len(one) < 2:
+            raise FormatError(str(path), where=f"line {number}", why=f"{one[0]!r} has no label")
+    return LabelFile({_key(name): label for name, label in parts})
+
+
+def _key(name: str) -> str:
+    return PurePosixPath(name).with_suffix("").as_posix()
+
+
+class CocoImage(Record, frozen=True, kw_only=True):
+    """A picture of the set, in pixels."""
+
+    id: int
+    file_name: str
+    width: int
+    height: int
+
+
+class CocoBox(Record, frozen=True, kw_only=True):
+    """An object: left, top, width, height."""
+
+    image_id: int
+    category_id: int
+    bbox: tuple[float, float, float, float]
+    area: float | None = None
+    iscrowd: int = 0
+
+
+class CocoCategory(Record, frozen=True, kw_only=True):
+    """A class of objects."""
+
+    id: int
+    name: str = ""
+
+
+class _File(Record, frozen=True, kw_only=True):
+    images: tuple[CocoImage, ...]
+    annotations: tuple[CocoBox, ...]
+    categories: tuple[CocoCategory, ...]
+
+
+class KnownBoxes(Record, frozen=True, kw_only=True):
+    """What is right for one picture."""
+
+    image: CocoImage
+    boxes: tuple[CocoBox, ...]
+    categories: tuple[CocoCategory, ...]
+
+
+class CocoBoxes:
+    """The objects of pictures by base name; `Targets`.
+
+    Raises:
+        FormatError: The file is missing, or not COCO's JSON of objects.
+    """
+
+    in_order = False
+
+    def __init__(self, path: Path) -> None:
+        try:
+            held = msgspec.json.decode(read_bytes(path), type=_File)
+        except msgspec.MsgspecError as error:
+            raise FormatError(
+                str(path), why=str(error), expected="COCO's images, annotations and categories"
+            ) from None
+        self._categories = tuple(sorted(held.categories, key=lambda one: one.id))
+        self._images = {
+            PurePosixPath(image.file_name).with_suffix("").as_posix(): image
+            for image in held.images
+        }
+        self._boxes: dict[int, list[CocoBox]] = {}
+        for annotation in held.annotations:
+            self._boxes.setdefault(annotation.image_id, []).append(annotation)
+
+    def base_names(self) -> tuple[str, ...]:
+        """Return the pictures' base names."""
+        return tuple(self._images)
+
+    def read(self, key: str) -> KnownBoxes:
+        """Return the objects of a picture."""
+        image = self._images[key]
+        boxes = tuple(self._boxes.get(image.id, ()))
+        return KnownBoxes(image=image, boxes=boxes, categories=self._categories)

@@ -1,0 +1,119 @@
+"use strict";
+// Charts: drawn when near, with our own tooltips, zoom, legends that switch, and files to save.
+(() => {
+  const { charts: specs, themes } = reportData, root = document.documentElement;
+  const PICTURE = 760;
+  const charts = new Map();
+  const near = new Set(), drawnAs = new Map();
+  let isDrawing = false;
+  for (const [id, spec] of Object.entries(specs)) {
+    const place = document.getElementById(id);
+    if (place) charts.set(place, spec);
+  }
+  const left = (places) => [...places].filter((place) => drawnAs.get(place) !== pageTheme());
+
+  // The tooltip: text only, and no rule of the page's tables applies to it.
+  const tip = pageElement("dl", { className: "tip", hidden: true });
+  document.body.append(tip);
+  function showTip(_handler, event, _item, value) {
+    tip.hidden = !value || typeof value !== "object";
+    if (tip.hidden) return;
+    tip.replaceChildren(...Object.entries(value).map(([name, text]) => pageElement("div", {},
+      pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }))));
+    const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
+    tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
+    tip.style.top = Math.max(4, y + 14 + height > innerHeight ? y - height - 10 : y + 14) + "px";
+  }
+  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+
+  // The interpreter (ast) needs no eval, which the page's policy forbids.
+  const embed = (place, spec, theme) => vegaEmbed(place, spec, {
+    actions: false, renderer: "svg", ast: true, config: themes[theme], tooltip: showTip,
+  });
+
+  async function draw(place) {
+    drawnAs.set(place, pageTheme());
+    try {
+      const { view } = await embed(place, charts.get(place), pageTheme());
+      view.addEventListener("click", (_event, item) => pageSelect(place.id, item?.datum?.name));
+      addTools(place);
+    } catch (error) {
+      place.textContent = "This picture could not be drawn: " + error.message;
+      console.error(place.id, error);
+    }
+  }
+
+  function save(name, data) {
+    const link = pageElement("a", { download: name, href: URL.createObjectURL(data) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // A picture to keep has its title, a fixed width and the page's background.
+  async function picture(place) {
+    const figure = place.closest("figure"), theme = pageTheme();
+    const lines = [...figure.querySelectorAll("figcaption p")].map((one) => one.textContent);
+    const title = { text: figure.querySelector("h2, h3").firstChild.textContent, subtitle: lines };
+    const spec = charts.get(place), config = { ...themes[theme], background: getComputedStyle(document.body).backgroundColor };
+    const stacked = spec.vconcat && { vconcat: spec.vconcat.map((one) => ({ ...one, width: PICTURE })) };
+    const whole = { ...spec, ...stacked, title, padding: 18, ...(stacked ? {} : { width: PICTURE }) };
+    const made = await vegaEmbed(document.createElement("div"), whole, { actions: false, renderer: "none", ast: true, config });
+    return made.view;
+  }
+  const WAYS = {
+    SVG: async (place, name) => save(name + ".svg", new Blob([await (await picture(place)).toSVG()], { type: "image/svg+xml" })),
+    PNG: async (place, name) => {
+      const canvas = await (await picture(place)).toCanvas(2);
+      canvas.toBlob((data) => save(name + ".png", data));
+    },
+    CSV: (place, name) => {
+      const rows = [...place.closest("figure").querySelectorAll("details tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
+      save(name + ".csv", new Blob([pageCsv(rows)], { type: "text/csv" }));
+    },
+  };
+  function addTools(place) {
+    const figure = place.closest("figure");
+    figure.querySelector(".chart-tools")?.remove();
+    const name = place.id.replace(/^.*chart-/, ""), tools = pageElement("div", { className: "chart-tools" });
+    const add = (textContent, title, act) => {
+      const button = pageElement("button", { type: "button", textContent, title });
+      button.addEventListener("click", act);
+      tools.append(button);
+    };
+    if (charts.get(place).usermeta?.zooms) {
+      add("Reset zoom", "Drag to move; to zoom, turn the wheel with Ctrl held, or pinch", () => draw(place));
+    }
+    for (const [kind, act] of Object.entries(WAYS)) {
+      if (kind === "CSV" && !figure.querySelector("details table")) continue;
+      add(kind, `Save this chart as ${kind}`, () => act(place, name));
+    }
+    figure.querySelector("figcaption").append(tools);
+  }
+
+  // Charts in sight or near it, one after the other so that the page stays usable meanwhile.
+  async function drawCharts() {
+    root.dataset.charts = "drawing";
+    if (isDrawing) return;
+    isDrawing = true;
+    for (let one; (one = left(near)[0]);) {
+      await new Promise((resume) => setTimeout(resume));
+      if (near.has(one)) await draw(one);
+    }
+    isDrawing = false;
+    root.dataset.charts = "drawn";
+  }
+
+  const sight = new IntersectionObserver((entries) => {
+    for (const one of entries) near[one.isIntersecting ? "add" : "delete"](one.target);
+    drawCharts();
+  }, { rootMargin: "600px 0px" });
+  for (const place of charts.keys()) sight.observe(place);
+  // Paper shows all; nothing may be waited for but promises, or it is printed before.
+  addEventListener("beforeprint", async () => {
+    root.dataset.charts = "drawing";
+    await Promise.all(left(charts.keys()).map(draw));
+    if (!isDrawing) root.dataset.charts = "drawn";
+  });
+  document.addEventListener("theme", drawCharts);
+  if (!charts.size) drawCharts();
+})();

@@ -1,1 +1,0 @@
-"""Charts and exports of a run."""

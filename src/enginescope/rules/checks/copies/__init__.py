@@ -1,0 +1,1 @@
+"""Rules on layers that only rewrite or move data."""

@@ -1,0 +1,1 @@
+"""Rules on what TensorRT did not fuse, and on what it fused out of sight."""

@@ -1,0 +1,1 @@
+"""Rules on precisions, tensor cores and alignment."""

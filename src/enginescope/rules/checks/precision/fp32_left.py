@@ -1,0 +1,64 @@
+"""FP32 layer in a plan of reduced precision.
+
+What it looks for: a layer that reads and writes FP32 in a plan where some convolution, matrix
+product or fused kernel runs in FP16, BF16, INT8, FP8 or FP4. Convolutions and matrix products are a
+warning, everything else is info; copies and layers at time 0 are left out.
+
+Why it costs time: FP32 moves twice the bytes of FP16, computes at a fraction of its rate, and asks
+for conversions on both sides.
+
+What to do: allow the layer a lower precision; in a strongly typed network, change its types in the
+model. Half of the time is at stake of layers that multiply no matrices: half of their bytes.
+
+When it is wrong: normalizations, softmax and sums are kept in FP32 for accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.records.tensor import DataType
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.checks.copies.data_copies import moves_only
+from enginescope.rules.tensor_cores import (
+    CONVOLUTIONS,
+    MATMULS,
+    REDUCED,
+    REFORMATS,
+)
+from enginescope.rules.view import Kind, LintView
+
+_HEAVY = frozenset((*CONVOLUTIONS, *MATMULS))
+_COMPUTING = _HEAVY | {"kgen", "Myelin"}
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    if not any(kind.type in _COMPUTING and kind.reads in REDUCED for kind in view.kinds):
+        return
+    times = view.times_ms
+    for layer in view.of_kinds(_is_left):
+        if moves_only(layer) or times.get(layer.index) == 0:
+            continue
+        yield Found(
+            layers=(layer.index,),
+            message="runs in FP32, others in reduced precision",
+            evidence={"type": layer.type, "subtype": layer.subtype},
+            severity=None if layer.type in _HEAVY else Severity.INFO,
+            stakes_ms=None if layer.type in _HEAVY else view.part_ms((layer.index,), 0.5),
+        )
+
+
+def _is_left(kind: Kind) -> bool:
+    both = kind.reads is DataType.FP32 and kind.writes is DataType.FP32
+    return both and kind.type not in REFORMATS
+
+
+RULE = Rule(
+    code="PLAN110",
+    name="fp32-left",
+    summary="A layer is left in FP32 in a plan of reduced precision",
+    severity=Severity.WARNING,
+    advice="allow it a lower precision, if accuracy permits",
+    doc=__doc__,
+    check=_check,
+)

@@ -1,0 +1,63 @@
+"""Misaligned sides of a matrix product.
+
+What it looks for: a gemm or MatMul whose inner length K or output columns N are no multiple of what
+tensor cores take: 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and FP8, 32 for four
+bits. Layers whose shapes do not show K and N beyond doubt are left out.
+
+Why it costs time: rows that do not begin at 16 bytes are loaded in smaller pieces, or a slower
+tactic is chosen.
+
+What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
+
+When it is wrong: a small product costs little: look at the time at stake. It is the part of the
+product that is padding; of a tactic without tensor cores all of the layer's time, or what it takes
+beyond its limit where the GPU is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.analysis.roofline.layer_work import matrix_product_of
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.tensor_cores import (
+    MATMULS,
+    alignment_of,
+    lacks_tensor_cores,
+    padding,
+    uses_tensor_cores,
+)
+from enginescope.rules.view import LintView
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    if lacks_tensor_cores(view.device):
+        return
+    for layer in view.of_types(MATMULS):
+        multiple, product = alignment_of(layer.precision), matrix_product_of(layer)
+        if multiple is None or product is None:
+            continue
+        sides = {"K": product.k, "N": product.n}
+        odd = {name: length for name, length in sides.items() if length % multiple}
+        if odd:
+            words = " and ".join(f"{name} = {length}" for name, length in odd.items())
+            yield Found(
+                layers=(layer.index,),
+                message=f"has {words}, not a multiple of {multiple}",
+                evidence={**sides, "multiple": multiple},
+                stakes_ms=view.excess_ms(layer)
+                if uses_tensor_cores(layer.tactic_name) is False
+                else view.part_ms((layer.index,), padding(sides.values(), multiple)),
+            )
+
+
+RULE = Rule(
+    code="PLAN108",
+    name="misaligned-gemm",
+    summary="A matrix product's sides do not fill the vectors of tensor cores",
+    severity=Severity.WARNING,
+    advice="pad the matrices in the model to such a multiple",
+    doc=__doc__,
+    check=_check,
+    explains=("PLAN107",),
+)

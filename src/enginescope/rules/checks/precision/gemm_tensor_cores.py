@@ -1,0 +1,56 @@
+"""Matrix product without tensor cores.
+
+What it looks for: a gemm or MatMul layer in FP16, BF16, INT8, FP8 or FP4 whose tactic does not use
+tensor cores, by the tactic's name.
+
+Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
+
+What to do: align the sides of the matrices (PLAN108); raise the builder's optimization level. For a
+matrix times one vector, a larger batch makes a matrix of it.
+
+When it is wrong: a matrix-vector product is bound by reading its weights once, which tensor cores
+do not speed up: reported as info, with nothing at stake (TIME205 says what a larger batch wins).
+With the GPU known only what another layer takes beyond its limit there is at stake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.tensor_cores import (
+    MATMULS,
+    REDUCED,
+    is_matrix_vector,
+    lacks_tensor_cores,
+    uses_tensor_cores,
+)
+from enginescope.rules.view import LintView
+
+
+def _check(view: LintView) -> Iterator[Found]:
+    if lacks_tensor_cores(view.device):
+        return
+    for layer in view.of_kinds(lambda one: one.type in MATMULS and one.reads in REDUCED):
+        if uses_tensor_cores(layer.tactic_name) is not False:
+            continue
+        vector = is_matrix_vector(layer.tactic_name)
+        yield Found(
+            layers=(layer.index,),
+            message="does not use tensor cores" + (": a matrix-vector product" if vector else ""),
+            evidence={"tactic": layer.tactic_name},
+            severity=Severity.INFO if vector else None,
+            stakes_ms={} if vector else view.excess_ms(layer),
+            advice="a larger batch reads the weights once for several rows" if vector else None,
+        )
+
+
+RULE = Rule(
+    code="PLAN107",
+    name="gemm-without-tensor-cores",
+    summary="A matrix product of reduced precision runs without tensor cores",
+    severity=Severity.WARNING,
+    advice="align the matrices' sides, and raise the builder's optimization level",
+    doc=__doc__,
+    check=_check,
+)

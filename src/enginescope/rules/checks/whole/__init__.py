@@ -1,0 +1,1 @@
+"""Rules on an engine as a whole: its times, its shapes, its launches."""

@@ -1,0 +1,120 @@
+"""Send stored runs to a server."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.record import Record
+from enginescope.services.observer import Observer
+from enginescope.services.store_access import selected_rows
+from enginescope.store.row import Filter
+
+if TYPE_CHECKING:
+    from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
+    from enginescope.store.remote import RemoteStore
+
+
+class PushObserver(Observer):
+    """Receives warnings, and the progress of a push."""
+
+    def sent(self, number: int, total: int) -> None:
+        """Report that run `number` of `total` is sent or refused."""
+
+
+class PushRequest(Record, frozen=True, kw_only=True):
+    """Which runs to send where.
+
+    Attributes:
+        names: Runs, or none: those that `wanted` chooses.
+        store: The store that has the runs.
+    """
+
+    url: str
+    token: str
+    names: tuple[str, ...] = ()
+    wanted: Filter = Filter()
+    store: StorePlace | None = None
+
+
+class RefusedRun(Record, frozen=True, kw_only=True):
+    """A run that was not sent."""
+
+    run: str
+    why: str
+
+
+class PushReport(Record, frozen=True, kw_only=True):
+    """Result of a push: ids of runs.
+
+    Attributes:
+        server: Its URL.
+        there: Number of runs that the server had.
+    """
+
+    server: str
+    sent: tuple[str, ...]
+    left_out: tuple[RefusedRun, ...]
+    there: int
+
+
+def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
+    """Send the runs that the server does not have, the oldest first.
+
+    Raises:
+        UsageError: No run fits, or runs are chosen in two ways.
+        StoreError: A run does not exist, or the server cannot be used.
+    """
+    from enginescope.core.loopback import is_loopback
+    from enginescope.store.archive import Store
+    from enginescope.store.remote import RemoteStore
+
+    store, server = Store(request.store), RemoteStore(request.url, request.token)
+    if server.is_plain and not is_loopback(server.host):
+        observer.warn("http:// can be read on its way, the token too; https:// cannot")
+    ids = _chosen(store, request, observer)
+    server.check()
+    missing = server.missing(ids)
+    sent: list[str] = []
+    refused: list[RefusedRun] = []
+    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
+        for number, run_id in enumerate(missing, 1):
+            why = _send(store, server, run_id, Path(folder) / f"{run_id}.zip")
+            if why is None:
+                sent.append(run_id)
+            else:
+                refused.append(RefusedRun(run=run_id, why=why))
+            observer.sent(number, len(missing))
+    there = len(ids) - len(missing)
+    return PushReport(server=str(server), sent=tuple(sent), left_out=tuple(refused), there=there)
+
+
+def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[str]:
+    if request.names and request.wanted != Filter():
+        raise UsageError("runs by name, and options that choose others", hint="give either")
+    if request.names:
+        return list(dict.fromkeys(store.id_of(name) for name in request.names))
+    rows = selected_rows(store, request.wanted, observer.warn)
+    if not rows:
+        raise UsageError("no such runs", why=f"in {store.place}")
+    return [row.id for row in reversed(rows)]  # the oldest first, as they were measured
+
+
+def _send(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
+    """Send a run; return why the server, or a check of the run, refuses it."""
+    try:
+        store.load_id(run_id)  # a damaged run is not sent
+        server.put(run_id, store.export(run_id, file))
+    except FormatError as error:
+        return str(error)
+    except StoreError as error:
+        why = error.why or ""
+        if not store.has(run_id) or not why.startswith(("not a run", "more than")):
+            raise  # the server would refuse every run
+        return why
+    finally:
+        file.unlink(missing_ok=True)
+    return None

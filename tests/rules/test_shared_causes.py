@@ -1,0 +1,130 @@
+"""Causes in plans that were really built: what is found where, and that time counts once."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from enginescope.services.plans.observer import PlanObserver
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.engine import LintReport
+from enginescope.services.plans.lint import lint_input
+from enginescope.services.plans.resolve_plan import resolve_plan
+
+#: Plan -> code of each cause with something at stake or asked -> layers concerned.
+CAUSES = {
+    "trex-examples/mobilenet.qat.onnx.engine": {
+        "PLAN106": 31,  # Q/DQ that do not fuse: no Q/DQ on the residual branches
+        "PLAN117": 4,  # the pooling in FP16
+        "TIME205": 20,
+        "PLAN101": 17,  # depthwise layers that name no tactic: asked
+    },
+    "trex-examples/mobilenet_v2_residuals.qat.onnx.engine": {
+        "PLAN106": 1,  # the engine's input
+        "PLAN117": 4,
+        "TIME205": 16,
+        "PLAN101": 17,
+    },
+    "trex-examples/resnet18-a100-fp16.engine": {"PLAN104": 2},
+    "trex-examples/resnet18-a100-fp32.engine": {"PLAN109": 1},  # the pooling wants NHWC
+    "trex-examples/resnet18-a100-qat-residual.engine": {"PLAN106": 3, "PLAN117": 3},
+    "trt10-rtx3060/alexnet_fp16": {"TIME205": 5, "PLAN109": 1, "PLAN111": 1},
+    "trt10-rtx3060/resnet18_fp16": {"PLAN109": 1},
+    "trt86-h200/resnet18": {"PLAN115": 16, "PLAN117": 3, "TIME206": 41, "PLAN104": 1},
+    "trt86-h200/resnet18_cudagraph": {"PLAN115": 16, "PLAN117": 3, "PLAN104": 1},
+    "trt86-h200/depth_anything_small": {"PLAN115": 23, "PLAN118": 1, "PLAN104": 2},
+    "trt86-h100-trtexec/real": {"PLAN115": 47, "PLAN117": 3, "PLAN104": 1},
+}
+#: Codes of the rules that name a cause.
+NAMED = frozenset(
+    {
+        *("PLAN106", "PLAN109", "PLAN111", "PLAN112", "PLAN113", "PLAN115", "PLAN116", "PLAN117"),
+        *("PLAN118", "PLAN119", "PLAN104", "TIME205", "TIME206"),
+    }
+)
+
+
+@lru_cache
+def report_of(shared: Path, name: str) -> LintReport:
+    return es.lint(shared / f"{name}.graph.json")
+
+
+@lru_cache
+def given_of(shared: Path, name: str) -> LintInput:
+    return lint_input(resolve_plan(shared / f"{name}.graph.json", observer=PlanObserver()))
+
+
+def causes(report: LintReport) -> dict[str, int]:
+    layers: dict[str, set[int]] = {}
+    for one in report.findings:
+        if one.code in NAMED or one.is_question:
+            layers.setdefault(one.code, set()).update(one.layers)
+    return {code: len(some) for code, some in layers.items()}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_causes_are_found_where_they_are(shared: Path, name: str) -> None:
+    assert causes(report_of(shared, name)) == CAUSES[name]
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_time_is_at_stake_once(shared: Path, name: str) -> None:
+    report = report_of(shared, name)
+    own = given_of(shared, name).view().times_ms
+    assert report.engine_ms is not None
+    assert report.stake_ms is not None
+    assert 0 < report.stake_ms <= report.engine_ms
+    assert sum(own.values()) <= report.engine_ms * (1 + 1e-9)
+    for one in report.findings:
+        most = sum(own.get(index, 0.0) for index in one.layers)
+        assert one.stake_ms is None or one.stake_ms <= most + 1e-12
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_at_most_twelve_are_printed(shared: Path, name: str, capsys: pytest.CaptureFixture) -> None:
+    main(["lint", str(shared / f"{name}.graph.json")])
+    lines = capsys.readouterr().out.splitlines()
+    severities = re.compile(r"^\s*[\d.—]+\s+[\d.—]+\s+(?:PLAN|TIME)\d{3}  (?:info|warning|error)")
+    printed = sum(severities.match(line) is not None for line in lines)
+    assert printed == min(12, len(report_of(shared, name).groups))
+
+
+def only(report: LintReport, code: str) -> Finding:
+    (one,) = (it for it in report.findings if it.code == code)
+    return one
+
+
+def test_identity_reformats_of_constants(shared: Path) -> None:
+    """They are 21 % of the layers' times with the profiler's part, and 12 % without."""
+    report = report_of(shared, "trt86-h200/resnet18")
+    one = only(report, "PLAN115")
+    assert one.subject == "16 layers (Identity_0 … Identity_15)"
+    assert one.advice == "fold constants before export"
+    raw = given_of(shared, "trt86-h200/resnet18").view().profiled_ms
+    assert report.sum_ms is not None
+    assert sum(raw[index] for index in one.layers) / report.sum_ms == pytest.approx(0.21, abs=5e-3)
+    assert one.share_pct == pytest.approx(12.2, abs=0.1)
+    assert {it.code for it in one.symptoms} == {"PLAN116"}
+
+
+def test_what_a_cuda_graph_would_win(shared: Path) -> None:
+    """The engine takes 0.1814 ms eager and 0.1549 ms as a graph."""
+    one = only(report_of(shared, "trt86-h200/resnet18"), "TIME206")
+    saved_ms = len(one.layers) * one.evidence["launch_ms"]
+    assert saved_ms == pytest.approx(0.1814 - 0.1549, rel=0.1)
+
+
+def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:
+    """A published ViT (TensorRT 10): four of its norms are read in the middle."""
+    for kind, name in (("layers", "graph"), ("profile", "profile")):
+        text = (shared / "field" / f"trt10_vit_int8_{kind}.json").read_bytes()
+        (tmp_path / f"vit.{name}.json").write_bytes(text)
+    report = es.lint(tmp_path / "vit.graph.json")
+    found = [one for one in report.findings if one.code == "PLAN119"]
+    assert [len(one.layers) for one in found] == [2] * 4
+    assert not [one for one in report.findings if one.code == "PLAN113"]  # attention is fused

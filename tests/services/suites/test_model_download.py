@@ -1,0 +1,215 @@
+"""Downloads from a server of the test's own: cut off, changed, wrong, packed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.onnx.onnx_unfold import ModelLink
+from enginescope.services.suites.model_download import fetch
+
+BODY = bytes(range(256)) * 4096  # 1 MiB
+
+
+class Served:
+    """What the server gives, and what it was asked."""
+
+    def __init__(self, body: bytes, *, tag: str | None = '"v1"', ranges: bool = True) -> None:
+        self.body, self.tag, self.ranges = body, tag, ranges
+        self.cut_after: int | None = None
+        self.error: int | None = None
+        self.asked: list[str | None] = []
+        self.url = ""
+
+
+@contextmanager
+def served(what: Served) -> Iterator[Served]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = self.headers.get("Range")
+            what.asked.append(asked)
+            start = 0
+            if what.error is not None:
+                self.send_error(what.error)
+                return
+            if asked and what.ranges and self.headers.get("If-Range") == what.tag:
+                start = int(asked.removeprefix("bytes=").rstrip("-"))
+            if start >= len(what.body):
+                self.send_error(416)
+                return
+            body = what.body[start:]
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(body)))
+            if what.tag:
+                self.send_header("ETag", what.tag)
+            self.end_headers()
+            self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    what.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield what
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def link(what: Served, file: str = "net.onnx", *, sha256: str | None = None) -> ModelLink:
+    return ModelLink(url=f"{what.url}/{file}", name="net", file=file, sha256=sha256, line=1)
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_it_is_checked_kept_and_not_asked_for_again(tmp_path) -> None:
+    told = []
+    with served(Served(BODY)) as what:
+        first = fetch(link(what, sha256=sha(BODY)), tmp_path, lambda *one: told.append(one))
+        again = fetch(link(what, sha256=sha(BODY)), tmp_path)
+        assert what.asked == [None]
+    assert (first.was_there, again.was_there) == (False, True)
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    assert told[-1] == (len(BODY), len(BODY))
+    assert sorted(one.name for one in (tmp_path / "net").iterdir()) == [
+        ".net.onnx.sha256",
+        "net.onnx",
+    ]
+
+
+def test_what_was_cut_off_goes_on(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        what.cut_after = 300_000
+        with pytest.raises(UsageError, match="cut off") as caught:
+            fetch(link(what, sha256=sha(BODY)), tmp_path)
+        assert "resumes the download" in (caught.value.hint or "")
+        what.cut_after = None
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+        assert what.asked == [None, "bytes=300000-"]
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize(("code", "hint"), [(404, "correct the link"), (503, "resumes")])
+def test_what_the_server_does_not_give(tmp_path, code, hint) -> None:
+    with served(Served(BODY)) as what:
+        what.error = code
+        with pytest.raises(UsageError, match=f"the server returned {code}") as caught:
+            fetch(link(what), tmp_path)
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("other", ["changed", "no ranges", "no tag"])
+def test_where_it_cannot_go_on_it_begins_anew(tmp_path, other) -> None:
+    with served(Served(b"old" * 1000, tag=None if other == "no tag" else '"v0"')) as what:
+        what.cut_after = 100
+        with pytest.raises(UsageError):
+            fetch(link(what), tmp_path)
+        what.cut_after, what.body = None, BODY
+        what.ranges = other != "no ranges"
+        if other == "changed":
+            what.tag = '"v1"'
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+def test_whole_but_unchecked_when_it_was_killed(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        home = tmp_path / "net"
+        home.mkdir()
+        (home / ".net.onnx.part").write_bytes(BODY)
+        (home / ".net.onnx.part.etag").write_text('"v1"')
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+    assert (home / "net.onnx").read_bytes() == BODY
+
+
+def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        with pytest.raises(UsageError, match="SHA-256") as caught:
+            fetch(link(what, sha256="0" * 64), tmp_path)
+        assert sha(BODY) in str(caught.value)
+        assert not list((tmp_path / "net").glob("*.onnx"))
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+
+
+def packed(names: dict[str, bytes], kind: str) -> bytes:
+    stream = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, data in names.items():
+                archive.writestr(name, data)
+        return stream.getvalue()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, data in names.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_archives_are_taken_out(tmp_path, kind) -> None:
+    body = packed({"net/model.onnx": b"onnx", "net/test_data_set_0/input_0.pb": b"in"}, kind)
+    with served(Served(body)) as what:
+        fetch(link(what, f"net.{kind}", sha256=sha(body)), tmp_path)
+        assert fetch(link(what, f"net.{kind}"), tmp_path).was_there
+    assert (tmp_path / "net" / "net" / "model.onnx").read_bytes() == b"onnx"
+    assert not list(tmp_path.rglob(f"*.{kind}"))
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_an_archive_cannot_write_elsewhere(tmp_path, kind) -> None:
+    with (
+        served(Served(packed({"../../evil.onnx": b"x"}, kind))) as what,
+        pytest.raises(FormatError),
+    ):
+        fetch(link(what, f"net.{kind}"), tmp_path / "zoo")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_links_in_an_archive_are_refused(tmp_path) -> None:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        info = tarfile.TarInfo("model.onnx")
+        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(info)
+    with (
+        served(Served(stream.getvalue())) as what,
+        pytest.raises(FormatError, match="neither a file nor a folder"),
+    ):
+        fetch(link(what, "net.tar.gz"), tmp_path)
+
+
+def test_no_server_says_so(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        gone = link(what)
+    with pytest.raises(UsageError, match="refused"):
+        fetch(gone, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="cannot write") as caught:
+        fetch(link(what), tmp_path / "file")
+    assert caught.value.why == "Not a directory"
+    assert "--to" in (caught.value.hint or "")
+
+
+def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
+        fetch(link(what, sha256="0" * 64), tmp_path)
+    assert list((tmp_path / "net").iterdir()) == []

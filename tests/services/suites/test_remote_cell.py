@@ -1,0 +1,96 @@
+"""A cell on the machine that it was sent to."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
+from enginescope.records.suite.suite import CellStatus
+from enginescope.runner.fleet.cell_task import REMOTE_CELL, packed_task, unpacked_returned
+from enginescope.services.suites.remote_cell import run_remote_cell
+from enginescope.store.archive import Store
+from tests.runner.fleet.cells import cell
+
+QUICK = Workload(warmup=WarmUp(time_ms=0, iterations=1), stop=StopRule(iterations=20))
+
+
+def nothing(backend: str = "fake", *, cache: Path | None = None, **more):
+    job = {"workload": QUICK, "layer_profile": False, "engine_cache": cache and str(cache)}
+    subject = Subject(name="nothing", kind="synthetic")
+    return cell(backend=backend, subject=subject, job=job, **more)
+
+
+def test_row_and_runs_come_back(tmp_path) -> None:
+    asked = nothing(options={"fault": "segfault"}, retries=1)
+    found = unpacked_returned(run_remote_cell(packed_task(asked, "suite x")))
+    assert found.row.status is CellStatus.CRASHED
+    assert found.row.cell == asked
+    assert found.row.attempts == 2
+    assert len(found.runs) == 2
+    file = tmp_path / "run.zip"
+    file.write_bytes(found.runs[-1])
+    run = Store(tmp_path / "store").import_zip(file)
+    assert run.id == found.row.run
+    assert run.command == "suite x"
+
+
+def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
+    found = unpacked_returned(run_remote_cell(packed_task(nothing(processes=3), None)))
+    store = Store(tmp_path / "store")
+    ids = []
+    for number, data in enumerate(found.runs):
+        file = tmp_path / f"{number}.zip"
+        file.write_bytes(data)
+        ids.append(store.import_zip(file).id)
+    assert found.row.runs == tuple(ids)
+    assert len(set(ids)) == 3
+    assert found.row.run in ids
+
+
+def test_the_fleet_s_word_for_a_gpu_counts_where_it_placed_the_cell() -> None:
+    asked = nothing(gpu="a kind of no driver")
+    placed = unpacked_returned(run_remote_cell(packed_task(asked, None)))
+    assert placed.row.status is CellStatus.OK
+    assert placed.row.cell.needs == asked.needs
+    not_placed = unpacked_returned(run_remote_cell(packed_task(asked, None, is_placed=False)))
+    assert not_placed.row.status is CellStatus.UNSUPPORTED
+
+
+def test_an_engine_cache_that_cannot_be_here(tmp_path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    asked = nothing(cache=tmp_path / "file" / "engines")
+    assert unpacked_returned(run_remote_cell(packed_task(asked, None))).row.status is CellStatus.OK
+
+
+def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
+    file = tmp_path / "net.onnx"
+    subject = Subject(name="net.onnx", kind="onnx", path=str(file), sha256="5" * 64)
+    asked = packed_task(cell(subject=subject), None)
+    absent = unpacked_returned(run_remote_cell(asked)).row
+    assert absent.status is CellStatus.FAILED
+    assert f"{file} on {platform.node()} cannot be read there: No such file" in absent.reason
+    file.write_bytes(b"another")
+    assert "differs there" in unpacked_returned(run_remote_cell(asked)).row.reason
+
+
+def test_bytes_of_another_version() -> None:
+    for data in (b"", b"\x93\x01\x02\x03", b"\x81\xa4cell\x01"):
+        with pytest.raises(FormatError, match="a remote task") as caught:
+            run_remote_cell(data)
+        assert "every machine needs the same" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("module", [REMOTE_CELL, "enginescope.cell_errand"])
+def test_as_files(module: str, tmp_path) -> None:
+    (tmp_path / "task").write_bytes(packed_task(nothing(), None))
+    command = [sys.executable, "-m", module]
+    subprocess.run([*command, tmp_path / "task", tmp_path / "returned"], check=True, timeout=100)
+    found = unpacked_returned((tmp_path / "returned").read_bytes())
+    assert found.row.status is CellStatus.OK
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["returned", "task"]
