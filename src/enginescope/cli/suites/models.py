@@ -48,7 +48,7 @@ class DownloadProgress(Shown[Live], DownloadObserver):
         """Print where a model is."""
         if self._quiet:
             return
-        note(f"{place}: {'there already' if fetched.was_there else fetched.folder}")
+        note(f"{place}: {'already downloaded' if fetched.was_there else fetched.folder}")
         if fetched.link.sha256 is None:
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
 
