@@ -16,8 +16,7 @@ from enginescope.formats.importing.import_assembly import EngineFacts, run_of_en
 from enginescope.notebook.html.plan import plan_html
 from enginescope.notebook.html.verdicts import comparison_html, findings_html
 from enginescope.notebook.plan import OpenedPlan
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.rules.base import LintInput

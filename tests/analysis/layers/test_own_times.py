@@ -12,8 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.plans.plan_headline import PageSubject, plan_headline
 from enginescope.render.sections.findings import worst_finding
