@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Tests start processes and wait for them: two workers a core keep both cores of a small machine busy.
+WORKERS ?= 4
 # TensorRT is often in an environment of its own: GPU_PYTHON=python3 make test-gpu
 GPU_PYTHON ?= $(BIN)/python
 DEMO := .cache/demo
@@ -45,10 +47,10 @@ demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
 
 test: lint $(VENV)/.dev ## Lint, type-check and run every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not browser'
 
 docs: $(VENV)/.dev ## Build the documentation site into build/site; a warning is an error
 	$(PIP) --group docs
@@ -64,7 +66,7 @@ dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, and chec
 	$(BIN)/python .ci/check_dist.py dist
 
 coverage: $(VENV)/.dev ## Run the quick tests; fail if they cover fewer lines than pyproject.toml demands
-	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser' \
+	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not browser' \
 	  --cov --cov-report=
 
 mutate: $(VENV)/.dev ## Show how many mutants of the code that judges the tests kill (hours)

@@ -29,7 +29,7 @@ from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.write.drawing import draw
 from enginescope.render.graph.write.svg import svg
 

@@ -16,8 +16,7 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.environment import Device
 from enginescope.rules.base import LintInput
-from enginescope.rules.catalogue import RULES
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.engine import lint
 
 SIZES = (5_047, 50_058)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.records.plan.plan import IOTensor, Layer, Plan, Weights
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile, Weights
 from enginescope.records.tensor import DataType, Tensor
 
 INT8, FP16, FP32 = DataType.INT8, DataType.FP16, DataType.FP32

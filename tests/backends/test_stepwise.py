@@ -10,7 +10,7 @@ from enginescope.backends.base import Feeds, Measured
 from enginescope.backends.fake import FakeSession
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
 
 JOB = Job(

@@ -12,8 +12,8 @@ from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS
 from enginescope.stats import autocorrelation
+from enginescope.stats.autocorrelation import student_quantile
 from enginescope.stats.describe import needed_samples
-from enginescope.stats.student import student_quantile
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation"
 MARKED = re.compile(r"`([^`]+)`")

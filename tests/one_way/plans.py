@@ -11,7 +11,7 @@ import enginescope as es
 from enginescope.core.jsonio import encode
 from enginescope.render.page.export import summary_json
 from enginescope.render.plans.findings import Linted, findings_json
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import LintConfig
 from enginescope.store.archive import Store
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES

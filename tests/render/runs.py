@@ -8,8 +8,7 @@ import numpy as np
 
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import (

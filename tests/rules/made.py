@@ -6,11 +6,10 @@ from typing import Any
 
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import IOTensor, Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Layout, Tensor
 from enginescope.rules.base import Finding, LintInput
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import lint
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.rules.base import Finding, Severity
-from enginescope.rules.catalogue import RULES
+from enginescope.rules.catalogue import RULES, LayerIgnore, LintConfig, checked, config_of
 from enginescope.rules.checks.copies.reformat_converts_type import RULE
-from enginescope.rules.config import LayerIgnore, LintConfig, checked, config_of
 
 
 def finding(severity: Severity = Severity.WARNING) -> Finding:

@@ -8,8 +8,7 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.rules.base import LintInput
-from enginescope.rules.catalogue import RULES
-from enginescope.rules.config import LayerIgnore, LintConfig
+from enginescope.rules.catalogue import RULES, LayerIgnore, LintConfig
 from enginescope.rules.engine import lint
 from tests.formats import plans
 from tests.rules.made import layer, plan, timed

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.rules.flow import Flow
+from enginescope.rules.view import Flow
 from tests.rules.made import layer, plan
 
 

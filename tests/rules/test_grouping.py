@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from enginescope.rules.base import LintInput
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import LintReport, lint
 from tests.rules.made import layer, plan, timed
 

@@ -7,12 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from enginescope.services.plans.observer import PlanObserver
 
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.lint import lint_input
 from enginescope.services.plans.resolve_plan import resolve_plan
 

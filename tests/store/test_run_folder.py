@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.job import BackendSpec, InputShape, Job, Subject, Workload
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Phase, Run
 from enginescope.records.run.telemetry import Channel, Telemetry

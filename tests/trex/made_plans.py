@@ -9,8 +9,7 @@ from enginescope.analysis.plans.exploration import Exploration, explore
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from tests.formats.plans import tensor
 
 LINEAR = "Row major linear FP32"

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plans.exploration import explore
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.notebook.html.findings import findings_html
 from enginescope.notebook.html.plan import plan_html
-from enginescope.notebook.html.verdicts import comparison_html, findings_html
+from enginescope.notebook.html.verdicts import comparison_html
 from enginescope.notebook.plan import OpenedPlan
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.rules.base import LintInput

@@ -12,8 +12,7 @@ from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.build_trace import QueryTrace
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import BackendSpec, Job, Mode

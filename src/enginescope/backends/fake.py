@@ -30,7 +30,7 @@ from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.run.run import ProviderShare
 from enginescope.records.samples import Array

@@ -22,7 +22,7 @@ from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.host import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, ProviderShare

@@ -141,7 +141,7 @@ class GraphDisplay:
         return target
 
     def _repr_html_(self) -> str:
-        from enginescope.render.graph.write.xml_text import xml_text
+        from enginescope.render.base.data_table import xml_text
 
         # As an image, so that ids and styles of several pictures in a page cannot meet.
         data = base64.b64encode(self._shown.encode()).decode()

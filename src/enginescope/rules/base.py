@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
 

@@ -1,12 +1,15 @@
-"""Causes over symptoms; and the time of each layer at stake once."""
+"""Findings as one: causes over symptoms, time at stake once, repeated blocks as a group."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from enginescope.rules.base import Found, Rule
+from enginescope.analysis.graph.folding.levels import module_path
+from enginescope.core.record import Record
+from enginescope.rules.base import Finding, Found, Rule, Severity
 from enginescope.rules.view import LintView
 
 
@@ -83,3 +86,130 @@ def _claims(found: Found, view: LintView) -> Mapping[int, float]:
     own = view.times_ms
     claims = found.stakes_ms.items()
     return {layer: min(max(ms, 0.0), own[layer]) for layer, ms in claims if layer in own}
+
+
+#: A figure, but not the digits of a type, a layout or a name: INT8, NC/32HW32, conv_1.
+_FIGURE = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?![\w/])")
+_DIGITS = re.compile(r"\d+")
+
+
+class FindingGroup(Record, frozen=True, kw_only=True):
+    """Findings that differ in their figures and in the number of their block only.
+
+    Attributes:
+        count: ``each of 8 places``, ``16 layers``; ``None`` for a single layer.
+        names: The layer, or the first and the last: blocks, where the layers are in numbered ones.
+        of_blocks: Whether `names` are blocks.
+        message: With a range where the findings' figures differ.
+        stake_ms, share_pct: Sums; ``None`` where no finding has one.
+        findings: Positions among the report's findings.
+        layers: How many layers the findings concern.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    count: str | None
+    names: tuple[str, ...]
+    of_blocks: bool
+    message: str
+    advice: str
+    stake_ms: float | None
+    share_pct: float | None
+    findings: tuple[int, ...]
+    layers: int
+
+    def subject(self, shorten: Callable[[str], str] = str) -> str:
+        """Return what `message` follows.
+
+        Args:
+            shorten: Applied to each name.
+        """
+        names = " … ".join(map(shorten, dict.fromkeys(self.names)))
+        if self.count is None:
+            return names
+        return f"{self.count} in {names}" if self.of_blocks else f"{self.count} ({names})"
+
+
+def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
+    """Return the findings in groups: most time at stake first, those that cannot tell it last."""
+    members: dict[tuple[str, ...], list[int]] = {}
+    blocks = [_block(finding.layers, view) for finding in findings]
+    for at, finding in enumerate(findings):
+        family = _DIGITS.sub("#", blocks[at] or "")
+        message = _FIGURE.sub("#", finding.message)
+        key = (finding.code, finding.severity.value, finding.advice, message, family)
+        members.setdefault(key, []).append(at)
+    groups = [_group(findings, blocks, some, view) for some in members.values()]
+    return tuple(sorted(groups, key=_order))
+
+
+def _block(layers: Sequence[int], view: LintView) -> str | None:
+    """Return the outermost numbered module of the first layer that is in one."""
+    for index in layers:
+        path = module_path(view.layers[index]) or ()
+        for depth, step in enumerate(path):
+            if _DIGITS.search(step):
+                above = () if depth and step.startswith(f"{path[depth - 1]}.") else path[:depth]
+                return "/".join((*above, step))
+    return None
+
+
+def _group(
+    findings: Sequence[Finding], blocks: Sequence[str | None], some: list[int], view: LintView
+) -> FindingGroup:
+    inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
+    first = findings[inside[0]]
+    known = [stake for at in some if (stake := findings[at].stake_ms) is not None]
+    stake_ms = sum(known) if known else None
+    layers = len({layer for at in some for layer in findings[at].layers})
+    many = f"{layers:,} layers"
+    count: str | None = None
+    names: list[str | None] = [first.subject]
+    inner: list[str | None] = [None]
+    if len(some) > 1:
+        count = f"each of {len(some):,} {'layers' if layers == len(some) else 'places'}"
+        names = [findings[at].subject for at in (inside[0], inside[-1])]
+        inner = [blocks[at] for at in (inside[0], inside[-1])]
+    elif first.subject.startswith(f"{many} ("):
+        count = many
+        ends = (first.layers[:1], first.layers[-1:])
+        names = [view.layers[index].name for (index,) in ends]
+        inner = [_block(end, view) for end in ends]
+    of_blocks = None not in inner
+    return FindingGroup(
+        code=first.code,
+        rule=first.rule,
+        severity=first.severity,
+        count=count,
+        names=tuple(name or "" for name in (inner if of_blocks else names)),
+        of_blocks=of_blocks,
+        message=_merged([findings[at].message for at in inside]),
+        advice=first.advice,
+        stake_ms=stake_ms,
+        share_pct=view.share_pct(stake_ms),
+        findings=tuple(some),
+        layers=layers,
+    )
+
+
+def _natural(name: str) -> tuple[int, ...]:
+    """Return the numbers of a block's name: ``layers.10`` comes after ``layers.9``."""
+    return tuple(map(int, _DIGITS.findall(name)))
+
+
+def _merged(messages: Sequence[str]) -> str:
+    """Return one message for equal ones, with a range where a figure differs."""
+    columns = zip(*map(_FIGURE.findall, messages), strict=True)
+    ranges = (sorted(set(column), key=_value) for column in columns)
+    words = iter([one[0] if len(one) == 1 else f"{one[0]} … {one[-1]}" for one in ranges])
+    return _FIGURE.sub(lambda _: next(words), messages[0])
+
+
+def _value(figure: str) -> float:
+    return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
+
+
+def _order(group: FindingGroup) -> tuple[float, int, int]:
+    stake = group.stake_ms if group.stake_ms is not None else -1.0
+    return -stake, -group.severity.weight, min(group.findings)

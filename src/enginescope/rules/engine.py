@@ -6,9 +6,8 @@ from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
-from enginescope.rules.causes import Place, explained, stakes_ms
-from enginescope.rules.config import LintConfig
-from enginescope.rules.grouping import FindingGroup, grouped
+from enginescope.rules.catalogue import LintConfig
+from enginescope.rules.causes import FindingGroup, Place, explained, grouped, stakes_ms
 from enginescope.rules.view import LintView
 
 

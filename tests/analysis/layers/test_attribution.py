@@ -5,8 +5,7 @@ import pytest
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 
 
 def plan(*names: str) -> Plan:

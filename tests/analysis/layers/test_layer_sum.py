@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.layers.layer_sum import LayerSum, WholeRequest, layer_sum
-from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
+from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.samples import Array
 
 

@@ -1,8 +1,7 @@
 import pytest
 
 from enginescope.analysis.layers.layer_table import LayerRow, layer_rows, slowest_first
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from tests.render.runs import imported_run
 
 

@@ -9,8 +9,7 @@ from enginescope.analysis.layers.layer_sum import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from tests.formats import plans
 
 SUFFIXES = ("", " [profile 1]", " [profile 10]")

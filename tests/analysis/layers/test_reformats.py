@@ -8,8 +8,7 @@ from enginescope.analysis.layers.layer_table import layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats, reformats_by
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from tests.formats import plans
 
 FP32 = "Row major linear FP32"

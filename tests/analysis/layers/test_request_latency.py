@@ -5,8 +5,7 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary, Samples

@@ -9,8 +9,7 @@ from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Tensor
 
 #: x → a → b → c → y, each named after its operator and writing a tensor of its own name.

@@ -8,8 +8,15 @@ from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.layer_comparison import UnpairedTime, paired_times
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Alignment, Evidence, Layer, LayerPair, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import (
+    Alignment,
+    Evidence,
+    Layer,
+    LayerPair,
+    LayerTiming,
+    Plan,
+    Profile,
+)
 
 
 def plan(*names: str, inert: str | None = None) -> Plan:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from enginescope.analysis.plan_comparison.difference_causes import Cause, cause_of
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from tests.analysis.compared_plans import FP16, FP32, Network, network_a, network_b
 
 

@@ -9,8 +9,7 @@ from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore,
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from tests.analysis.layers.test_plan_profile import several
 from tests.formats import plans
 

@@ -13,8 +13,7 @@ from enginescope.analysis.roofline.layer_work import layer_bytes, layer_work
 from enginescope.analysis.roofline.roofline import roofline
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
 from tests.formats import plans
 

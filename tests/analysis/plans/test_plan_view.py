@@ -8,8 +8,7 @@ from enginescope.core.errors import UsageError
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from tests.formats import plans
 
 PLAN, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "engine")

@@ -8,8 +8,7 @@ from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline, roofline
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor
 
 #: 10⁶ bytes and 10⁹ multiply-accumulates per millisecond.

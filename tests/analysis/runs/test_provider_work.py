@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.runs.provider_work import is_shared, provider_work
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import ProviderShare, Run
 

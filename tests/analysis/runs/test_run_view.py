@@ -5,8 +5,7 @@ from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.samples import ReportedSummary, Samples, frozen

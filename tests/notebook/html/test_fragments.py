@@ -13,8 +13,7 @@ from enginescope.notebook.html.measure import run_html
 from enginescope.notebook.html.plan import plan_html
 from enginescope.notebook.html.verdicts import comparison_html
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint

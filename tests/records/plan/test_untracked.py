@@ -14,8 +14,7 @@ from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.analysis.roofline.matrix_product import MatrixProduct
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.plan import Layer, LayerPair, Weights
-from enginescope.records.plan.timing import AttributedLayer, LayerTiming
+from enginescope.records.plan.plan import AttributedLayer, Layer, LayerPair, LayerTiming, Weights
 from enginescope.records.tensor import Layout, Tensor
 from tests.formats import plans
 

@@ -4,8 +4,7 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import GraphNode
 from enginescope.analysis.layers.layer_table import attribute
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Layout, Tensor
 from enginescope.render.graph.node_labels import Times, face_of, shortened, tensor_text, times_of
 

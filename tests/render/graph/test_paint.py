@@ -6,8 +6,7 @@ from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.records.plan.plan import Attribution, LayerTiming, Plan, Profile
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import (
     STEPS,

@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.render.base.data_table import STATIC_ROWS
 from enginescope.render.html.page_frame import script_json, scripts

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page
 from tests.render.browser import chromium_tab

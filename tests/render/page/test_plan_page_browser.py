@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan

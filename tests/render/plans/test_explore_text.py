@@ -8,8 +8,7 @@ from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import IOTensor, Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.text import as_text
 from enginescope.render.plans.explore_text import explore_text

@@ -16,8 +16,7 @@ from enginescope.render.plans.findings import (
     stake_words,
 )
 from enginescope.rules.base import LintInput
-from enginescope.rules.catalogue import RULES
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.engine import lint
 from tests.rules.made import layer, plan, timed
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.stats.autocorrelation import student_quantile
 from enginescope.stats.comparison.hodges_lehmann import (
     level_of_processes,
     paired_shift,
     student_paired_shift,
     student_shift,
 )
-from enginescope.stats.student import student_quantile
 
 #: Quantile at 97.5 % by degrees of freedom, as printed in any table.
 TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 8: 2.306, 30: 2.042}

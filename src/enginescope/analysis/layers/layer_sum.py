@@ -20,11 +20,10 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_layer import profile_suffix
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Interval, Summary
-from enginescope.stats.student import student_quantile
+from enginescope.stats.autocorrelation import student_quantile
 
 #: Layers are timed on the GPU: this metric goes before the headline.
 GPU_COMPUTE = "gpu_compute"
@@ -236,3 +235,48 @@ def times_of_plan_profile(profile: Profile, index: int) -> Profile:
     if len(kept) == len(profile.layers):
         return profile
     return msgspec.structs.replace(profile, layers=kept, batch_sums_ms=())
+
+
+#: Highest cost of one pair of events that was measured.
+_MOST_MS = 0.00234
+
+
+class ProfilerCost(Record, frozen=True, kw_only=True):
+    """What the profiler added to each layer.
+
+    Attributes:
+        per_layer_ms: Cost of one pair of events.
+        scale: Applied to what remains, at most 1: in the profiling pass the GPU's clocks were
+            lower, or launches overlapped less.
+    """
+
+    per_layer_ms: float
+    scale: float
+
+    def own_ms(self, time_ms: float) -> float:
+        """Return a layer's time without the profiler's part."""
+        return max(0.0, time_ms - self.per_layer_ms) * self.scale
+
+
+def profiler_cost(times_ms: Mapping[int, float], whole_ms: float | None) -> ProfilerCost | None:
+    """Estimate it from layers that add up to more than the engine takes without a profiler.
+
+    Every layer pays the same, but no more than was ever measured; the rest of the difference is
+    shared in proportion. The layers' own times then add up to `whole_ms` at most.
+
+    Args:
+        times_ms: Times from the profiler, by layer.
+        whole_ms: Time of the whole engine in the pass without a profiler.
+
+    Returns:
+        ``None``: it cannot be estimated, since `whole_ms` is not known or the layers add up to no
+        more.
+    """
+    timed = [time for time in times_ms.values() if time > 0]
+    excess_ms = sum(timed) - whole_ms if whole_ms is not None else 0.0
+    if whole_ms is None or excess_ms <= 0:
+        return None
+    per_layer_ms = min(excess_ms / len(timed), _MOST_MS)
+    left_ms = sum(max(0.0, time - per_layer_ms) for time in timed)
+    scale = min(1.0, whole_ms / left_ms) if left_ms else 1.0
+    return ProfilerCost(per_layer_ms=per_layer_ms, scale=scale)

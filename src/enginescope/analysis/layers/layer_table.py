@@ -13,8 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import AttributedLayer, Attribution, LayerTiming, Profile
+from enginescope.records.plan.plan import (
+    AttributedLayer,
+    Attribution,
+    Layer,
+    LayerTiming,
+    Plan,
+    Profile,
+)
 from enginescope.records.tensor import Tensor
 
 # TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.

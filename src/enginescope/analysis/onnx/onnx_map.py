@@ -12,8 +12,7 @@ import msgspec
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution, Layer, Plan
 
 _JOINT = re.compile(r" \+ |, ")
 _POINTWISE = re.compile(r"^(?:PWN\()+")

@@ -15,8 +15,7 @@ from enginescope.analysis.plan_comparison.layer_changes import (
     layers_side,
 )
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan, Profile
 
 
 class PairTime(Record, frozen=True, kw_only=True, gc=False):

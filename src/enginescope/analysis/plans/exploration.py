@@ -34,8 +34,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.layer_work import LayerBytes
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import Layer, Weights
-from enginescope.records.plan.timing import LayerTiming
+from enginescope.records.plan.plan import Layer, LayerTiming, Weights
 from enginescope.records.tensor import Tensor
 
 

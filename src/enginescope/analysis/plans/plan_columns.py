@@ -16,8 +16,7 @@ from enginescope.analysis.plans.plan_column_table import COLUMNS, TABLE, LayerFa
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution, Layer, Plan
 from enginescope.records.tensor import Tensor
 
 

@@ -24,8 +24,7 @@ from enginescope.analysis.roofline.roofline import Roofline, roofline
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Tensor
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution, Layer, Plan
 
 #: Layers that `Roofline.saving_ms` adds up by default.
 WORST = 10

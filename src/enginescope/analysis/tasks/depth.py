@@ -36,7 +36,7 @@ from enginescope.core.record import Record
 from enginescope.formats.tensors.target_folders import MAP_SUFFIXES, FolderTargets, load_map
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import TensorValues
-from enginescope.stats.student import student_quantile
+from enginescope.stats.autocorrelation import student_quantile
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="abs_rel", title="AbsRel", better="lower"),

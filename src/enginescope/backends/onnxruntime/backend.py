@@ -38,7 +38,7 @@ from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import Preparation
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import BackendSpec, Job, StopRule
 from enginescope.records.run.run import ArenaUse
 

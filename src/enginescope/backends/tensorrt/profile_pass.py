@@ -17,7 +17,7 @@ from enginescope.backends.tensorrt.run.inference_stream import refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
+from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.job import Job, Mode
 from enginescope.stats.series import quantum
 

@@ -31,8 +31,7 @@ from enginescope.formats.trtexec.exported_times import (
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, StopReport

@@ -30,8 +30,7 @@ from enginescope.formats.trtexec.exported_profile import profile_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run, TensorValues

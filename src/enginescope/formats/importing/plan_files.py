@@ -26,8 +26,7 @@ from enginescope.formats.trtexec.exported_times import (
     summary_mismatches,
 )
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact
 

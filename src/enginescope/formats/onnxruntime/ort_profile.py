@@ -13,7 +13,7 @@ from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, finite_number, read_json
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile, batch_sums
+from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.run import ArenaUse
 from enginescope.records.samples import Array
 

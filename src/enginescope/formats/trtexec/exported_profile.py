@@ -17,7 +17,7 @@ from enginescope.formats.lenient_json import (
 )
 from enginescope.formats.trtexec.time_columns import split_unit
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 
 _TOTAL = ("time", "total", "totaltime")
 _MEAN = ("average", "avg", "mean", "averagetime", "avgtime", "meantime")

@@ -12,7 +12,7 @@ from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.log_facts import device_of, number
 from enginescope.formats.trtexec.log_lines import IS_LOG, LogLine, log_lines
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from enginescope.records.notice import Notice
-from enginescope.render.graph.write.xml_text import xml_text
+from enginescope.render.base.data_table import xml_text
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"
 _LEFT = f"text-align:left;{_CELL}"

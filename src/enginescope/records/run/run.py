@@ -15,8 +15,7 @@ from enginescope.records.environment import Commit, Environment
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.build_trace import QueryTrace
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition

@@ -1,17 +1,16 @@
 """Tables of the page that sort, filter and scroll, whatever their length.
 
 A table is kept by columns: its script reads them as they are, and only the rows in sight are in the
-document. Its first rows are written into the page for readers without JavaScript.
-
-Numbers of one column with the same decimals, so that they compare at a glance.
-Text and tables in Markdown.
-CSV that spreadsheets open without running anything.
+document. Its first rows are written into the page for readers without JavaScript. Beside them: text
+that is safe in Markdown, in XML, and in CSV that spreadsheets open.
 """
 
 from __future__ import annotations
 
 import csv
+import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
@@ -217,3 +216,22 @@ def _cell(value: Any) -> Any:
         # The writer leaves a bare carriage return unquoted, and readers end the row there.
         return text.replace("\r\n", "\n").replace("\r", "\n")
     return value
+
+
+# XML 1.0 has no place for these, escaped or not; TensorRT joins names by two of them.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def xml_text(text: str) -> str:
+    """Return `text` escaped; control characters as their pictures (``␞``), the rest as ``�``."""
+    return html.escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Return `text` with pictures of control characters (``␞``), and ``�`` for what is no text."""
+    return _FORBIDDEN.sub(_picture, text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else "\ufffd"

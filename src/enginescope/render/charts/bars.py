@@ -206,13 +206,9 @@ def time_stacked(view: RunView, stakes: Mapping[str, float]) -> Chart | None:
     by_family: defaultdict[str, float] = defaultdict(float)
     for name, ms in by_type:
         by_family[type_family(name)] += ms
+    families = sorted(by_family.items(), key=lambda part: -part[1])
     rows = [
-        *_stacked(
-            "by kind of work",
-            sorted(by_family.items(), key=lambda part: -part[1]),
-            whole_ms,
-            family_color,
-        ),
+        *_stacked("by kind of work", families, whole_ms, family_color),
         *_stacked("by type", by_type, whole_ms, type_color),
         *_won(stakes, whole_ms),
     ]

@@ -14,8 +14,7 @@ from enginescope.analysis.graph.plan_graph import GraphNode
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
-from enginescope.records.plan.plan import Layer
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution, Layer
 from enginescope.records.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.palette import ORANGE, OTHER, SKY, VERMILLION
 from enginescope.render.graph.categories import (
     Category,

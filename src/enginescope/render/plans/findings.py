@@ -14,8 +14,8 @@ from enginescope.render.base.phrases import shorten
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
+from enginescope.rules.causes import FindingGroup
 from enginescope.rules.engine import LintReport
-from enginescope.rules.grouping import FindingGroup
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1

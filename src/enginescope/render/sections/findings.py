@@ -21,8 +21,8 @@ from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import RULES, paragraphs
+from enginescope.rules.causes import FindingGroup
 from enginescope.rules.engine import LintReport
-from enginescope.rules.grouping import FindingGroup
 
 KEY = "findings"
 _NAME = 60

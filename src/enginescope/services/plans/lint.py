@@ -17,7 +17,7 @@ from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
 from enginescope.rules.base import LintInput
-from enginescope.rules.config import Level, LintConfig, checked, config_of
+from enginescope.rules.catalogue import Level, LintConfig, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
 from enginescope.services.observer import PlanObserver

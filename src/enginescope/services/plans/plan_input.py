@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.layers.layer_sum import WholeRequest
     from enginescope.formats.trtexec.exported_times import ExportedTimes
     from enginescope.records.notice import Notice
-    from enginescope.records.plan.plan import Plan
-    from enginescope.records.plan.timing import Profile
+    from enginescope.records.plan.plan import Plan, Profile
     from enginescope.records.plan.tool_report import ToolReport
     from enginescope.records.run.run import Artifact, Run
 

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enginescope.records.samples import Array, Interval
+from enginescope.stats.autocorrelation import student_quantile
 from enginescope.stats.series import as_series
-from enginescope.stats.student import student_quantile
 
 
 class Shift(NamedTuple):

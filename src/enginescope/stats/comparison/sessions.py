@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.noise_floor import SessionShift
 from enginescope.records.verdict.verdict import RatioEstimate
+from enginescope.stats.autocorrelation import student_quantile
 from enginescope.stats.change_points import change_points
-from enginescope.stats.student import student_quantile
 
 #: Standard deviation between sessions where the history is too short to estimate it.
 ASSUMED_SD = 0.01

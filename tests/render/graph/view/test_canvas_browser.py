@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.plan.timing import LayerTiming, Profile
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.render.page import page
 from enginescope.render.page.page import report_page

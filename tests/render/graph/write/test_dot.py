@@ -10,11 +10,11 @@ from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Plan
+from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import GREEN
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.dot import dot, dot_string
-from enginescope.render.graph.write.xml_text import printable
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans
 

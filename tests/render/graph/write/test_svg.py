@@ -13,14 +13,13 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Attribution, LayerTiming, Profile
+from enginescope.records.plan.plan import Attribution, LayerTiming, Plan, Profile
+from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import GREEN, ORANGE, PRECISIONS
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.drawing import draw, drawn
 from enginescope.render.graph.write.svg import SvgLook, svg
-from enginescope.render.graph.write.xml_text import printable
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans

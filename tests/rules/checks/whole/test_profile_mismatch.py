@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from enginescope.records.plan.plan import Plan
 from enginescope.rules.base import Finding, LintInput
-from enginescope.rules.config import LintConfig
+from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import lint
 from tests.rules.made import layer, plan, profile, severities
 

@@ -31,7 +31,7 @@ from enginescope.backends.onnxruntime.providers.providers import Provider, provi
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.records.notice import Notice
-from enginescope.records.plan.timing import Profile
+from enginescope.records.plan.plan import Profile
 from enginescope.records.run.run import ProviderShare
 
 #: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import LIGHT
 from enginescope.render.graph.categories import Category, edge_labels, edge_titles
 from enginescope.render.graph.node_labels import NodeLabel, is_reformat
 from enginescope.render.graph.paint import GraphScene, Paint, paint
-from enginescope.render.graph.write.xml_text import printable
 
 # Graphviz reads at most 16,384 bytes of a string at once; pieces may be joined by +. A character
 # becomes at most five bytes here.

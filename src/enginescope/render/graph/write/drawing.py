@@ -12,7 +12,7 @@ from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
-from enginescope.records.plan.timing import Attribution
+from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.categories import Flow, edge_labels, flow_of
 from enginescope.render.graph.node_labels import NodeLabel, Times, text_width
 from enginescope.render.graph.paint import GraphScene, sketch

@@ -15,8 +15,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.timing import Attribution, Profile
+from enginescope.records.plan.plan import Attribution, Plan, Profile
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import GraphScene, findings_by_layer, sketch
 from enginescope.render.graph.write.drawing import Drawing, boxes_of, drawn

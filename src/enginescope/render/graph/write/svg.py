@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from enginescope.analysis.graph.plan_graph_part import GraphPart
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
+from enginescope.render.base.data_table import xml_text
 from enginescope.render.graph.categories import edge_titles, flow_of, style_sheet
 from enginescope.render.graph.node_labels import NodeLabel, is_reformat, shortened, text_width
 from enginescope.render.graph.paint import Paint, paint
 from enginescope.render.graph.write.drawing import LABEL_CHARACTER, Drawing
-from enginescope.render.graph.write.xml_text import xml_text
 
 _SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
 _ROUND = _SWATCH.replace('rx="3"', 'rx="7"')

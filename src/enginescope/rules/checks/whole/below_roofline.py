@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import msgspec
 
 from enginescope.analysis.roofline.roofline import roofline
-from enginescope.records.plan.timing import AttributedLayer, Attribution
+from enginescope.records.plan.plan import AttributedLayer, Attribution
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 
