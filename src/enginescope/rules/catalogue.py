@@ -81,11 +81,12 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-Findings are sorted by the time at stake: what may be won at most, of the layers' own time. Where
-the engine was timed without a profiler too, the part of a layer's time that is the profiler's own
-is estimated and left out. Where the GPU is known (of the run, of trex's metadata, or by `--gpu`),
-PLAN101, PLAN102, PLAN107 and PLAN108 take off what the layer needs at the GPU's peaks for its bytes
-and multiplications: a layer near its limit has little to win, whatever its tactic.
+Findings are sorted by the time at stake: the time that could be saved at most, of the layers' own
+time. Where the engine was timed without a profiler too, the part of a layer's time that is the
+profiler's own is estimated and left out. Where the GPU is known (of the run, of trex's metadata, or
+by `--gpu`), PLAN101, PLAN102, PLAN107 and PLAN108 subtract what the layer needs at the GPU's peak
+rates for its bytes and multiplications: a layer near its limit has little to win, whatever its
+tactic.
 
 Time counts once. What one finding may win of a layer is not at stake in another, so the stakes add
 up to no more than the engine takes. A rule may explain others: their findings on the same layers

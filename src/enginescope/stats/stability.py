@@ -238,12 +238,14 @@ def _first_runs(facts: _Facts) -> Notice | None:
     share = float(np.sum(facts.values[:count] / facts.median - 1)) / slow.size
     if share < FIRST_RUNS_SHARE:
         return None
-    which = "the first sample is" if count == 1 else f"the first {count:,} samples are"
+    which = "the first sample is"
+    if count > 1:
+        which = f"the first {count:,} samples are far above the median, the first at"
     warmup_ms = _end_of_warmup(facts)
     return Notice(
         code="W-FIRST-RUNS",
-        message=f"{which} far above the median, the first at "
-        f"{format_significant(first / facts.median)} × the median; {_advice(facts, warmup_ms)}",
+        message=f"{which} {format_significant(first / facts.median)} × the median; "
+        f"{_advice(facts, warmup_ms)}",
         evidence={
             "count": count,
             "first_ms": first,

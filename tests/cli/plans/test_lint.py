@@ -247,6 +247,6 @@ def test_notices_are_in_lines_of_the_terminal_s_width(plan, capsys, monkeypatch)
 
 def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
     main(["lint", str(plan)])
-    assert "--gpu NAME takes off what its peaks need" in " ".join(words(capsys))
+    assert "--gpu NAME subtracts the least time that the GPU needs" in " ".join(words(capsys))
     main(["lint", str(plan), "--gpu", "H200"])
     assert "limits of H200" in " ".join(words(capsys))

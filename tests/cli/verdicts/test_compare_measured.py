@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.records.run.job import Subject
+from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
@@ -94,18 +94,32 @@ def test_imported_runs_under_one_tag_are_processes_whatever_they_are_called(stor
 
 
 def test_other_conditions_are_incomparable_unless_meant(store, capsys) -> None:
-    runs = [process(1.0, job=job(precision=one)) for one in ("fp32", "fp16")]
+    workloads = [Workload(batch=1, mode=Mode(streams=streams)) for streams in (1, 2)]
+    runs = [process(1.0, job=replace(job(), workload=workload)) for workload in workloads]
     for run in runs:
         store.save(run)
-    ids = [one.id for one in runs]
+    ids = [run.id for run in runs]
     text = shown(ids, capsys)
-    assert "B and A are not comparable: precision: fp32 against fp16" in text
-    assert "--across precision" in text
-    text = shown([*ids, "--across", "precision"], capsys)
+    assert "B and A are not comparable: streams: 1 against 2" in text
+    assert "--across streams" in text
+    text = shown([*ids, "--across", "streams"], capsys)
     assert "not comparable" not in text
-    assert "B differs from A in precision: fp32 against fp16 (I-MEANT)" in text
+    assert "B differs from A in streams: 1 against 2 (I-MEANT)" in text
     assert main(["compare", *ids, "--across", "precisoin"]) == 2
     assert "did you mean precision?" in capsys.readouterr().err
+
+
+def test_who_compares_two_precisions_means_their_difference(store, capsys) -> None:
+    runs = [
+        process(level, seed=seed, job=job(precision=precision))
+        for precision, level in (("fp32", 2.0), ("fp16", 1.0))
+        for seed in range(3)
+    ]
+    for run in runs:
+        store.save(run, tags=[run.job.backend.precision])
+    text = shown(["fp32", "fp16"], capsys)
+    assert "B is faster: 0.5" in text
+    assert text.index("B is faster") < text.index("precision: fp32 against fp16 (I-MEANT)")
 
 
 def test_the_threshold(compared, capsys) -> None:

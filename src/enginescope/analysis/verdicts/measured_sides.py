@@ -163,7 +163,7 @@ def compare_sides(
     terms: CompareConfig | None = None,
     floors: Sequence[NoiseFloor] = (),
 ) -> MeasuredComparison:
-    """Hold every side against the first.
+    """Compare every side with the first.
 
     Args:
         sides: Two or more.
@@ -205,14 +205,16 @@ def _known_pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> Measu
 
 
 def _pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPair | None:
-    """Return side B against side A; ``None`` where they have no figure in common."""
-    keys = meant_conditions(a, b)
-    across = tuple(dict.fromkeys((*terms.across, *keys)))
+    """Return side B against side A; ``None`` where they have no figure in common.
+
+    Who compares two precisions means their difference.
+    """
+    across = tuple(dict.fromkeys((*terms.across, *meant_conditions(a, b), "precision")))
     found = verdicts(a.runs, b.runs, replace(terms, across=across))
     if not found:
         return None
     others = [one for one in CONDITIONS if one not in across]
-    meant = differences(a.measured, b.measured, across=others) if across else ()
+    meant = differences(a.measured, b.measured, across=others)
     differing = differences(a.measured, b.measured, across=across)
     headline, *beside = found
     secondary = [replace(one, is_tested=one.reason is Reason.EXACT) for one in beside]

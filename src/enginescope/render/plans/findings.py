@@ -60,19 +60,19 @@ def headline(report: LintReport) -> str:
 
 
 def stake_words(report: LintReport) -> str | None:
-    """Return what may be won in all and what the times mean; ``None`` without times."""
+    """Return the time that could be saved in all, and what it counts; ``None`` without times."""
     stake_ms, engine_ms = report.stake_ms, report.engine_ms
     if stake_ms is None or not engine_ms:
         return None
     share = format_significant(100 * stake_ms / engine_ms, 3)
-    words = f"ms: what may be won at most; in all {format_ms(stake_ms)} of "
-    words += f"{format_ms(engine_ms)}, {share} %"
+    words = f"ms: time that could be saved at most, {format_ms(stake_ms)} of "
+    words += f"{format_ms(engine_ms)} in all ({share} %)"
     if report.profiler_ms is not None:
         cost = format_significant(1000 * report.profiler_ms, 2)
         words += f"; without the profiler's own time, about {cost} µs a layer"
     if report.gpu is not None:
         return f"{words}; limits of {report.gpu}"
-    return f"{words}; --gpu NAME takes off what its peaks need"
+    return f"{words}; --gpu NAME subtracts the least time that the GPU needs"
 
 
 def group_rows(
