@@ -52,8 +52,15 @@ def missing(reason: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run slow tests first, so that no worker is left with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Begin every worker's part with its share of the slow tests, so that none ends with one."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    parts = (
+        (*slow[at::workers], *fast[len(fast) * at // workers : len(fast) * (at + 1) // workers])
+        for at in range(workers)
+    )
+    items[:] = [item for part in parts for item in part]
 
 
 def pytest_collection_finish() -> None:

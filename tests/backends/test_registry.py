@@ -40,7 +40,7 @@ def test_specification_round_trip() -> None:
         ("ort-cpu?graph_optimization_level=most", "graph_optimization_level=most"),
         ("ort-cpu?enable_mem_pattern=yes", "enable_mem_pattern=yes"),
         ("fake?fault=flood", "no fault 'flood'"),
-        ("fake?colour=red", "no option 'color'"),
+        ("fake?color=red", "no option 'color'"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:
