@@ -187,3 +187,9 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
     order = [(row.model, tag in row.tags) for row in reversed(store.rows())]
     names = [is_current for name, is_current in order if name == convnet.name]
     assert names == [False, True, True, False]  # each round the other way round
+
+
+def test_it_installs_what_measures_models() -> None:
+    """The package alone has nothing that runs a model."""
+    install = next(step["run"] for step in STEPS if "pip install" in step.get("run", ""))
+    assert "${ACTION_PATH}[ort]" in install
