@@ -84,12 +84,14 @@ def test_artefacts_are_identified(tmp_path: Path) -> None:
 def test_other_files_are_listed(tmp_path: Path) -> None:
     write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
     write(tmp_path, "notes.md", b"hello")
+    write(tmp_path, "times.json.gz", gzip.compress(b"[]"))
     write(tmp_path, "package.json", {"name": "x"})
     write(tmp_path, "broken.json", b"{oops")
     write(tmp_path / ".git", "times.json", times.records())
     write(tmp_path, ".hidden.json", times.records())
     reasons = {Path(path).name: reason for path, reason in import_artifacts([tmp_path]).skipped}
-    assert reasons.keys() == {"notes.md", "package.json", "broken.json"}
+    assert reasons.keys() == {"notes.md", "package.json", "broken.json", "times.json.gz"}
+    assert reasons["times.json.gz"] == "compressed with gzip: unpack it first"
     assert reasons["notes.md"] == "neither JSON nor a log of trtexec"
     assert reasons["package.json"] == "JSON of no known kind"
     assert reasons["broken.json"].startswith("not readable as JSON")

@@ -96,6 +96,8 @@ def _item(path: Path) -> Item | str:
             return "not a regular file"
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
+        if head.startswith(b"\x1f\x8b"):
+            return "compressed with gzip: unpack it first"
         if not may_be_known(head, path.name):
             return "neither JSON nor a log of trtexec"
         data = head if len(head) < HEAD_BYTES else read_bytes(path)

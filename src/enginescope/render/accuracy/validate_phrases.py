@@ -56,7 +56,11 @@ def side_answer(side: ValidatedSide) -> str:
     if side.passes:
         exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
         how = "equal to the reference" if exact else f"within the limits of {_limits(outputs)}"
-        return f"{side.label} passes: {_counted(len(outputs), 'output')} {how}"
+        answer = f"{side.label} passes: {_counted(len(outputs), 'output')} {how}"
+        codes = [{notice.code for notice in output.notices} for output in outputs]
+        if all("W-CONSTANT-OUTPUT" in known for known in codes):
+            return f"{answer}, which shows little: every output is constant"
+        return answer
     bad = [output for output in outputs if not output.passes]
     first = bad[0].reasons[0].code if bad else "no outputs"
     names = ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
