@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.messages import next_steps
+from enginescope.cli.messages import USUAL, next_steps, set_level
 from tests.cli.verb_help import every_verb
 
 ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
@@ -103,6 +103,7 @@ def test_a_written_page_is_the_file_to_open(plan, capsys) -> None:
 
 def test_steps_share_a_line_where_they_fit(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
+    set_level(USUAL)
     next_steps(("one", "a b"), ("two", "c" * 20), ("three", "d" * 50))
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"  one: a b · two: {'c' * 20}", f"  three: {'d' * 50}"]

@@ -92,6 +92,10 @@ class _Examples(click.Command):
         super().__init__(*arguments, **settings)
         self.examples = examples
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the help option; click keeps those of the first context it meets."""
+        return ["-h", "--help"]
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; a command line stays on one line, so that it can be copied."""
         super().format_epilog(ctx, formatter)
