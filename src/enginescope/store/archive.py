@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from enginescope.core.errors import FormatError, StoreError, reason_of
+from enginescope.core.signals import deferred_signals
 from enginescope.core.suggest import closest
 from enginescope.records.notice import Notice
 from enginescope.store.folder_store import FolderStore
@@ -73,6 +74,7 @@ class Store:
         """Raise `StoreError` unless a run can be kept: better known before measuring than after."""
         self._shelf.check_writable()
 
+    @deferred_signals()
     def save(
         self, run: Run, *, tags: Iterable[str] = (), files_from: Path | None = None
     ) -> Path | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
+import sys
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from enginescope.cli.main import main
 from enginescope.records.run.run import Outcome, OutcomeKind
@@ -138,6 +141,30 @@ def test_an_interrupt_keeps_what_is_done(store, played, convnet, capsys) -> None
     assert "interrupted; 5 runs are stored; enginescope compare cmp-" in said
     assert said.count("interrupted") == 1
     assert len(store.rows()) == 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["files", "index"])
+def test_a_signal_while_a_run_is_stored_waits_for_it(
+    store, played, convnet, monkeypatch, capsys, caplog, number, place
+) -> None:
+    owner, name = {"files": (run_folder, "write_run"), "index": (SQLiteDialect, "do_close")}[place]
+    usual, sent = getattr(owner, name), []
+
+    def interrupted(*given, **named):
+        if len(played.jobs) == 3 and not sent:
+            sent.append(number)
+            signal.raise_signal(number)
+        return usual(*given, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    command = ["bench", str(convnet), *fakes(200, 300), "--compare"]
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(command))
+    assert ended.value.code == 128 + number
+    assert "interrupted; 3 runs are stored; enginescope compare cmp-" in capsys.readouterr().err
+    assert len(store.rows()) == 3
+    assert caplog.records == []
 
 
 def test_other_inputs_end_it_after_a_round(

@@ -19,6 +19,7 @@ from enginescope.analysis.tasks.pairing import base_name
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
+from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
 from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, WarmUp, Workload
@@ -249,6 +250,7 @@ class DepthRun:
         """Measure every side on its own input, then sample its GPU."""
         runs: list[Run] = []
 
+        @deferred_signals()
         def keep(run: Run) -> None:
             self._keeper.keep(run, self._request.tags)
             runs.append(run)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
+from enginescope.core.signals import deferred_signals
 from enginescope.records.run.job import Conditions, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
@@ -69,6 +70,7 @@ def measure_models(request: BenchRequest, observer: MeasurementObserver) -> Benc
     keeper = RunKeeper(store)
     runs: list[Run] = []
 
+    @deferred_signals()
     def keep(run: Run) -> None:
         named = run.of_commit(request.commit)
         if request.is_stored:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.core.signals import deferred_signals
 from enginescope.records.run.job import Conditions, StopRule, Workload
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -131,6 +132,7 @@ def run_rounds(
     def compared(sides: Sides) -> MeasuredComparison:
         return compare_sides(named_sides(sides), terms, floors)
 
+    @deferred_signals()
     def keep(run: Run) -> None:
         assert run.turn is not None
         named = run.of_commit(request.commit)

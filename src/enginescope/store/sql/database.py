@@ -19,6 +19,7 @@ from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from enginescope.core.errors import MissingDependencyError, StoreError
+from enginescope.core.signals import deferred_signals
 from enginescope.store.location import without_password
 from enginescope.store.sql.migrations import HEAD, upgrade
 from enginescope.store.sql.sqlite_file import DamagedIndexError, NewerIndexError, is_there
@@ -129,18 +130,18 @@ class Database:
                 why=f"{self.what} needs it",
                 hint="pip install 'enginescope[postgres]'",
             ) from error
-        weakref.finalize(self, self._engine.dispose)
+        weakref.finalize(self, deferred_signals()(self._engine.dispose))
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Open a connection to read from."""
-        with self._named_errors(), self._engine.connect() as connection:
+        with deferred_signals(), self._named_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction: all of it is written in the end, or nothing."""
-        with self._named_errors(), self._engine.begin() as connection:
+        with deferred_signals(), self._named_errors(), self._engine.begin() as connection:
             if connection.dialect.name == "sqlite":
                 # the lock first: a read that turns into a write can be refused instead of wait
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -199,6 +200,7 @@ class Database:
         except (DamagedIndexError, NewerIndexError):
             return False
 
+    @deferred_signals()
     def close(self) -> None:
         """Give connections back."""
         self._engine.dispose()
