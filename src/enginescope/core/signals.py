@@ -10,8 +10,6 @@ from types import FrameType
 
 #: Sent by Ctrl-C; by ``timeout``, CI and service managers; and by a terminal that is closed.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-#: Whether a block of the main thread defers signals: a block inside it adds nothing.
-_is_deferring = False
 
 
 @contextmanager
@@ -23,31 +21,39 @@ def deferred_signals() -> Iterator[None]:
     that a second one ends a block that hangs. A signal without a Python handler acts at once.
     Threads other than the main one never run handlers: there the block changes nothing.
     """
-    global _is_deferring
-    if _is_deferring or threading.current_thread() is not threading.main_thread():
+    deferral = _Deferral()
+    if deferral.is_inner or threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    handlers = {
-        number: handler for number in numbers if callable(handler := signal.getsignal(number))
-    }
-    waiting: list[int] = []
-
-    def defer(number: int, frame: FrameType | None) -> None:
-        if not waiting:
-            waiting.append(number)
-            return
-        waiting.clear()
-        handlers[number](number, frame)
-
-    for number in handlers:
-        signal.signal(number, defer)
-    _is_deferring = True
+    for number in deferral.handlers:
+        signal.signal(number, deferral)
     try:
         yield
     finally:
-        _is_deferring = False
-        for number, handler in handlers.items():
+        for number, handler in deferral.handlers.items():
             signal.signal(number, handler)
-        if waiting:
-            signal.raise_signal(waiting[0])
+        if deferral.waiting is not None:
+            signal.raise_signal(deferral.waiting)
+
+
+class _Deferral:
+    """The handler in the block: it remembers the first signal."""
+
+    def __init__(self) -> None:
+        numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+        self.handlers = {
+            number: handler for number in numbers if callable(handler := signal.getsignal(number))
+        }
+        self.waiting: int | None = None
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether a block around this one defers signals already."""
+        return any(isinstance(handler, _Deferral) for handler in self.handlers.values())
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.waiting is None:
+            self.waiting = number
+            return
+        self.waiting = None
+        self.handlers[number](number, frame)
