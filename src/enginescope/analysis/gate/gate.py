@@ -129,19 +129,20 @@ def _whole(job: _Job) -> Iterator[GateRow]:
     elif a is None:
         yield job.row(GateOutcome.NEW, why="the baseline does not have it")
     elif not a.measured:
-        why = f"it failed in the baseline: {_message(a.failed[-1])}"
+        why = f"it failed in the baseline: {failure_text(a.failed[-1])}"
         yield job.row(GateOutcome.FIXED, why=why)
 
 
 def _failure(job: _Job, a: JobRuns | None, b: JobRuns) -> GateRow:
     """Return the row of a job that fails now; not a new one where it failed before as well."""
     count = f"{len(b.failed)} of {len(b.runs)} processes failed: " if len(b.runs) > 1 else ""
-    why = f"{count}{_message(b.failed[-1])}"
+    why = f"{count}{failure_text(b.failed[-1])}"
     known = a is not None and a.failed and (b.measured or not a.measured)
     return job.row(GateOutcome.STILL_FAILING if known else GateOutcome.NEW_FAILURE, why=why)
 
 
-def _message(run: Run) -> str:
+def failure_text(run: Run) -> str:
+    """Return how a run ended, and its message if it has one."""
     kind = run.outcome.kind.value.replace("_", " ")
     return f"{kind}: {run.outcome.message}" if run.outcome.message else kind
 

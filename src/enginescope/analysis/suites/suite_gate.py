@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from enginescope.core.errors import UsageError
 from enginescope.records.suite.suite import CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 
@@ -42,22 +41,6 @@ def with_cells(
         measured=report.measured or (newest.ended if newest else None),
         host=report.host or (newest.host if newest else None),
     )
-
-
-def check_compared(report: GateReport) -> GateReport:
-    """Return `report` unless it passes only because nothing was compared.
-
-    Raises:
-        UsageError: No job has a metric of the limits on both sides, and nothing fails.
-    """
-    if report.is_passed and not report.compared:
-        metrics = ", ".join(limit.metric for limit in report.terms.limits)
-        raise UsageError(
-            "nothing to compare",
-            why=f"no job has {metrics} on both sides",
-            hint="choose another metric; enginescope runs list shows the runs",
-        )
-    return report
 
 
 def _dropped(report: GateReport, kept: list[GateRow]) -> int:

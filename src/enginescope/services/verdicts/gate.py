@@ -53,12 +53,13 @@ def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
     """Compare the jobs of two sets of runs.
 
     Raises:
-        UsageError: No job has a metric of the limits on both sides, a limit is out of range, or
-            there are no current runs.
+        UsageError: No job has a metric of the limits on both sides, so many jobs failed that
+            nothing is left to compare, a limit is out of range, or there are no current runs.
         FormatError, StoreError: A file cannot be used, or a run does not exist.
     """
+    from enginescope.analysis.gate.compared import check_compared
     from enginescope.analysis.gate.gate import gate as compare_jobs
-    from enginescope.analysis.suites.suite_gate import check_compared, with_cells
+    from enginescope.analysis.suites.suite_gate import with_cells
     from enginescope.analysis.verdicts.comparability import check_pct
     from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.services.verdicts.run_selection import rows_of_suites
@@ -83,7 +84,7 @@ def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
         floors=floors_at(store, observer.warn),
         history=earlier_runs(baseline, store, observer.warn),
     )
-    return check_compared(with_cells(report, *cells))
+    return check_compared(with_cells(report, *cells), baseline, current)
 
 
 def gate(
