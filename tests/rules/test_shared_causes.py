@@ -104,7 +104,10 @@ def test_identity_reformats_of_constants(shared: Path) -> None:
     report = report_of(shared, "trt86-h200/resnet18")
     one = only(report, "PLAN115")
     assert one.subject == "16 layers (Identity_0 … Identity_15)"
-    assert one.advice == "fold constants before export"
+    assert (
+        one.advice
+        == "fold constants (polygraphy surgeon sanitize --fold-constants), then build again"
+    )
     raw = given_of(shared, "trt86-h200/resnet18").view().profiled_ms
     assert report.sum_ms is not None
     assert sum(raw[index] for index in one.layers) / report.sum_ms == pytest.approx(0.21, abs=5e-3)

@@ -1,1 +1,1 @@
-"""Reading wing, floor 4: what may be wrong with a plan, as findings; no I/O, no printing."""
+"""Reading wing, floor 4: lint rules on a plan, which return findings; no I/O."""

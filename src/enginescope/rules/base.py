@@ -1,4 +1,4 @@
-"""What a rule is, what it is given, and what it finds."""
+"""A lint rule, its input, and its findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Severity(Enum):
-    """How much a finding weighs, the lightest first."""
+    """Severity of a finding, in ascending order."""
 
     INFO = "info"
     WARNING = "warning"
@@ -26,22 +26,23 @@ class Severity(Enum):
 
     @property
     def weight(self) -> int:
-        """0 for the lightest."""
+        """Rank of the severity, from 0."""
         return list(Severity).index(self)
 
 
 class LintInput(Record, frozen=True, kw_only=True):
-    """What is looked at.
+    """Input of the rules: a plan and what is known of its run.
 
     Attributes:
-        profile: Without one nothing has a time at stake, and rules on times find nothing.
+        profile: Layer times. Without them no finding has a time at stake, and rules on times find
+            nothing.
         device: The GPU that the plan is for.
-        fed: Inputs as they were fed, dynamic dimensions resolved.
-        profile_index: Optimization profile in use; by default the first.
-        works: Of the plan's layers, as far as the plan tells, where they are known already.
-        whole_ms: Time of a whole inference without a profiler.
-        enqueue_ms: Time that the host takes to enqueue one inference.
-        cuda_graph: Whether whole inferences ran as a CUDA graph; ``None``: not known.
+        fed: Inputs of the measurement, with all dimensions known.
+        profile_index: Index of the optimization profile in use.
+        works: Computation and memory traffic per layer, if they are known already.
+        whole_ms: Time of a whole inference without the profiler, in ms.
+        enqueue_ms: Time of the host to enqueue one inference, in ms.
+        cuda_graph: Whether inferences ran as a CUDA graph; ``None``: unknown.
     """
 
     plan: Plan
@@ -56,10 +57,10 @@ class LintInput(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
-        """Return what the rules look at in a run; ``None`` without a plan.
+        """Make the input of the rules from a run; return ``None`` if it has no plan.
 
         Args:
-            device: By default the run's.
+            device: GPU of the plan; by default that of the run.
         """
         run = view.given
         if run.plan is None:
@@ -79,7 +80,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         )
 
     def view(self) -> LintView:
-        """Return the same with its joins, for rules."""
+        """Join plan, times and devices for the rules."""
         return LintView(
             self.plan,
             self.profile,
@@ -94,19 +95,19 @@ class LintInput(Record, frozen=True, kw_only=True):
 
 
 class Found(Record, frozen=True, kw_only=True):
-    """What a rule says of one place; the engine makes a `Finding` of it.
+    """Result of a rule at one place; the engine turns it into a `Finding`.
 
     Attributes:
-        layers: Indices of the layers concerned.
-        message: A predicate: it follows the layer's name, and has no full stop. It names no layer,
-            so that equal places of other blocks have the same; it ends in a question mark where the
-            plan does not prove the claim.
-        evidence: The figures behind it.
-        severity: Where it is not the rule's.
-        advice: Where it is not the rule's.
-        stakes_ms: Time that each of some layers may win; ``None``: all of `layers`, all of their
-            time; empty: it is not known.
-        subject: Where it is not the first layer's name.
+        layers: Indices of the affected layers.
+        message: A predicate that follows the layer's name, without a full stop. It names no layer,
+            so that equal places of repeated blocks have equal messages. It ends in a question mark
+            if the plan does not prove the claim.
+        evidence: Figures behind the message.
+        severity: Replaces the severity of the rule.
+        advice: Replaces the advice of the rule.
+        stakes_ms: Time at stake by layer, in ms. ``None``: the whole time of all `layers`; empty:
+            unknown.
+        subject: Replaces the name of the first layer.
     """
 
     layers: tuple[int, ...]
@@ -119,7 +120,7 @@ class Found(Record, frozen=True, kw_only=True):
 
 
 class Symptom(Record, frozen=True, kw_only=True):
-    """A finding that another one explains: code, layers and message are its own."""
+    """A finding that another finding explains, with its own code, layers and message."""
 
     code: str
     subject: str
@@ -128,23 +129,22 @@ class Symptom(Record, frozen=True, kw_only=True):
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Something in a plan that may cost time.
+    """A possible cause of lost time in a plan.
 
     Attributes:
-        code, rule: ``PLAN101`` and the rule's name.
-        severity: The rule's, or the heaviest of `symptoms`.
-        subject: Name of the layer, or what stands for several.
-        layers: Indices of the layers concerned, in the plan.
-        message: A predicate of `subject`, without a full stop; a question where the plan does not
+        code, rule: Code of the rule, such as ``PLAN101``, and its name.
+        severity: Severity of the rule, or the highest severity of `symptoms`.
+        subject: Name of the layer, or a description of several layers.
+        layers: Indices of the affected layers in the plan.
+        message: A predicate of `subject`, without a full stop; a question if the plan does not
             prove it.
-        advice: What to try.
-        evidence: The figures behind it.
-        stake_ms: Time that may be won, of the layers' own time without the profiler's part where
-            that can be estimated. Time counts once: what an earlier cause may win of a layer is not
-            in the stake of a later one, so stakes add up to no more than the engine takes. ``None``
-            without a profile, and where it is not known.
+        advice: The next step.
+        evidence: Figures behind the message.
+        stake_ms: Time that could be saved at most, in ms, without the profiler's own time if that
+            can be estimated. Time counts once: the stake of an earlier cause is not part of a
+            later stake. So all stakes add up to the engine's time at most. ``None``: unknown.
         share_pct: `stake_ms` of the engine's time.
-        symptoms: What this finding explains: those are not findings of their own.
+        symptoms: Findings that this one explains; the report does not list them separately.
     """
 
     code: str
@@ -161,21 +161,21 @@ class Finding(Record, frozen=True, kw_only=True):
 
     @property
     def is_question(self) -> bool:
-        """Whether it asks instead of claiming."""
+        """Whether the message is a question, because the plan does not prove it."""
         return self.message.endswith("?")
 
 
 class Rule(Record, frozen=True, kw_only=True):
-    """One thing to look for.
+    """A lint rule.
 
     Attributes:
-        code: Stable: ``PLAN`` and 1…, for the structure; ``TIME`` and 2…, for the times.
-        name: Words with hyphens.
+        code: Stable code: ``PLAN1…`` for rules on the structure, ``TIME2…`` for rules on times.
+        name: Lower-case words with hyphens.
         summary: One line, without a full stop.
-        advice: What to try, begun small.
-        doc: The rule's module docstring: its paragraphs begin with the headings of `catalogue`.
-        check: From a view to what was found; pure.
-        explains: Codes of rules whose findings on the same layers are symptoms of this one's.
+        advice: The next step, without a capital and a full stop.
+        doc: Docstring of the rule's module; its paragraphs begin with the headings of `catalogue`.
+        check: Finds the places in a view; a pure function.
+        explains: Codes of rules whose findings on the same layers are symptoms of this rule.
     """
 
     code: str

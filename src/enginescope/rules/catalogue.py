@@ -1,4 +1,4 @@
-"""The rules in the order of their codes, which of them run, and their Markdown.
+"""The rules in the order of their codes, their configuration, and their Markdown.
 
 A new rule is a file in `checks` and a line here.
 """
@@ -81,25 +81,23 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-Findings are sorted by the time at stake: the time that could be saved at most, of the layers' own
-time. Where the engine was timed without a profiler too, the part of a layer's time that is the
-profiler's own is estimated and left out. Where the GPU is known (of the run, of trex's metadata, or
-by `--gpu`), PLAN101, PLAN102, PLAN107 and PLAN108 subtract what the layer needs at the GPU's peak
-rates for its bytes and multiplications: a layer near its limit has little to win, whatever its
-tactic.
+The report sorts findings by the time at stake: the time that could be saved at most. It subtracts
+the profiler's own time per layer, if the engine was timed without a profiler too. On a known GPU,
+PLAN101, PLAN102, PLAN107 and PLAN108 also subtract the time that the layer needs at the GPU's peak
+rates. A layer near its limit has little to save, whatever its tactic. The GPU is known from the
+run, from trex's metadata, or from `--gpu`.
 
-Time counts once. What one finding may win of a layer is not at stake in another, so the stakes add
-up to no more than the engine takes. A rule may explain others: their findings on the same layers
-are symptoms, listed with the cause and not on their own. Where a plan does not prove a claim, the
-finding is a question. The terminal and the page show findings of one rule that say the same of
-repeated blocks as one line.
+Time counts once: time at stake in one finding is not at stake in another. So all stakes add up to
+the engine's time at most. A rule may explain others: their findings on the same layers are
+symptoms, and the report lists them with the cause. If a plan does not prove a claim, the finding is
+a question. The terminal and the page show equal findings in repeated blocks as one line.
 
-The severity is the usual one; a rule may take it down or up, as its text says, and a cause is as
-severe as its worst symptom. `enginescope lint` exits with 1 if a finding is a warning or an error;
-`--level` changes that.
+A rule may raise or lower its usual severity, as its text says. A cause is as severe as its worst
+symptom. `enginescope lint` exits with 1 if a finding is a warning or an error; `--level` changes
+that.
 
-Rules are told by code, by the beginning of a code (`PLAN1`), or by name, on the command line
-(`--select`, `--ignore`) and in `enginescope.toml`:
+Select rules by code, by the beginning of a code (`PLAN1`), or by name, on the command line
+(`--select`, `--ignore`) or in `enginescope.toml`:
 
 ```toml
 [lint]
@@ -122,7 +120,7 @@ def paragraphs(rule: Rule) -> dict[str, str]:
 
 
 def catalogue(rules: tuple[Rule, ...] = RULES) -> str:
-    """Return the catalogue, ending in a newline."""
+    """Return the reference page of the rules as Markdown, with a newline at the end."""
     lines = [
         _INTRODUCTION,
         "| code | name | severity | what |",
@@ -149,11 +147,11 @@ _KEYS = ("select", "ignore", "level", "layers")
 
 
 class LayerIgnore(Record, frozen=True, kw_only=True):
-    """Rules that do not hold for layers of some names.
+    """Rules to ignore for layers with certain names.
 
     Attributes:
-        pattern: A layer's name, or one with ``*`` and ``?``.
-        rules: Codes, beginnings of codes, or names.
+        pattern: Name of a layer, or a pattern with ``*`` and ``?``.
+        rules: Codes of rules, beginnings of codes, or names.
     """
 
     pattern: str
@@ -161,12 +159,12 @@ class LayerIgnore(Record, frozen=True, kw_only=True):
 
 
 class LintConfig(Record, frozen=True, kw_only=True):
-    """What runs and what counts.
+    """Which rules run, and which findings count.
 
     Attributes:
-        select: Codes, beginnings of codes (``PLAN1``) or names of rules; empty: all.
-        ignore: Likewise; it goes before `select`.
-        level: From which severity on a finding makes the answer bad.
+        select: Codes of rules, beginnings of codes (``PLAN1``) or names; empty: all rules.
+        ignore: Codes or names of rules to skip, even if `select` has them.
+        level: Lowest severity at which a finding counts as bad.
     """
 
     select: tuple[str, ...] = ()
@@ -175,7 +173,7 @@ class LintConfig(Record, frozen=True, kw_only=True):
     layers: tuple[LayerIgnore, ...] = ()
 
     def rules(self, every: tuple[Rule, ...] = RULES) -> tuple[Rule, ...]:
-        """Return the rules that run."""
+        """Return the selected rules that are not ignored."""
         return tuple(
             rule
             for rule in every
@@ -184,10 +182,10 @@ class LintConfig(Record, frozen=True, kw_only=True):
         )
 
     def passes_over(self, rule: Rule, names: Iterable[str]) -> bool:
-        """Whether what a rule finds is suppressed: each of these names matches a pattern.
+        """Whether a finding is suppressed, because a pattern matches each of its names.
 
         Args:
-            names: Of the layers concerned, or the subject alone.
+            names: Names of the affected layers, or only the subject.
         """
         patterns = [
             layer.pattern for layer in self.layers if fits(rule.code, rule.name, layer.rules)
@@ -200,20 +198,20 @@ class LintConfig(Record, frozen=True, kw_only=True):
         )
 
     def is_bad(self, finding: Finding) -> bool:
-        """Whether a finding is at the level or above it."""
+        """Whether the severity of a finding is at least the level."""
         return self.level != "never" and finding.severity.weight >= Severity(self.level).weight
 
 
 def fits(code: str, name: str, wanted: Iterable[str]) -> bool:
-    """Whether a rule is among those named."""
+    """Whether a code, the beginning of a code, or a name selects the rule."""
     return any(code.startswith(one.upper()) or name == one for one in wanted)
 
 
 def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str, ...]:
-    """Return names of rules, as they are.
+    """Check names of rules, and return them unchanged.
 
     Raises:
-        UsageError: One names no rule.
+        UsageError: A name does not match any rule.
     """
     found = tuple(names)
     for name in found:
@@ -224,15 +222,15 @@ def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str,
 
 
 def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
-    """Return the configuration in a ``[lint]`` table.
+    """Read the configuration from a ``[lint]`` table.
 
     Args:
         table: ``select``, ``ignore``: lists of rules; ``level``; ``layers``: a table from names of
             layers to lists of rules.
-        source: The file, for messages.
+        source: Name of the file for messages.
 
     Raises:
-        UsageError: An unknown key, rule or level, or a value of another kind.
+        UsageError: An unknown key, rule or level, or a value of a wrong type.
     """
     for key in table:
         if key not in _KEYS:
@@ -269,5 +267,5 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    # Names of TensorRT hold brackets, which fnmatch would take for a set of characters.
+    # fnmatch reads the brackets in TensorRT's names as a set of characters
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))

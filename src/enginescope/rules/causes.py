@@ -1,4 +1,4 @@
-"""Findings as one: causes over symptoms, time at stake once, repeated blocks as a group."""
+"""Combine findings: symptoms under causes, time at stake once, repeated blocks in groups."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from enginescope.rules.view import LintView
 
 
 class Place(NamedTuple):
-    """What a rule found."""
+    """A result of a rule, with the rule."""
 
     rule: Rule
     found: Found
 
 
 def explained(places: Sequence[Place]) -> dict[int, list[int]]:
-    """Return the places that stay findings, each with the places that it explains.
+    """Return the places that remain findings, each with the places that it explains.
 
-    A place is a symptom where findings of rules that explain its code hold more than half of its
-    layers. It goes to the one that holds most of them, or to what explains that one.
+    A place is a symptom if findings of rules that explain its code have more than half of its
+    layers. It belongs to the finding with most of these layers, or to the cause of that finding.
     """
     holders = _holders(places)
     parent: dict[int, int] = {}
@@ -46,7 +46,7 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
 
 
 def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
-    """Return the causes of each code that is explained, by layer."""
+    """Map each code to the places that may explain it, by layer."""
     holders: dict[str, dict[int, list[int]]] = {}
     for at, (rule, place) in enumerate(places):
         for code in rule.explains:
@@ -57,12 +57,12 @@ def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
 
 
 def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
-    """Return the time at stake of each place; ``None`` where it is not known.
+    """Return the time at stake of each place in ms; ``None``: unknown.
 
-    Rules that explain others go first, and places that may win more of their layers' time before
-    those that may win a smaller part: first what removes a layer, then what shortens it. A later
-    place has at stake what it may win of a layer beyond what an earlier place may: both speak of
-    the same time. So the stakes on a layer add up to its own time at most.
+    Rules that explain others come first, then places with a larger part of their layers' time at
+    stake. So changes that remove a layer precede changes that shorten it. A later place has only
+    the time at stake that exceeds the stake of an earlier place on the same layer. So the stakes
+    on a layer add up to its own time at most.
     """
     claims = [_claims(place.found, view) for place in places]
     parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
@@ -88,22 +88,23 @@ def _claims(found: Found, view: LintView) -> Mapping[int, float]:
     return {layer: min(max(ms, 0.0), own[layer]) for layer, ms in claims if layer in own}
 
 
-#: A figure, but not the digits of a type, a layout or a name: INT8, NC/32HW32, conv_1.
+#: A figure, but not digits in a type, a layout or a name: INT8, NC/32HW32, conv_1.
 _FIGURE = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?![\w/])")
 _DIGITS = re.compile(r"\d+")
 
 
 class FindingGroup(Record, frozen=True, kw_only=True):
-    """Findings that differ in their figures and in the number of their block only.
+    """Findings that differ only in their figures and the number of their block.
 
     Attributes:
         count: ``each of 8 places``, ``16 layers``; ``None`` for a single layer.
-        names: The layer, or the first and the last: blocks, where the layers are in numbered ones.
-        of_blocks: Whether `names` are blocks.
-        message: With a range where the findings' figures differ.
-        stake_ms, share_pct: Sums; ``None`` where no finding has one.
-        findings: Positions among the report's findings.
-        layers: How many layers the findings concern.
+        names: The layer, or the first and the last layer; blocks, if the layers are in numbered
+            blocks.
+        of_blocks: Whether `names` are names of blocks.
+        message: Common message, with a range where figures differ.
+        stake_ms, share_pct: Sums over the findings; ``None`` if no finding has one.
+        findings: Positions in the report's list of findings.
+        layers: Number of affected layers.
     """
 
     code: str
@@ -120,10 +121,10 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     layers: int
 
     def subject(self, shorten: Callable[[str], str] = str) -> str:
-        """Return what `message` follows.
+        """Return the subject of `message`.
 
         Args:
-            shorten: Applied to each name.
+            shorten: Shortens a name.
         """
         names = " … ".join(map(shorten, dict.fromkeys(self.names)))
         if self.count is None:
@@ -132,7 +133,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
 
 
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
-    """Return the findings in groups: most time at stake first, those that cannot tell it last."""
+    """Group the findings, sorted by time at stake; groups without a known time come last."""
     members: dict[tuple[str, ...], list[int]] = {}
     blocks = [_block(finding.layers, view) for finding in findings]
     for at, finding in enumerate(findings):
@@ -145,7 +146,7 @@ def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, 
 
 
 def _block(layers: Sequence[int], view: LintView) -> str | None:
-    """Return the outermost numbered module of the first layer that is in one."""
+    """Return the outermost numbered module of the first layer that has one."""
     for index in layers:
         path = module_path(view.layers[index]) or ()
         for depth, step in enumerate(path):
@@ -194,12 +195,12 @@ def _group(
 
 
 def _natural(name: str) -> tuple[int, ...]:
-    """Return the numbers of a block's name: ``layers.10`` comes after ``layers.9``."""
+    """Return a sort key in which ``layers.10`` follows ``layers.9``."""
     return tuple(map(int, _DIGITS.findall(name)))
 
 
 def _merged(messages: Sequence[str]) -> str:
-    """Return one message for equal ones, with a range where a figure differs."""
+    """Merge messages into one, with a range where a figure differs."""
     columns = zip(*map(_FIGURE.findall, messages), strict=True)
     ranges = (sorted(set(column), key=_value) for column in columns)
     words = iter([one[0] if len(one) == 1 else f"{one[0]} … {one[-1]}" for one in ranges])

@@ -1,4 +1,4 @@
-"""Rules over a plan."""
+"""Run the lint rules on a plan."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from enginescope.rules.view import LintView
 
 
 class LintReport(Result, Record, frozen=True, kw_only=True):
-    """Findings of the lint rules in one plan.
+    """Findings of the lint rules on one plan.
 
     Attributes:
-        plan: Its name.
-        layers, active_layers: All layers of the plan, and those that launch work.
-        sum_ms: Sum of the layers' mean times; ``None`` without a profile.
-        engine_ms: Time of a whole inference without a profiler; where it is not known, `sum_ms`.
-        profiler_ms: What the profiler added to each layer, which no stake contains; ``None`` where
-            it cannot be estimated.
-        gpu: The GPU whose peaks were used; ``None`` where it, or what it can do, is not known.
+        plan: Name of the plan.
+        layers, active_layers: Number of all layers, and of layers that launch work.
+        sum_ms: Sum of the layers' mean times in ms; ``None`` without a profile.
+        engine_ms: Time of a whole inference without the profiler in ms; `sum_ms` if unknown.
+        profiler_ms: Time that the profiler added to each layer, in ms, which no stake contains;
+            ``None``: cannot be estimated.
+        gpu: GPU whose peaks were used; ``None``: the GPU or its peaks are unknown.
         rules: Codes of the rules that ran.
-        findings: The one with most time at stake first; where that is not known last: the heavier
-            first, then the one whose layers take more.
-        groups: The findings by rule and block, in the same order.
-        suppressed: Findings that the configuration passes over.
+        findings: Sorted by time at stake. Findings without a known time come last, sorted by
+            severity, then by the time of their layers.
+        groups: The findings grouped by rule and block, in the same order.
+        suppressed: Number of findings that the configuration ignores.
     """
 
     plan: str
@@ -43,16 +43,16 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
 
     @property
     def stake_ms(self) -> float | None:
-        """Sum of the stakes: no more than the engine takes; ``None`` where none has one."""
+        """Sum of the times at stake in ms, at most the engine's time; ``None``: all unknown."""
         known = [one.stake_ms for one in self.findings if one.stake_ms is not None]
         return sum(known) if known else None
 
 
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
-    """Return what the rules find in a plan.
+    """Run the rules on a plan.
 
     Args:
-        config: By default every rule runs.
+        config: Which rules run; by default all.
     """
     config = config or LintConfig()
     view = given.view()
@@ -78,7 +78,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
 
 
 def _findings(places: list[Place], view: LintView) -> list[Finding]:
-    """Make findings of the places, with those that they explain folded into them."""
+    """Turn places into findings, with their symptoms inside."""
     kept = explained(places)
     stakes = stakes_ms([places[at] for at in kept], view)
     return [

@@ -1,4 +1,4 @@
-"""Whether a tactic uses tensor cores, by its name, and what they ask of sizes.
+"""Whether a tactic uses tensor cores according to its name, and the sizes that they need.
 
 Names: cuDNN's carry the instruction's shape (``h16816cudnn``: half, 16×8×16), xmma's the word
 ``tensor16x8x16`` or, from Hopper, ``warpgroupsize``; ``simt``, ``scudnn``, ``int8x4`` (dp4a) and
@@ -44,7 +44,7 @@ _FIRST_CAPABILITY = 7
 
 @lru_cache(maxsize=4096)
 def uses_tensor_cores(tactic: str | None) -> bool | None:
-    """Return whether a tactic uses tensor cores; ``None`` where its name does not tell."""
+    """Return whether a tactic uses tensor cores; ``None`` if its name does not say."""
     if tactic is None or tactic.startswith("__myl"):
         return None
     if _WITHOUT.search(tactic) and _INSTRUCTION.search(tactic):
@@ -60,12 +60,12 @@ def is_matrix_vector(tactic: str | None) -> bool:
 
 
 def alignment_of(dtype: DataType | None) -> int | None:
-    """Return the multiple that channels and matrix sides should be of; ``None``: not known."""
+    """Return the multiple that channels and matrix sides should have; ``None``: unknown."""
     return _MULTIPLES.get(dtype) if dtype is not None else None
 
 
 def lacks_tensor_cores(device: Device | None) -> bool:
-    """Whether a GPU is known to have none: before Volta."""
+    """Whether a GPU is known to lack tensor cores, as GPUs before Volta do."""
     capability = device.compute_capability if device else None
     major = capability.partition(".")[0] if capability else ""
     return major.isdecimal() and int(major) < _FIRST_CAPABILITY
@@ -87,7 +87,7 @@ def output_type(layer: Layer) -> DataType | None:
 
 
 def converted(layer: Layer) -> tuple[DataType, DataType] | None:
-    """Return the types that a layer converts from and to; ``None`` where it does not."""
+    """Return the types that a layer converts from and to; ``None`` if it converts none."""
     before, after = layer.precision, output_type(layer)
     if before is None or after is None or before is after:
         return None
@@ -95,7 +95,7 @@ def converted(layer: Layer) -> tuple[DataType, DataType] | None:
 
 
 def padding(lengths: Iterable[int], multiple: int) -> float:
-    """Return the part of a product that is thrown away if its sides are padded to `multiple`."""
+    """Return the part of a product that is padding if its sides are padded to `multiple`, 0…1."""
     whole = 1.0
     for length in lengths:
         whole *= length / (math.ceil(length / multiple) * multiple or 1)
@@ -103,20 +103,20 @@ def padding(lengths: Iterable[int], multiple: int) -> float:
 
 
 def channels(tensor: Tensor) -> int | None:
-    """Return the length of the channel axis, the second, of an image-like tensor."""
+    """Return the length of the channel axis (the second) of an image-like tensor."""
     if tensor.shape is None or len(tensor.shape) < 3:
         return None
     return tensor.shape[1]
 
 
 def groups(layer: Layer) -> int:
-    """Return a convolution's groups; 1 where the plan does not say."""
+    """Return the groups of a convolution; 1 if the plan does not say."""
     value = layer.attributes.get("Groups", layer.attributes.get("ConvGroups"))
     return value if type(value) is int and value > 0 else 1
 
 
 def is_depthwise(layer: Layer) -> bool:
-    """Whether each channel is convolved alone."""
+    """Whether the convolution has one group per channel."""
     if "Depthwise" in (layer.subtype or ""):
         return True
     count = channels(layer.inputs[0]) if layer.inputs else None

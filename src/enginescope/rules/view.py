@@ -1,4 +1,4 @@
-"""A plan with its joins and its flow of tensors, computed once for all rules."""
+"""A plan joined with times and tensor flow, computed once for all rules."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from enginescope.records.tensor import DataType, Tensor
 
 
 class Flow:
-    """Layers before and after a layer, by index.
+    """Layers before and after each layer, by index.
 
-    TensorRT lays tensors over one another, so a name may be written again: a reader gets what was
-    written since the last reading, from several layers where a concatenation was left out. A loop's
-    first reading of what is only written further down has no producer here.
+    TensorRT reuses memory, so several layers may write a tensor of the same name. A reader reads
+    what was written since the last read, from several layers if TensorRT removed a concatenation.
+    A loop may read a tensor before the plan writes it; such a read has no producer here.
 
     Attributes:
-        before, after: Layers without any are left out; no-ops never occur.
-        reads_input, writes_output: Layers at the engine's own tensors, through no-ops too.
+        before, after: Neighbors of each layer that has some; without no-ops.
+        reads_input, writes_output: Layers that read the engine's inputs or write its outputs,
+            directly or through no-ops.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -42,17 +43,17 @@ class Flow:
         )
 
     def only_before(self, index: int) -> int | None:
-        """Return the one layer that feeds a layer, or ``None``."""
+        """Return the only layer that feeds a layer; ``None``: there are several, or none."""
         found = self.before.get(index, ())
         return found[0] if len(found) == 1 else None
 
     def only_after(self, index: int) -> int | None:
-        """Return the one layer that reads a layer, or ``None``; the engine's output counts too."""
+        """Return the only layer that reads a layer; ``None``: an output, several or none."""
         found = self.after.get(index, ())
         return found[0] if len(found) == 1 and index not in self.writes_output else None
 
     def _walk(self, layers: Iterable[Layer]) -> set[int]:
-        """Find who writes what each layer reads; return the layers that read the engine's inputs.
+        """Find the producers of each layer; return the layers that read the engine's inputs.
 
         One loop, since a large plan has a hundred thousand tensors.
         """
@@ -86,7 +87,7 @@ class Flow:
         return first
 
     def _turn_round(self) -> None:
-        """From who writes what a layer reads to who reads what it writes."""
+        """Turn a map of producers into a map of consumers."""
         after = self.after
         further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
         for index, producers in self.before.items():
@@ -113,10 +114,10 @@ def _joined(some: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Kind(NamedTuple):
-    """What many layers of a plan have in common.
+    """Properties that many layers of a plan share.
 
     Attributes:
-        reads, writes: Types of the first input and of the first output.
+        reads, writes: Element types of the first input and the first output.
     """
 
     type: str
@@ -125,13 +126,13 @@ class Kind(NamedTuple):
 
 
 class LintView:
-    """A plan, its times, and which layer feeds which.
+    """A plan, its times, and the flow between its layers.
 
     Args:
-        profile: `given_profile` of the view. The view has no `profile` where it is of another
-            build.
-        works: Of the plan's layers, where they are known already.
-        whole_ms, enqueue_ms, cuda_graph: As `LintInput` has them.
+        profile: Layer times, `given_profile` of the view. The view has no `profile` if they are of
+            another build.
+        works: Computation and memory traffic per layer, if they are known already.
+        whole_ms, enqueue_ms, cuda_graph: See `LintInput`.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class LintView:
 
     @cached_property
     def layers(self) -> dict[int, Layer]:
-        """Every layer by its index."""
+        """All layers by index."""
         return {layer.index: layer for layer in self.plan.layers}
 
     @cached_property
@@ -169,10 +170,10 @@ class LintView:
 
     @cached_property
     def kinds(self) -> dict[Kind, list[int]]:
-        """Positions among the active layers, by what rules tell them apart by.
+        """Positions in the active layers, by the properties that rules select them by.
 
-        A large plan has few kinds, and its layers lie far apart in memory: a rule that asks for a
-        kind need not look at the rest.
+        A large plan has few kinds, and its layers lie far apart in memory. A rule that selects a
+        kind does not visit the other layers.
         """
         found: dict[tuple[str, int, int], tuple[Kind, list[int]]] = {}
         for at, layer in enumerate(self.active):
@@ -189,27 +190,27 @@ class LintView:
 
     @cached_property
     def given_times(self) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
-        """Times of the given profile by the index of their layer, and those without a layer."""
+        """Times of the given profile by layer index, and the times that match no layer."""
         return joined_times(self.plan, self.given_profile) if self.given_profile else ({}, ())
 
     @cached_property
     def profile(self) -> Profile | None:
-        """The given profile; ``None`` where it is of another build than the plan."""
+        """The given profile; ``None`` if it is of another build than the plan."""
         return None if other_build(self.plan, *self.given_times) else self.given_profile
 
     @property
     def timings(self) -> dict[int, LayerTiming]:
-        """The profile's times by the index of their layer."""
+        """Times of the profile by layer index."""
         return self.given_times[0] if self.profile else {}
 
     @cached_property
     def flow(self) -> Flow:
-        """Which layer feeds which; made when the first rule asks for it."""
+        """Flow between the layers, computed on first use."""
         return Flow(self.plan)
 
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
-        """What each of the plan's layers computes and moves."""
+        """Computation and memory traffic of each layer."""
         return layer_work(self.plan) if self._known_works is None else self._known_works
 
     @cached_property
@@ -217,67 +218,66 @@ class LintView:
         return {layer.index: one for layer, one in zip(self.plan.layers, self.works, strict=True)}
 
     def work(self, layer: Layer) -> LayerWork:
-        """Return what a layer of the plan computes and moves."""
+        """Return the computation and memory traffic of a layer."""
         return self._work_of[layer.index]
 
     @cached_property
     def gpu(self) -> GpuLimits | None:
-        """Peaks of the GPU, where they are known."""
+        """Peaks of the GPU; ``None``: unknown."""
         return gpu_limits(self.device.name) if self.device else None
 
     @cached_property
     def multiprocessors(self) -> int | None:
-        """Of the GPU, where the files name them or the GPU is in the table."""
+        """Number of multiprocessors, from the files or the table of GPUs; ``None``: unknown."""
         counted = self.device.sm_count if self.device else None
         return counted or (self.gpu.multiprocessors if self.gpu else None)
 
     @cached_property
     def sum_ms(self) -> float | None:
-        """Sum of the profile's mean times, the profiler's part included."""
+        """Sum of the profile's mean times in ms, including the profiler's own time."""
         return self.profile.sum_mean_ms if self.profile else None
 
     @cached_property
     def engine_ms(self) -> float | None:
-        """Time of a whole inference without a profiler; where it is not known, `sum_ms`."""
+        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown."""
         return self._whole_ms if self._whole_ms and self.profile else self.sum_ms
 
     @cached_property
     def profiled_ms(self) -> dict[int, float]:
-        """Mean time by layer index as the profiler has it; layers without one are left out."""
+        """Mean time in the profile by layer index, in ms, of layers that have one."""
         times = ((index, one.mean_ms) for index, one in self.timings.items())
         return {index: mean_ms for index, mean_ms in times if mean_ms is not None}
 
     @cached_property
     def profiler_cost(self) -> ProfilerCost | None:
-        """What the profiler added to each layer; ``None`` where it cannot be estimated."""
+        """Time that the profiler added to each layer; ``None``: cannot be estimated."""
         return profiler_cost(self.profiled_ms, self._whole_ms)
 
     @cached_property
     def times_ms(self) -> dict[int, float]:
-        """Mean time by layer index, without the profiler's part where it can be estimated."""
+        """Mean time by layer index in ms, without the profiler's own time if that is known."""
         cost = self.profiler_cost
         if cost is None:
             return self.profiled_ms
         return {index: cost.own_ms(time_ms) for index, time_ms in self.profiled_ms.items()}
 
     def of_kinds(self, wanted: Callable[[Kind], bool]) -> list[Layer]:
-        """Return the active layers of the kinds that are `wanted`, in the plan's order."""
+        """Return the active layers of the `wanted` kinds, in the order of the plan."""
         groups = [places for kind, places in self.kinds.items() if wanted(kind)]
         active = self.active
         places = groups[0] if len(groups) == 1 else sorted(at for group in groups for at in group)
         return [active[at] for at in places]
 
     def of_types(self, types: Iterable[str]) -> list[Layer]:
-        """Return the active layers of some types, in the plan's order."""
+        """Return the active layers of some types, in the order of the plan."""
         wanted = frozenset(types)
         return self.of_kinds(lambda kind: kind.type in wanted)
 
     def excess_ms(self, layer: Layer) -> dict[int, float] | None:
-        """Return what a layer takes beyond its limit on the GPU: no more than that can be won.
+        """Return the time of a layer beyond its limit on the GPU in ms, the most that can be saved.
 
         Returns:
-            By the layer's index; ``None``: the GPU, the layer's time or all of its work is not
-            known.
+            Time by the layer's index; ``None``: the GPU, the layer's time or its work is unknown.
         """
         if self.gpu is None:
             return None
@@ -286,14 +286,14 @@ class LintView:
         return None if excess_ms is None else {layer.index: excess_ms}
 
     def time_ms(self, layers: Iterable[int]) -> float | None:
-        """Return the time of some layers; ``None`` when none of them has one."""
+        """Return the total time of some layers in ms; ``None`` if none has a time."""
         known = [self.times_ms[layer] for layer in layers if layer in self.times_ms]
         return sum(known) if known else None
 
     def part_ms(self, layers: Iterable[int], part: float = 1.0) -> dict[int, float]:
-        """Return a part of the time of each of some layers, 0…1; those without a time are out."""
+        """Return `part` (0…1) of the time of each layer in ms; skip layers without a time."""
         return {one: part * self.times_ms[one] for one in layers if one in self.times_ms}
 
     def share_pct(self, time_ms: float | None) -> float | None:
-        """Return a time as a part of the engine's, 0…100."""
+        """Return a time in ms as a percentage of the engine's time."""
         return 100 * time_ms / self.engine_ms if time_ms is not None and self.engine_ms else None

@@ -54,7 +54,7 @@ def explain(code: str) -> Explanation:
 @cache
 def explanations() -> tuple[Explanation, ...]:
     """Return all explanations: notices, hints, verdicts, outcomes, exit codes, lint rules."""
-    from enginescope.rules.catalogue import RULES
+    from enginescope.rules.catalogue import RULES, paragraphs
 
     table = files("enginescope.services").joinpath("explanations.txt").read_text("utf-8")
     lines = [line for line in table.splitlines() if line and not line.startswith("#")]
@@ -63,7 +63,7 @@ def explanations() -> tuple[Explanation, ...]:
             code=rule.code,
             meaning=f"{rule.summary} ({rule.name}).",
             example=f"enginescope lint plan.json --select {rule.code}",
-            action=f"{rule.advice[0].upper()}{rule.advice[1:]}.",
+            action=paragraphs(rule)["What to do"].replace("``", "`"),
         )
         for rule in RULES
     )

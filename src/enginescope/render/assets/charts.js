@@ -1,5 +1,5 @@
 "use strict";
-// Charts: drawn when near, with our own tooltips, zoom, legends that switch, and files to save.
+// Charts: drawn when nearly visible, with tooltips, zoom, legends with switches, and export to files.
 (() => {
   const { charts: specs, themes } = reportData, root = document.documentElement;
   const PICTURE = 760;
@@ -12,7 +12,7 @@
   }
   const left = (places) => [...places].filter((place) => drawnAs.get(place) !== pageTheme());
 
-  // The tooltip: text only, and no rule of the page's tables applies to it.
+  // The tooltip: text only, and the page's styles of tables do not apply.
   const tip = pageElement("dl", { className: "tip", hidden: true });
   document.body.append(tip);
   function showTip(_handler, event, _item, value) {
@@ -26,7 +26,7 @@
   }
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
-  // The interpreter (ast) needs no eval, which the page's policy forbids.
+  // The interpreter (ast) does not need eval, which the page's policy forbids.
   const embed = (place, spec, theme) => vegaEmbed(place, spec, {
     actions: false, renderer: "svg", ast: true, config: themes[theme], tooltip: showTip,
   });
@@ -49,7 +49,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  // A picture to keep has its title, a fixed width and the page's background.
+  // A saved picture has its title, a fixed width and the page's background.
   async function picture(place) {
     const figure = place.closest("figure"), theme = pageTheme();
     const lines = [...figure.querySelectorAll("figcaption p")].map((one) => one.textContent);
@@ -90,7 +90,7 @@
     figure.querySelector("figcaption").append(tools);
   }
 
-  // Charts in sight or near it, one after the other so that the page stays usable meanwhile.
+  // Draw visible and nearly visible charts one after the other, so that the page stays responsive.
   async function drawCharts() {
     root.dataset.charts = "drawing";
     if (isDrawing) return;
@@ -108,7 +108,7 @@
     drawCharts();
   }, { rootMargin: "600px 0px" });
   for (const place of charts.keys()) sight.observe(place);
-  // Paper shows all; nothing may be waited for but promises, or it is printed before.
+  // Printing needs all charts: wait for promises only, because the browser waits for nothing else.
   addEventListener("beforeprint", async () => {
     root.dataset.charts = "drawing";
     await Promise.all(left(charts.keys()).map(draw));

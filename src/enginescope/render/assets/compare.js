@@ -1,5 +1,5 @@
 "use strict";
-// Pairs of layers: two columns on one scale, what changed first, the rest folded away.
+// Pairs of layers: two columns on one scale; changed pairs first, the others folded.
 (() => {
   const pairs = reportData.pairs, box = document.getElementById("pairs");
   if (!pairs || !box) return;
@@ -29,7 +29,7 @@
     return (amount < 0 ? "−" : signed ? "+" : "") + text;
   }
 
-  // One scale and one number of decimals for both columns.
+  // Use one scale and one number of decimals for both columns.
   let longest = 0, unfolded = 0;
   for (let row = 0; row < pairs.length; row++) {
     longest = Math.max(longest, value("a_ms", row) ?? 0, value("b_ms", row) ?? 0);
@@ -37,7 +37,7 @@
   }
   const places = longest > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(longest)))) : 4;
 
-  // What can be asked for: everything, what differs, or one type of layer.
+  // The choices: all pairs, differing pairs, or one type of layer.
   const tests = new Map([
     ["all", () => true],
     ["precision", (row) => hasChange(row, "precision")],
@@ -146,8 +146,8 @@
     output.textContent = shown.length.toLocaleString("en-US") + " of " + counted(pairs.length, "pair");
   }
 
-  // One pair side by side. Names of layers and tensors are each build's own: only what the changes
-  // name is marked there, as kernels that differ in nothing but a hash are the same.
+  // Show one pair side by side. Each build names layers and tensors: mark only what the changes
+  // name, because kernels that differ only in a hash are the same.
   const FORM = ["shapes", "batch", "precision", "format"];
   const FACTS = [
     ["layer", "name", []], ["type", "type", ["kind"]], ["mean time, ms", "ms"], ["precision of the first input", "precision_in"],

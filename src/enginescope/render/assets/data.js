@@ -1,5 +1,5 @@
 "use strict";
-// What the page shows, read once, and what its other scripts share.
+// The data of the page, read once, and functions that the other scripts share.
 const reportData = JSON.parse(document.getElementById("report-data").textContent);
 
 function pageElement(name, properties, ...children) {
@@ -8,13 +8,13 @@ function pageElement(name, properties, ...children) {
   return one;
 }
 
-// Light or dark: by the reader's switch, else by preference.
+// Return light or dark: by the reader's switch, otherwise by preference.
 function pageTheme() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 }
 
-// Rows as CSV; what a spreadsheet would take for a formula stays text.
+// Write rows as CSV; text that a spreadsheet would read as a formula stays text.
 function pageCsv(rows) {
   const quoted = (value) => {
     if (value === null || value === undefined) return "";
@@ -24,14 +24,14 @@ function pageCsv(rows) {
   return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-// Opens whatever is folded around a place, and the topic that it is.
+// Open all folded parts around an element, and the element itself if it is a topic.
 function pageReveal(place) {
   for (let one = place; one; one = one.parentElement) if (one.localName === "details") one.open = true;
   const topic = place.classList.contains("topic") && place.querySelector(":scope > details");
   if (topic) topic.open = true;
 }
 
-// Tells every part of the page that a reader has chosen a layer, by its name.
+// Notify all parts of the page that the reader selected a layer, by its name.
 function pageSelect(from, name) {
   if (!name) return;
   const prefix = /^(run-\d+-)?/.exec(from)[0];

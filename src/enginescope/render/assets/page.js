@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Light and dark: by preference, and by switch.
+  // Light and dark theme: by the reader's preference, and by a switch.
   const button = document.getElementById("theme");
   const other = () => (pageTheme() === "dark" ? "light" : "dark");
   const rename = () => { button.textContent = other() === "dark" ? "Dark" : "Light"; };
@@ -10,7 +10,7 @@
   button.addEventListener("click", () => { document.documentElement.dataset.theme = other(); retheme(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);
 
-  // Downloads come out of the page itself.
+  // Downloads contain data of the page itself.
   for (const link of document.querySelectorAll("a[data-file]")) {
     const name = link.dataset.file;
     const type = name.endsWith(".json") ? "application/json" : "text/csv";
@@ -18,7 +18,7 @@
   }
   for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
 
-  // The index shows where the reader is.
+  // The index marks the current section.
   const links = new Map([...document.querySelectorAll(".index a")].map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
@@ -32,7 +32,7 @@
     if (place) watcher.observe(place);
   }
 
-  // A link lands where it points: what is folded opens first.
+  // Open the folded parts around the target of a link.
   function land(hash) {
     const place = document.getElementById(decodeURIComponent(hash.slice(1).split("?")[0]));
     if (!place) return;
@@ -46,7 +46,7 @@
   });
   if (location.hash) land(location.hash);
 
-  // Paper shows what is folded; afterwards it is folded again.
+  // Unfold all parts for printing, and fold them again afterwards.
   let unfolded = [];
   addEventListener("beforeprint", () => {
     unfolded = [...document.querySelectorAll(".topic > details:not([open])")];
@@ -54,7 +54,7 @@
   }, { capture: true });
   addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; });
 
-  // One key searches: the graph where there is one, else the first table that can be searched.
+  // One key starts a search: in the graph if there is one, otherwise in the first searchable table.
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, canvas");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -66,7 +66,7 @@
     field.scrollIntoView({ block: "center" });
   });
 
-  // A layer chosen in a chart is marked in the table and in the graph; the line says where.
+  // Mark a layer that was selected in a chart in the table and the graph; the line says where.
   const picked = pageElement("p", { className: "picked", hidden: true, role: "status" });
   document.body.append(picked);
   document.addEventListener("layer", ({ detail }) => {

@@ -1,5 +1,5 @@
 "use strict";
-// Tables: sorted, filtered, and only the rows in sight are in the document.
+// Tables: sorting and filtering; the document contains only the visible rows.
 (() => {
   const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 300;
   const collator = new Intl.Collator("en", { numeric: true });
@@ -22,7 +22,7 @@
     return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
   }
 
-  // A number for each row that sorts as its value does; not known comes last.
+  // Return a sort key for each row; unknown values come last.
   function ranks(column, length) {
     const found = new Float64Array(length);
     if (column.places !== null) {
@@ -132,7 +132,7 @@
       this.filter();
     }
 
-    // Made when first asked for: most readers of a long table never filter it.
+    // Create the filter on first use: most readers of a long table never filter it.
     get texts() {
       const columns = this.columns.filter((one) => one.places === null);
       const text = (row) => columns.map((one) => valueAt(one, row) ?? "").join("\n").toLowerCase();
@@ -210,7 +210,7 @@
       return row;
     }
 
-    // Marks a row, whatever was filtered before, and brings it to the top of what the table shows.
+    // Mark a row, clear all filters, and scroll to the row.
     choose(row) {
       this.input.value = "";
       this.filters.clear();
@@ -228,7 +228,7 @@
       this.scroll.focus({ preventScroll: true });
     }
 
-    // A copy has whole names, not what is shown of them.
+    // A copy has whole names, not the shortened names on the screen.
     copy(event) {
       const selection = getSelection();
       if (!selection.rangeCount || selection.isCollapsed) return;

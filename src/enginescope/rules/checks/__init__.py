@@ -1,1 +1,1 @@
-"""One rule a file, in folders by cause; `enginescope.rules.catalogue` lists them."""
+"""Lint rules, one per file, in folders by cause; `enginescope.rules.catalogue` lists them."""

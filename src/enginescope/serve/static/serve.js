@@ -1,5 +1,5 @@
 "use strict";
-// What the pages do beside htmx: the theme, and two runs to compare. Both work without it too.
+// Scripts of the pages besides htmx: the theme, and the choice of two runs to compare. The pages work without them.
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("theme");

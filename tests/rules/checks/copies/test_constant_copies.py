@@ -15,7 +15,10 @@ def test_found() -> None:
     assert one.layers == (1, 2, 3)
     assert one.subject == "3 layers (Identity_0 … Identity_2)"
     assert one.message == "copy constants at every inference"
-    assert one.advice == "fold constants before export"
+    assert (
+        one.advice
+        == "fold constants (polygraphy surgeon sanitize --fold-constants), then build again"
+    )
     assert one.stake_ms is not None
     assert round(one.stake_ms, 9) == 0.6
 

@@ -1,4 +1,4 @@
-  // Colours, and what they stand for. None carries its meaning alone: headings and times are written.
+  // Colors and their meaning. No color is the only sign: the graph also shows headings and times.
   const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
   const SEVERITY_COLORS = { none: "#7A869A", info: "#56B4E9", warning: "#E69F00", error: "#D55E00" };
   const PLAIN = "#7A869A";
@@ -21,8 +21,8 @@
       const { plan } = scene;
       this.scene = scene;
       this.mode = mode === "time" && !plan.isTimed ? "type" : mode;
-      // Layers against the slowest layer, groups against the longest group in sight: a layer keeps
-      // its colour whatever is folded.
+      // Compare layers with the slowest layer, and groups with the longest visible group: a layer keeps
+      // its color when groups fold.
       this.most = plan.nodes.ms.reduce((most, one) => (one > most ? one : most), 0);
       this.mostOfGroups = scene.ids.reduce((most, id) => Math.max(most, id < 0 ? this.ms(id) ?? 0 : 0), 0);
       this.cached = scene.ids.map((id) => this.colorOf(id));
@@ -35,7 +35,7 @@
       return id >= 0 ? plan.nodes.ms[id] : folding.sums[-1 - id].ms;
     }
 
-    // The colour of a box; null for what has none, such as the plan's inputs.
+    // Return the color of a box; null for a box without one, such as the plan's inputs.
     colorOf(id) {
       const { plan, folding } = this.scene;
       if (id >= 0 && !plan.isLayer[id]) return null;
@@ -55,7 +55,7 @@
 
     of(box) { return this.cached[box]; }
 
-    // What a group consists of, the most first: colour and part of the whole.
+    // Return the colors in a group with their share, the largest share first.
     partsOf(group) {
       const { plan, folding } = this.scene, sum = folding.sums[group];
       const [table, map] = this.mode === "precision" ? [plan.precisions, sum.precisions] : [plan.families, sum.families];
@@ -70,7 +70,7 @@
       return plan.precisions[plan.edges.precision[edge]][1];
     }
 
-    // Rows of the legend: colour, words, and a test for nodes.
+    // Return the rows of the legend: color, text, and a test for nodes.
     legend() {
       const { plan, folding } = this.scene, sum = folding.sums[0];
       if (this.mode === "findings") {

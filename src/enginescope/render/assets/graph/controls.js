@@ -1,4 +1,4 @@
-  // The rows above the graph: folding, colour, search, filter, legend.
+  // The rows above the graph: folding, color, search, filter, legend.
   class Controls {
     constructor(view) {
       this.view = view;
@@ -46,7 +46,7 @@
       if (state.type || state.precision || state.least || state.near) part("filter").open = true;
     }
 
-    // Nodes that hold the words; null without any.
+    // Return the nodes that contain the words; null if there are no words.
     matches() {
       const { plan, state } = this.view;
       if (!state.words) return null;

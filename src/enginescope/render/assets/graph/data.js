@@ -1,4 +1,4 @@
-  // The plan's graph as the page carries it: deflated, names in one table, numbers in typed arrays.
+  // The plan's graph as the page embeds it: compressed, names in one table, numbers in typed arrays.
   const ARRAYS = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
   const KINDS = ["layer", "input", "output", "constant", "tensor"];
   const SEVERITIES = ["none", "info", "warning", "error"];
@@ -15,7 +15,7 @@
       ? new ARRAYS[value.$](buffer, 4 + length + value.at, value.n) : value));
   }
 
-  // A layer's worst finding and all its findings; groups add up what is in them.
+  // Each layer has its worst finding and all its findings; groups sum up their layers.
   class Plan {
     constructor(data) {
       Object.assign(this, data);
@@ -33,11 +33,11 @@
       this.isLayer = this.nodes.kind.map((kind) => (kind === 0 ? 1 : 0));
       this.layerCount = this.isLayer.reduce((sum, one) => sum + one, 0);
       for (const one of Object.values(this.foldings)) this.prepare(one);
-      // Over the whole profile: layers that are not drawn take time too.
+      // Sum over the whole profile: layers that are not drawn take time too.
       this.totalMs = this.total_ms;
     }
 
-    // Where each node is, and what each group adds up to.
+    // Compute the position of each node and the sums of each group.
     prepare(folding) {
       const groups = folding.parent.length;
       folding.home = new Int32Array(this.count);
@@ -85,7 +85,7 @@
       return this.strings[folding.path[group]] + (copies ? " × " + copies.toLocaleString("en-US") : "");
     }
 
-    // Nodes whose name, type, tactic or ONNX nodes hold the words; each string is looked at once.
+    // Return the nodes whose name, type, tactic or ONNX nodes contain the words; search each string once.
     search(words) {
       const wanted = words.toLowerCase(), found = [];
       const holds = Uint8Array.from(this.strings, (one) => (one.toLowerCase().includes(wanted) ? 1 : 0));

@@ -1,4 +1,4 @@
-  // Drawing: dots from far away, then boxes, then names, then times and what flows along the edges.
+  // Drawing by zoom level: dots, then boxes, then names, then times and the tensors on the edges.
   const DOTS = 0.07, NAMES = 0.36, FLOWS = 0.8;
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif";
 
@@ -19,7 +19,7 @@
       this.pen = canvas.getContext("2d");
     }
 
-    // camera: x and y of the world at the canvas's centre, scale; shown: scene, grid, coloring, marks.
+    // camera: x and y of the world at the canvas's center, scale; shown: scene, grid, coloring, marks.
     paint(camera, shown, look) {
       const { pen, canvas } = this, ratio = devicePixelRatio || 1, k = camera.scale;
       const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -112,7 +112,7 @@
       } else triangle(ends, x, y, 0, Math.sign(y - points[end - 1] || 1) * 7, 3.6, 0);
     }
 
-    // What flows, beside the line under its source: each tensor once, where there is room.
+    // Write each tensor once, next to the edge below its source, if there is room.
     flows(edges) {
       const { pen, look, shown } = this, { scene } = shown, { plan } = scene, said = new Set(), taken = [];
       pen.font = "10px " + FONT;
@@ -135,12 +135,12 @@
       }
     }
 
-    // One small square for all boxes that share it, the most important colour on top.
+    // Draw one small square for all boxes at a place, with the most important color on top.
     dots(boxes, width, height) {
       const { pen, k, look, shown } = this, { scene, coloring, marks } = shown, [left, top] = this.sight;
       const columns = Math.ceil(width / 2) + 1, rows = Math.ceil(height / 2) + 1;
       const ranks = new Float64Array(columns * rows), owners = new Int32Array(columns * rows), taken = [];
-      // What is far taller than wide would be a hair.
+      // A box that is much taller than wide would be too thin to see.
       const wide = scene.height > 20 * scene.width && k < DOTS / 4 ? 12 : 2.5;
       for (const box of boxes) {
         const column = Math.round(((scene.boxes[4 * box] - left) * k) / 2), row = Math.round(((scene.boxes[4 * box + 1] - top) * k) / 2);
@@ -209,7 +209,7 @@
       rows.slice(1).forEach((one, at) => pen.fillText(shortened(one, 28), x, start + step * (at + 1), w - 10));
     }
 
-    // What a group consists of: a bar in the colours of the legend.
+    // Draw the composition of a group as a bar in the colors of the legend.
     parts(group, x, y, w, h) {
       const { pen, shown, look } = this, wide = w - 20;
       let at = x - wide / 2;
@@ -259,14 +259,14 @@
     return "rgb(" + a.map((one, at) => Math.round(one * part + b[at] * (1 - part))).join(",") + ")";
   }
 
-  // The whole in a corner, and what of it is in sight; a tall plan is squeezed to fit.
+  // The map in a corner shows the whole graph and its visible part; a tall plan is compressed to fit.
   class Minimap {
     constructor(canvas) { this.canvas = canvas; this.pen = canvas.getContext("2d"); }
 
     get scale() {
       const { scene } = this.shown, width = this.canvas.clientWidth - 8, height = this.canvas.clientHeight - 8;
       const x = width / Math.max(1, scene.width), y = height / Math.max(1, scene.height);
-      // The longer side at most eight times as squeezed, so that a chain is more than a line.
+      // Compress the longer side at most eight times more, so that a chain is not a line.
       return [Math.min(x, Math.max(y, Math.min(x, y) * 8)), Math.min(y, Math.max(x, Math.min(x, y) * 8))];
     }
 
@@ -313,7 +313,7 @@
       Object.assign(this, { image, key: coloring, look, size: width + " " + height });
     }
 
-    // The place of the world under a point of the map.
+    // Return the position in the graph under a point of the map.
     world(x, y) {
       const [sx, sy] = this.scale, [cx, cy] = this.corner();
       return [(x - cx) / sx, (y - cy) / sy];

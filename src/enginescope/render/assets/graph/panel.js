@@ -1,4 +1,4 @@
-  // Details in the side panel, in words for the live region, and in the tooltip. Text only, never markup.
+  // Details in the side panel, the live region and the tooltip. Text only, never markup.
   function element(tag, text, className) {
     const made = document.createElement(tag);
     if (text !== undefined && text !== null) made.textContent = text;
@@ -151,7 +151,7 @@
     return false;
   }
 
-  // One line about a box, for the tooltip and for those who listen.
+  // Describe a box in one line, for the tooltip and for screen readers.
   function spoken(scene, box) {
     const { plan, folding } = scene, id = scene.ids[box], { after, before } = scene.near;
     const ends = before[box].length + " in, " + after[box].length + " out";

@@ -1,4 +1,4 @@
-  // Mouse, pen and fingers: drag, wheel, pinch, choose, unfold, point at.
+  // Mouse, pen and touch: drag, wheel, pinch, select, unfold, hover.
   class Pointer {
     constructor(view) {
       this.view = view;
@@ -61,7 +61,7 @@
       const { view } = this, [x, y] = view.world(...this.place(event)), box = view.grid.boxAt(x, y);
       if (box >= 0) { view.select(box); return; }
       const frame = view.scene.frames[view.grid.frameAt(x, y)];
-      // The title of an open group folds it.
+      // A click on the title of an open group folds it.
       if (frame && y < frame.y - frame.h / 2 + HEAD) view.toggle(frame.group); else view.select(-1);
     }
 
@@ -70,7 +70,7 @@
       if (box >= 0 && view.scene.ids[box] < 0) view.toggle(-1 - view.scene.ids[box]);
     }
 
-    // The page scrolls until the graph is chosen: then the wheel zooms.
+    // The wheel scrolls the page until the graph has the focus; then it zooms.
     wheel(event) {
       if (!event.ctrlKey && !event.metaKey && document.activeElement !== this.view.canvas) return;
       event.preventDefault();

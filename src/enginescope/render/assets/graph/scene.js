@@ -1,8 +1,8 @@
-  // What is to be seen: the groups that are open are widened in place, everything else makes room.
+  // Layout of the visible graph: open groups grow in place, and the rest makes room.
   const PAD = 16, HEAD = 30;
   const ENTRY = -1, EXIT = -2;
 
-  // A line that is longer where something on it has to grow; growth side by side counts once.
+  // An axis that stretches where an item on it grows; growth of items side by side counts once.
   class Stretch {
     constructor(intervals) {
       const widest = new Map();
@@ -61,7 +61,7 @@
       this.seeNodes();
     }
 
-    // Sizes from the inside out.
+    // Compute sizes from the inner groups to the outer groups.
     measure(group) {
       const { folding, plan } = this, layout = plan.layouts[folding.layout[group]];
       const [groupWidth, groupHeight] = plan.sizes.group, inner = new Map(), wide = [], tall = [];
@@ -80,7 +80,7 @@
       return { layout, inner, across, down, width: across.map(layout.width), height: down.map(layout.height) };
     }
 
-    // Places from the outside in. `frame` is the open group's own, whose border its edges cross.
+    // Compute positions from the outer groups to the inner groups. `frame` belongs to the open group, whose border its edges cross.
     place(group, size, left, top, frame) {
       const { folding, plan } = this, { layout, across, down } = size, ends = [];
       const [groupWidth, groupHeight] = plan.sizes.group, [layerWidth, layerHeight] = plan.sizes.layer;
@@ -116,7 +116,7 @@
         const flat = this.folding.edge[first + edge], key = edges.kind[flat] + " " + edges.tensor[flat];
         const source = ends[layout.source[edge]], target = ends[layout.target[edge]];
         const begin = layout.starts[edge], end = layout.starts[edge + 1];
-        // Edges that run together begin where they part: only the first reaches the border.
+        // Edges that share a path start where they separate: only the first edge reaches the border.
         const isFromBorder = layout.source[edge] === ENTRY && layout.points[2 * begin + 1] < 1;
         if (isFromBorder && frame.entries.has(key)) this.points.push(frame.entries.get(key), frame.y - frame.h / 2);
         for (let at = begin; at < end; at++) {
@@ -142,7 +142,7 @@
       }
     }
 
-    // Which box stands for each node, and which boxes feed which.
+    // Map each node to its visible box, and each box to the boxes that it feeds.
     seeNodes() {
       const { folding, plan } = this, ofGroup = new Map();
       this.boxOf = new Int32Array(plan.count).fill(-1);
@@ -171,7 +171,7 @@
       return this.neighbours;
     }
 
-    // Boxes at most so many edges away, in either direction.
+    // Return the boxes within a number of edges, in both directions.
     around(box, steps) {
       const found = new Set([box]), { after, before } = this.near;
       let border = [box];
@@ -186,7 +186,7 @@
     return Math.abs(x - box.oldX) <= box.oldW / 2 + 1 && Math.abs(Math.abs(y - box.oldY) - box.oldH / 2) < 1;
   }
 
-  // Boxes and edges by the cells of a grid, so that only what is in sight is drawn.
+  // Index boxes and edges by the cells of a grid, so that only visible ones are drawn.
   class Grid {
     constructor(scene) {
       const cells = 40_000, area = Math.max(1, scene.width * scene.height);
@@ -221,7 +221,7 @@
       }
     }
 
-    // Calls back with what touches a rectangle.
+    // Call back with each item that touches a rectangle.
     visit(left, top, right, bottom, onBox, onEdge) {
       const [wide, high] = this.scene.plan.sizes.group, clamp = (one) => Math.max(0, Math.min(this.columns - 1, Math.floor(one / this.cell)));
       const column0 = clamp(left - wide), column1 = clamp(right + wide);

@@ -1,4 +1,4 @@
-  // Each graph of the page begins when it is about to be seen, or is asked for by the address.
+  // Start each graph of the page when it is about to be visible, or when the address names it.
   async function start(box) {
     if (box.dataset.state) return;
     box.dataset.state = "reading";
@@ -17,7 +17,7 @@
     }
   }
 
-  // Paper waits for nothing that is read: what was never in sight is on it as it opens, or in words.
+  // Printing does not wait for data: a graph that was never visible prints in its first state, or as text.
   function putOnPaper(box) {
     if (box.dataset.state || box.querySelector(".graph-still")) return;
     const inert = new DOMParser().parseFromString(box.querySelector("noscript").textContent, "text/html");
@@ -25,7 +25,7 @@
     paper.className = "graph-still";
     if (picture) {
       Object.assign(picture.style, { maxWidth: "100%", height: "auto" });
-      paper.attachShadow({ mode: "open" }).append(document.adoptNode(picture));  // its styles are its own
+      paper.attachShadow({ mode: "open" }).append(document.adoptNode(picture));  // isolates its styles
     } else paper.textContent = "Too large for paper as a whole: enginescope explore PLAN --svg FILE --fold module draws it.";
     box.querySelector(".graph-waiting").classList.add("on-paper");
     box.append(paper);

@@ -1,4 +1,4 @@
-  // One graph of the page: camera, pointer, keys, what is open, chosen and looked for.
+  // One graph of the page: camera, pointer, keys, open groups, selection and search.
   const MOST_SCALE = 2.5, STEP = 1.25;
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -23,14 +23,14 @@
       this.controls = new Controls(this);
       this.listen();
       this.read() || this.rebuild(true);
-      this.paint(); // keys need to know what is in sight, and may come before the next frame
+      this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
       this.isReady = true;
       box.dataset.state = "ready";
     }
 
     get folding() { return this.plan.foldings[this.state.folding]; }
 
-    // The scene anew: after folding, unfolding, another way to fold.
+    // Rebuild the scene after folding, unfolding, or a change of the fold mode.
     rebuild(isFit) {
       this.scene = new Scene(this.plan, this.folding, this.state.open);
       this.scene.label = (box) => (this.scene.ids[box] >= 0 ? this.plan.name(this.scene.ids[box]) : this.plan.groupPath(this.folding, -1 - this.scene.ids[box]));
@@ -47,7 +47,7 @@
       this.controls.legend();
     }
 
-    // What is dimmed: boxes in which no node passes every filter, or that are too far off.
+    // Dim boxes without a node that passes all filters, and boxes that are too far away.
     remark() {
       const { plan, scene, state } = this, found = this.controls.matches();
       const tests = [];
@@ -101,7 +101,7 @@
       const width = this.canvas.clientWidth || 800, height = this.canvas.clientHeight || 500, { scene } = this;
       const whole = Math.min(width / (scene.width + 60), height / (scene.height + 60), 1.1);
       if (!isFirst || whole > 0.42) return this.look_at(scene.width / 2, scene.height / 2, whole, isFirst);
-      // Too much for one look: the beginning, at a size that can be read.
+      // Too large for one screen: show the beginning at a readable size.
       const scale = Math.max(0.62, Math.min(1, width / (scene.width + 60)));
       const start = scene.boxes[0] ?? scene.width / 2;
       return this.look_at(scene.width * scale < width ? scene.width / 2 : start, height / 2 / scale - 24, scale, true);
@@ -148,7 +148,7 @@
 
     changed() { this.redraw(); this.keep(); }
 
-    // Choosing, folding and unfolding.
+    // Selecting, folding and unfolding.
     select(box, isShown) {
       this.state.selected = box < 0 ? null : this.scene.ids[box];
       this.showSelected();
@@ -164,7 +164,7 @@
       this.part("live").textContent = spoken(this.scene, box);
     }
 
-    // Move only as far as needed to have a box well in sight.
+    // Move only as far as needed to make a box fully visible.
     bring(box) {
       const { boxes } = this.scene, { camera, canvas } = this, x = boxes[4 * box], y = boxes[4 * box + 1];
       const scale = Math.max(camera.scale, 0.5), wide = canvas.clientWidth / 2 / scale - 220, high = canvas.clientHeight / 2 / scale - 90;
@@ -181,7 +181,7 @@
       this.rebuild(false);
       const now = this.scene.frames.find((one) => one.group === group), at = this.scene.ofGroup.get(group), { boxes } = this.scene;
       const is = now ? [now.x, now.y - now.h / 2] : [boxes[4 * at], boxes[4 * at + 1] - boxes[4 * at + 3] / 2];
-      // What was opened or closed stays where it was on the screen.
+      // The opened or closed group keeps its position on the screen.
       this.camera = { ...this.camera, x: this.camera.x + is[0] - was[0], y: this.camera.y + is[1] - was[1] };
       if (now) {
         const first = this.firstIn(group);
@@ -206,7 +206,7 @@
       this.keep();
     }
 
-    // Open whatever hides a node, and show it.
+    // Open the groups that hide a node, and show it.
     reveal(node) {
       for (let group = this.folding.home[node]; group > 0; group = this.folding.parent[group]) this.state.open.add(group);
       this.state.selected = node;
@@ -225,7 +225,7 @@
       this.keep();
     }
 
-    // Keys: arrows along edges and beside, the rest as the help says.
+    // Keys: arrows move along edges and between neighbors; the help lists the other keys.
     walk(key) {
       const { scene } = this, from = this.selectedBox(), { boxes } = scene;
       if (!scene.count) return;
@@ -283,7 +283,7 @@
       });
     }
 
-    // The view in the address: #PREFIXgraph?fold=…&color=…
+    // Store the view in the address: #PREFIXgraph?fold=…&color=…
     keep() {
       if (!this.isReady) return;
       clearTimeout(this.keeping);

@@ -1,14 +1,15 @@
 """Constants copied at every inference.
 
-What it looks for: layers that launch work and whose inputs are all constants: outputs of Constant
-layers, tensors that nothing in the engine writes, and what such layers write.
+What it looks for: layers that launch work and read constants only. A constant is an output of a
+Constant layer, a tensor that no layer of the engine writes, or an output of such a layer.
 
-Why it costs time: the result is the same at every inference, but a kernel computes it anew. An
-export that shares weights through Identity nodes leaves such copies in the engine: TensorRT 8.6
-keeps each as a Reformat.
+Why it costs time: the result is the same at every inference, but a kernel computes it again. An
+export that shares weights through Identity nodes leaves such copies in the engine. TensorRT 8.6
+keeps each copy as a Reformat.
 
-What to do: fold constants before export: ``polygraphy surgeon sanitize --fold-constants``,
-onnxsim, or ``do_constant_folding`` of the exporter; then build again.
+What to do: fold the constants of the ONNX model, then build again: ``polygraphy surgeon sanitize
+model.onnx --fold-constants -o folded.onnx`` or ``onnxsim model.onnx folded.onnx``. To install them:
+``pip install polygraphy onnx-graphsurgeon`` or ``pip install onnxsim``.
 
 When it is wrong: the file does not list every input of a layer.
 """
@@ -24,7 +25,7 @@ from enginescope.rules.view import LintView
 
 
 def constant_layers(view: LintView) -> tuple[int, ...]:
-    """Return the layers that compute the same at every inference."""
+    """Return the layers whose outputs are the same at every inference."""
     plan = view.plan
     constants = set(tensor_roles(plan).constants)
     if not constants:
@@ -64,7 +65,7 @@ RULE = Rule(
     name="constant-copies",
     summary="Constants are copied or computed at every inference",
     severity=Severity.WARNING,
-    advice="fold constants before export",
+    advice="fold constants (polygraphy surgeon sanitize --fold-constants), then build again",
     doc=__doc__,
     check=_check,
     explains=("PLAN104", "PLAN105", "PLAN109", "PLAN111", "PLAN116", "TIME202", "TIME204"),

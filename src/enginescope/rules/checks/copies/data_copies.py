@@ -1,16 +1,16 @@
 """Layer that only moves data.
 
-What it looks for: Shuffle, Slice, Padding, Concatenation and such layers, and fused kernels whose
-name consists of reshapes, transposes, slices, concatenations and moves alone. Layers at time 0 are
-left out, as are Reformats.
+What it looks for: Shuffle, Slice, Padding, Concatenation and similar layers. The rule also finds
+fused kernels whose names consist of reshapes, transposes, slices, concatenations and moves alone.
+It skips Reformats and layers without time.
 
-Why it costs time: a kernel and a round trip through memory that compute nothing.
+Why it costs time: a kernel reads and writes memory, and computes nothing.
 
-What to do: change the model so that the transposition or slice is not needed: keep one axis order
-throughout, split the weights rather than the activations, fold permutations into the weights
-beside.
+What to do: change the model so that it does not need the transposition or slice. Keep one axis
+order throughout. Split the weights instead of the activations. Fold permutations into the weights
+of the next layer.
 
-When it is wrong: the data has to be moved, and it is little.
+When it is wrong: the data has to move, and there is little of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Z][a-z]+")
 
 
 def moves_only(layer: Layer) -> bool:
-    """Whether a layer computes nothing, Reformats aside."""
+    """Whether a layer only moves data; Reformats do not count."""
     if layer.type in _MOVES:
         return True
     if layer.type != "kgen":

@@ -1,14 +1,13 @@
 """Copy between equal formats.
 
-What it looks for: a Reformat whose input and output have the same type, layout and shape, all of
-them known. Copies of constants are PLAN115's.
+What it looks for: a Reformat whose input and output have the same type, layout and shape, where the
+plan shows all three. PLAN115 reports copies of constants.
 
-Why it costs time: the copy changes nothing; it reads and writes the whole tensor.
+Why it costs time: the copy changes nothing, and it reads and writes the whole tensor.
 
-What to do: find out what keeps TensorRT from passing the tensor on: an Identity or a Cast to the
-same type in the model, a tensor that is both an output of the engine and read inside it, or a
-concatenation that wants its parts in one buffer. Remove the node, or give that output a copy of its
-own.
+What to do: find out why TensorRT copies the tensor. Often the model has an Identity or a Cast to
+the same type: remove that node. A tensor may be an output of the engine that another layer reads:
+give the output a copy of its own. Or a concatenation needs its parts in one buffer.
 
 When it is wrong: the layouts differ in strides that the file does not show.
 """

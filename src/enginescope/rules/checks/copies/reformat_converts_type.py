@@ -1,14 +1,16 @@
 """Reformat that converts the type.
 
-What it looks for: a Reformat whose input and output are of different element types, compared as
-types: ``Half`` and ``FP16`` are one. Reformats that stand for a Quantize or Dequantize of the model
-are PLAN106's. PLAN109, PLAN115 and PLAN117 explain some: those are listed there.
+What it looks for: a Reformat whose input and output have different element types. The rule compares
+types, not names: ``Half`` and ``FP16`` are one type. PLAN106 reports Reformats that stand for a
+Quantize or Dequantize of the model. Some Reformats are symptoms of PLAN109, PLAN115 or PLAN117, and
+appear there.
 
-Why it costs time: a kernel and a round trip through memory that compute nothing; it marks a border
-between two precisions.
+Why it costs time: a kernel reads and writes memory, and computes nothing. It marks a border between
+two precisions.
 
-What to do: let both sides run in one precision. At the engine's own inputs and outputs, feed the
-type that the first layer takes (``--inputIOFormats``, ``--outputIOFormats``): reported as info.
+What to do: let the layers on both sides run in one precision. At the engine's own inputs and
+outputs, use the type of the first layer: ``--inputIOFormats`` and ``--outputIOFormats`` of trtexec.
+The severity is then info.
 
 When it is wrong: the precision changes on purpose, for accuracy.
 """

@@ -1,19 +1,20 @@
 """Reformats that one layer forces.
 
-What it looks for: Reformats around one layer: a pair of which the second undoes the first, two or
-more, or one that changes only the layout. A Reformat's name says which layer it serves, else the
-layer that reads it. PLAN104 reports a single conversion of the type, PLAN106 Q/DQ, PLAN115 copies
-of constants and PLAN116 copies between equal formats.
+What it looks for: Reformats around one layer: two or more, a pair in which the second undoes the
+first, or one that changes only the layout. The name of a Reformat says which layer it serves;
+otherwise it serves the layer that reads it. Other rules report a single conversion of the type
+(PLAN104), Q/DQ (PLAN106), copies of constants (PLAN115), and copies between equal formats
+(PLAN116).
 
-Why it costs time: each copies a tensor because this layer wants another layout or precision than
-its neighbors. TensorRT weighs that when it builds, with the tactics it could try.
+Why it costs time: each Reformat copies a tensor, because this layer needs another layout or
+precision than its neighbors. TensorRT accepted these copies with the tactics that it could try.
 
-What to do: let the layer run in the precision and layout of its neighbors: give the builder more
-workspace, take a precision constraint off the layer, or use a plugin that takes that layout. At the
-engine's own inputs and outputs, give them the format that the layer takes (``--inputIOFormats``,
-``--outputIOFormats``): reported as info.
+What to do: let the layer run in the precision and layout of its neighbors. Give the builder more
+workspace, remove a precision constraint from the layer, or use a plugin that reads that layout. At
+the engine's own inputs and outputs, use the format of the layer: ``--inputIOFormats`` and
+``--outputIOFormats`` of trtexec. The severity is then info.
 
-When it is wrong: the layer gains more than the copies cost. Only they are at stake.
+When it is wrong: the layer gains more than the copies cost. Only the copies are at stake.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _found(
 def _by_layer(
     view: LintView, reformats: list[Layer], taken: set[int]
 ) -> dict[tuple[int, bool], list[Layer]]:
-    """Return the Reformats that are left by the layer they serve, and whether at the border."""
+    """Group the remaining Reformats by the layer that they serve, and mark those at the border."""
     named = {layer.name: layer.index for layer in view.active} if reformats else {}
     flow = view.flow
     served: dict[tuple[int, bool], list[Layer]] = {}
@@ -86,7 +87,7 @@ def _by_layer(
 
 
 def _sandwich(view: LintView, first: Layer) -> tuple[int, int] | None:
-    """Return the layer behind a Reformat, and the Reformat behind it that undoes the first."""
+    """Return the layer after a Reformat, and the next Reformat that undoes the first."""
     index = view.flow.only_after(first.index)
     if index is None or view.layers[index].type in REFORMATS:
         return None
@@ -99,7 +100,7 @@ def _sandwich(view: LintView, first: Layer) -> tuple[int, int] | None:
 
 
 def _changes_layout_alone(layer: Layer) -> bool:
-    """Whether type and layouts are known, the type stays, and the layout does not."""
+    """Whether a Reformat is known to change the layout and to keep the type."""
     sides = [_kind(one) for one in (*layer.inputs[:1], *layer.outputs[:1])]
     (before, after) = sides if len(sides) == 2 else ((None, None), (None, None))
     return None not in (*before, *after) and before[0] == after[0] and before != after
@@ -111,7 +112,7 @@ def _kind(tensor: Tensor) -> tuple[str | None, str | None]:
 
 
 def _changes(layer: Layer) -> str:
-    """Return ``FP16 NHWC8 → FP32 NCHW``; empty where type and layout are known not to change."""
+    """Return ``FP16 NHWC8 → FP32 NCHW``; empty if type and layout are known to stay."""
     sides = [_kind(one) for one in (*layer.inputs[:1], *layer.outputs[:1])]
     if len(sides) == 2 and sides[0] == sides[1]:
         return ""

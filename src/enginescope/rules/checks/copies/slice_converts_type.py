@@ -1,8 +1,8 @@
 """Slice that converts the type.
 
-What it looks for: a Slice whose input and output are of different element types.
+What it looks for: a Slice whose input and output have different element types.
 
-Why it costs time: the conversion hides a border between two precisions in a copy.
+Why it costs time: the conversion hides a border between two precisions inside a copy.
 
 What to do: let the layers on both sides run in one precision.
 

@@ -1,1 +1,1 @@
-"""Rules on what TensorRT did not fuse, and on what it fused out of sight."""
+"""Rules on layers that TensorRT did not fuse, and on fused blocks that hide their layers."""

@@ -1,15 +1,15 @@
 """Fused block with no timing inside.
 
-What it looks for: a Myelin or ForeignNode layer that stands for a part of the network and takes at
+What it looks for: a Myelin or ForeignNode layer that replaces a part of the network and takes at
 least 5 % of the engine's time.
 
-Why it costs time: the plan does not show the block's kernels, and the profiler times the block as a
-whole. Neither shows what is slow inside it, or what can be won.
+Why it costs time: the plan does not show the kernels of the block, and the profiler times the block
+as a whole. Neither shows what is slow inside, or what can be saved.
 
-What to do: build with TensorRT 10 or later, which lists the kernels of such a block with a time
-each; or time the kernels with Nsight Systems.
+What to do: build with TensorRT 10 or later, which lists the kernels of such a block, each with its
+time. Or time the kernels with Nsight Systems.
 
-When it is wrong: the block is one operation.
+When it is wrong: the block is a single operation.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Attention that was not fused.
 
-What it looks for: a softmax between two matrix products: softmax layers, and fused kernels whose
-name or ONNX nodes tell of one, with a matrix product at most two layers before and after.
+What it looks for: a softmax between two matrix products. The rule reads softmax layers and the
+names and ONNX nodes of fused kernels. Each matrix product is at most two layers away.
 
-Why it costs time: scores of sequence × sequence are written to memory and read again; a fused
-attention kernel keeps them on chip.
+Why it costs time: the kernels write the scores (sequence × sequence) to memory and read them again.
+A fused attention kernel keeps them on the chip.
 
 What to do: write attention so that TensorRT recognizes it: one MatMul, scale, mask, Softmax,
-MatMul, without casts and transpositions in between, in FP16, BF16 or FP8; from 10.x on an Attention
-operator or plugin; fused kernels exist for certain head sizes and GPUs only.
+MatMul. Use FP16, BF16 or FP8, and no casts or transpositions between these nodes. TensorRT 10 also
+has an Attention operator and plugins. Fused kernels exist only for some head sizes and GPUs.
 
-When it is wrong: two products around a softmax that are not attention, such as a mixture of
+When it is wrong: the two products around the softmax are not attention, for example in a mixture of
 experts. The layers between the products are at stake, not the products.
 """
 
@@ -63,7 +63,7 @@ def _is_softmax(layer: Layer) -> bool:
 def _nearest(
     view: LintView, start: int, links: Mapping[int, tuple[int, ...]]
 ) -> tuple[int, ...] | None:
-    """Return the shortest way to a matrix product, itself last; ``None`` without one near."""
+    """Return the shortest path to a near matrix product, which is its end; ``None``: none."""
     ways: list[tuple[int, ...]] = [(one,) for one in links.get(start, ())]
     for _ in range(_HOPS):
         for way in ways:

@@ -1,18 +1,18 @@
 """Normalization that was not fused.
 
-What it looks for: a kernel that ends in a mean, followed within two layers by a kernel that begins
-with the square root of a LayerNorm or RMSNorm. The rule reads operations from kernel names, from
-pointwise layers and from ONNX node names.
+What it looks for: a kernel that ends in a mean. Within two layers follows a kernel that begins with
+the square root of a LayerNorm or RMSNorm. The rule reads operations from kernel names, pointwise
+layers and ONNX node names.
 
-Why it costs time: the tensor is written and read again between the kernels; one kernel would keep
-it on chip.
+Why it costs time: the kernels write the tensor and read it again. One kernel would keep it on the
+chip.
 
-What to do: export LayerNormalization or RMSNormalization as one operator (opset 17 and 23), with
-nothing that reads the tensors inside it: an output in the middle of the norm, a slice or a Cast
-between its parts keeps it apart.
+What to do: export LayerNormalization (opset 17) or RMSNormalization (opset 23) as one operator. No
+other node may read the tensors inside it. An output in the middle of the norm, a slice, or a Cast
+between its parts prevents the fusion.
 
-When it is wrong: mean and square root belong to different operations. All but the longest of the
-kernels are at stake.
+When it is wrong: the mean and the square root belong to different operations. All kernels but the
+longest are at stake.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _check(view: LintView) -> Iterator[Found]:
 
 
 def _may_hold_mean(layer: Layer) -> bool:
-    """Whether any text of a layer speaks of a mean; a large plan has few such layers."""
+    """Whether a text of the layer contains a mean; a large plan has few such layers."""
     texts = (layer.name, layer.tactic_name or "", *layer.onnx_nodes)
     return any("Mean" in text for text in texts) or "Operations" in layer.attributes
 
@@ -76,7 +76,7 @@ def _begins_with_root(operations: tuple[str, ...]) -> bool:
 
 
 def _way_to_root(view: LintView, start: int) -> tuple[int, ...] | None:
-    """Return the layers behind `start` up to the square root; ``None`` where none is near."""
+    """Return the layers from `start` to a near square root; ``None``: there is none."""
     ways: list[tuple[int, ...]] = [(reader,) for reader in view.flow.after.get(start, ())]
     for _ in range(_HOPS):
         ways = [way for way in ways if view.layers[way[-1]].type in _TYPES]

@@ -1,19 +1,18 @@
 """Misaligned channels of a convolution.
 
-What it looks for: a convolution whose input or output channels, per group, are no multiple of what
-tensor cores take: 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and FP8, 32 for four bits.
-Depthwise convolutions are left out.
+What it looks for: a convolution whose input or output channels, per group, are not a multiple of
+what tensor cores need. The multiple is 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and
+FP8, 32 for four bits. The rule skips depthwise convolutions.
 
-Why it costs time: the rest of the last vector is computed and thrown away, or a slower tactic is
-chosen.
+Why it costs time: the GPU computes the rest of the last vector and discards it, or TensorRT uses a
+slower tactic.
 
 What to do: change the number of channels in the model to such a multiple.
 
-When it is wrong: the first layer of a network sees three channels of an image, and the last one as
-many as there are classes; both are often too small to matter: look at the time at stake. It is the
-part of the product that is padding; of a tactic without tensor cores all of the layer's time, or
-what it takes beyond its limit where the GPU is known. The first is reported as info, with nothing
-at stake.
+When it is wrong: the first layer reads the three channels of an image, and the last layer has one
+output per class. Both are often too small to matter: look at the time at stake. At stake is the
+padding's part of the product. Without tensor cores it is all of the layer's time, or its time
+beyond the limit of a known GPU. For the first layer the severity is info, with nothing at stake.
 """
 
 from __future__ import annotations

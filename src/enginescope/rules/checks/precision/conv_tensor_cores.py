@@ -1,18 +1,18 @@
 """Convolution without tensor cores.
 
 What it looks for: a convolution in FP16, BF16, INT8, FP8 or FP4 whose tactic does not use tensor
-cores, by the tactic's name. Where the name does not tell, the rule asks about depthwise layers and
-leaves out the others.
+cores, according to the tactic's name. Where the name does not say, the rule asks about depthwise
+layers and skips the others.
 
-Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
+Why it costs time: tensor cores compute several times faster than the ordinary units.
 
-What to do: align the channels (PLAN102), give the builder more workspace and a higher optimization
-level, and build on the GPU that will run the engine.
+What to do: align the channels (PLAN102). Give the builder more workspace and a higher optimization
+level. Build on the GPU that will run the engine.
 
-When it is wrong: a depthwise convolution and a matrix-vector product are bound by memory and have
-no use for tensor cores; with few input channels the ordinary units may be as fast. Such layers are
-info, with nothing at stake. Else with the GPU known only what the layer takes beyond its limit
-there is at stake.
+When it is wrong: memory limits a depthwise convolution and a matrix-vector product, so tensor cores
+do not help them. With few input channels the ordinary units may be as fast. For such layers the
+severity is info, with nothing at stake. For other layers on a known GPU, only the time beyond the
+layer's limit is at stake.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """FP32 layer in a plan of reduced precision.
 
-What it looks for: a layer that reads and writes FP32 in a plan where some convolution, matrix
-product or fused kernel runs in FP16, BF16, INT8, FP8 or FP4. Convolutions and matrix products are a
-warning, everything else is info; copies and layers at time 0 are left out.
+What it looks for: a layer that reads and writes FP32, in a plan where some convolution, matrix
+product or fused kernel runs in FP16, BF16, INT8, FP8 or FP4. The severity is warning for
+convolutions and matrix products, and info for other layers. The rule skips copies and layers
+without time.
 
-Why it costs time: FP32 moves twice the bytes of FP16, computes at a fraction of its rate, and asks
-for conversions on both sides.
+Why it costs time: FP32 moves twice the bytes of FP16, computes at a fraction of its rate, and needs
+conversions on both sides.
 
-What to do: allow the layer a lower precision; in a strongly typed network, change its types in the
-model. Half of the time is at stake of layers that multiply no matrices: half of their bytes.
+What to do: allow the layer a lower precision. In a strongly typed network, change its types in the
+model. For layers without matrix products half of the time is at stake, as half of the bytes.
 
-When it is wrong: normalizations, softmax and sums are kept in FP32 for accuracy.
+When it is wrong: normalizations, softmax and sums stay in FP32 for accuracy.
 """
 
 from __future__ import annotations

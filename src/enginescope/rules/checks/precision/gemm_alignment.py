@@ -1,17 +1,17 @@
 """Misaligned sides of a matrix product.
 
-What it looks for: a gemm or MatMul whose inner length K or output columns N are no multiple of what
-tensor cores take: 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and FP8, 32 for four
-bits. Layers whose shapes do not show K and N beyond doubt are left out.
+What it looks for: a gemm or MatMul whose inner length K or output columns N are not a multiple of
+what tensor cores need. The multiple is 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and
+FP8, 32 for four bits. The rule skips layers whose shapes do not clearly show K and N.
 
-Why it costs time: rows that do not begin at 16 bytes are loaded in smaller pieces, or a slower
-tactic is chosen.
+Why it costs time: the GPU loads rows in smaller pieces if they do not begin at a multiple of 16
+bytes, or TensorRT uses a slower tactic.
 
 What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
 
-When it is wrong: a small product costs little: look at the time at stake. It is the part of the
-product that is padding; of a tactic without tensor cores all of the layer's time, or what it takes
-beyond its limit where the GPU is known.
+When it is wrong: a small product costs little: look at the time at stake. At stake is the padding's
+part of the product. Without tensor cores it is all of the layer's time, or its time beyond the
+limit of a known GPU.
 """
 
 from __future__ import annotations

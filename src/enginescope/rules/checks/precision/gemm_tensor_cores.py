@@ -1,16 +1,16 @@
 """Matrix product without tensor cores.
 
 What it looks for: a gemm or MatMul layer in FP16, BF16, INT8, FP8 or FP4 whose tactic does not use
-tensor cores, by the tactic's name.
+tensor cores, according to the tactic's name.
 
-Why it costs time: tensor cores do several times the arithmetic of the ordinary units.
+Why it costs time: tensor cores compute several times faster than the ordinary units.
 
-What to do: align the sides of the matrices (PLAN108); raise the builder's optimization level. For a
-matrix times one vector, a larger batch makes a matrix of it.
+What to do: align the sides of the matrices (PLAN108). Raise the builder's optimization level. A
+larger batch turns a matrix-vector product into a matrix product.
 
-When it is wrong: a matrix-vector product is bound by reading its weights once, which tensor cores
-do not speed up: reported as info, with nothing at stake (TIME205 says what a larger batch wins).
-With the GPU known only what another layer takes beyond its limit there is at stake.
+When it is wrong: a matrix-vector product has to read its weights once, and tensor cores do not make
+that faster. Its severity is info, with nothing at stake; TIME205 says what a larger batch saves.
+For other layers on a known GPU, only the time beyond the layer's limit is at stake.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Precision island.
 
-What it looks for: connected layers of a wider float type in a plan that multiplies mostly in a
-narrower one. Data is converted where it enters the island. It leaves through another conversion or
-as the engine's output.
+What it looks for: connected layers of a wider float type, in a plan that multiplies mostly in a
+narrower type. Data is converted where it enters the island. It leaves through another conversion or
+as an output of the engine.
 
-Why it costs time: the layers move and compute more bytes, and their neighbors' tensors are
+Why it costs time: the layers move and compute more bytes. The tensors of their neighbors are
 converted on the way in and out.
 
-What to do: let the island run in the precision around it: remove a precision constraint, quantize
-its inputs, or in a strongly typed network change its types in the model. At stake are the
-conversions, and the part of the layers' time that belongs to the wider type's bytes.
+What to do: let the island run in the precision of its neighbors. Remove a precision constraint,
+quantize the inputs, or change the types in the model of a strongly typed network. At stake are the
+conversions, and the part of the layers' time that the wider type's bytes take.
 
-When it is wrong: the island is kept on purpose for accuracy, as normalizations and sums are.
+When it is wrong: the island is there on purpose, for accuracy, as normalizations and sums are.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _found(
 
 
 def _main_type(view: LintView) -> DataType | None:
-    """Return the type that most products of the plan read, if it is a reduced one."""
+    """Return the type that most products of the plan read, if it is a reduced type."""
     products = view.of_types((*CONVOLUTIONS, *MATMULS))
     counts = Counter(one.precision for one in products if one.precision is not None)
     main = max(counts, key=lambda dtype: counts[dtype], default=None)
@@ -99,7 +99,7 @@ def _main_type(view: LintView) -> DataType | None:
 
 
 def _wide_layers(view: LintView, main: DataType) -> set[int]:
-    """Return the layers that read and write wider floats only, copies between such included."""
+    """Return the layers that read and write only wider floats, including copies between them."""
     wide = frozenset(dtype for dtype in FLOATS if _bits(dtype) > _bits(main))
     layers = view.of_kinds(lambda kind: kind.reads in wide and kind.writes in wide)
     return {
@@ -110,7 +110,7 @@ def _wide_layers(view: LintView, main: DataType) -> set[int]:
 
 
 def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
-    """Yield the wide layers that feed each other, in the order of the plan."""
+    """Yield connected groups of wide layers, in the order of the plan."""
     left = set(wide)
     for start in sorted(wide):
         if start not in left:
@@ -135,7 +135,7 @@ def _neighbors(
 
 
 def _narrows(narrow: DataType | None, wide: DataType | None, main: DataType) -> bool:
-    """Whether a layer at the border has the plan's type, or a narrower one, on the outer side."""
+    """Whether a layer at the border has the plan's type or a narrower type on its outer side."""
     return narrow is not None and _bits(narrow) <= _bits(main) < _bits(wide)
 
 

@@ -1,18 +1,18 @@
 """Quantized layer with a float output.
 
-What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits and writes
-floats which other layers of the engine read. It is a warning where the layer is bound by memory, or
-its work is not known, else info: bound by memory are fewer multiplications per byte moved than the
-GPU's peaks are apart, or than 100 where the GPU is not known.
+What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits, and writes
+floats for other layers of the engine. The severity is warning where memory limits the layer or its
+work is unknown, otherwise info. Memory limits a layer with fewer multiplications per byte than the
+ratio of the GPU's peaks, or than 100 for an unknown GPU.
 
-Why it costs time: the output is written, and read again, at two to eight times the size.
+Why it costs time: the GPU writes and reads an output of two to eight times the size.
 
-What to do: quantize the output: put a Q/DQ pair behind the layer, on the residual branch as well
-when it ends in an addition.
+What to do: quantize the output with a Q/DQ pair after the layer. If the residual branch ends in an
+addition, quantize that branch too.
 
-When it is wrong: what reads the output needs floats for accuracy. Layers that only write the
-engine's outputs are left out. At stake is the part of the time that belongs to the bytes that a
-quantized output would not have; nothing of a layer that is not bound by memory.
+When it is wrong: the next layer needs floats for accuracy. The rule skips layers that only write
+the engine's outputs. At stake is the time of the bytes that a quantized output would save; nothing
+where memory does not limit the layer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from enginescope.rules.tensor_cores import (
 from enginescope.rules.view import Kind, LintView
 
 _PRODUCTS = frozenset((*CONVOLUTIONS, *MATMULS))
-#: INT8 multiplications ÷ bytes at the peaks of nearly every NVIDIA GPU with tensor cores exceed it.
+#: Nearly every NVIDIA GPU with tensor cores has a higher ratio of INT8 and memory peaks.
 _MACS_PER_BYTE = 100
 
 
@@ -63,10 +63,10 @@ def _check(view: LintView) -> Iterator[Found]:
 
 
 def spared_ms(view: LintView, layer: Layer, dtype: DataType) -> dict[int, float]:
-    """Return the time of the bytes that a layer would not write, were its output of type `dtype`.
+    """Return the time of the bytes that an output of type `dtype` would save, in ms.
 
     Returns:
-        By the layer's index; empty where it is not known.
+        Time by the layer's index; empty: unknown.
     """
     moved = view.work(layer).moved_bytes
     return view.part_ms((layer.index,), _spared_bytes(layer, dtype) / moved) if moved else {}
@@ -77,14 +77,14 @@ def _is_quantised_with_floats(kind: Kind) -> bool:
 
 
 def _spared_bytes(layer: Layer, dtype: DataType) -> int:
-    """Return what its float outputs hold beyond the same in `dtype`; 0 where that is not known."""
+    """Return the bytes that outputs of type `dtype` would save; 0 if that is unknown."""
     floats = (output for output in layer.outputs if output.dtype in FLOATS)
     pairs = ((one.nbytes, msgspec.structs.replace(one, dtype=dtype).nbytes) for one in floats)
     return sum(now - then for now, then in pairs if now is not None and then is not None)
 
 
 def _ends_at_output(view: LintView, index: int) -> bool:
-    """Whether nothing but copies to the engine's outputs reads a layer."""
+    """Whether only copies to the engine's outputs read a layer."""
     readers = view.flow.after.get(index, ())
     if not readers:
         return index in view.flow.writes_output
@@ -97,7 +97,7 @@ def _ends_at_output(view: LintView, index: int) -> bool:
 
 
 def _balance(view: LintView, dtype: DataType) -> float:
-    """Return the multiplications per byte below which memory is what a layer waits for."""
+    """Return the multiplications per byte below which memory limits a layer."""
     rate = view.gpu.macs_per_ms(dtype.value) if view.gpu else None
     return rate / view.gpu.bytes_per_ms if view.gpu and rate else _MACS_PER_BYTE
 

@@ -1,19 +1,18 @@
 """Quantize or Dequantize that was not fused.
 
-What it looks for: a layer of its own that goes from floats to INT8, FP8 or four bits or back: a
-Scale, Quantize or Dequantize layer, or a Reformat whose origin is ``QDQ``; and why it stands alone:
-another layer reads the same tensor in floats, as the addition of a residual branch without Q/DQ
-does; or the layer before or behind it runs in floats.
+What it looks for: a separate layer that converts floats to INT8, FP8 or four bits, or back. It is a
+Scale, Quantize or Dequantize layer, or a Reformat whose origin is ``QDQ``. The rule also says why
+the layer is separate. Another layer may read the same tensor in floats, such as the addition of a
+residual branch without Q/DQ. Or the layer before or after it runs in floats.
 
-Why it costs time: TensorRT fuses Q/DQ into the layers around it where their placement allows; one
-that is left reads and writes the whole tensor, and the layer in front of it writes floats
-(PLAN103).
+Why it costs time: TensorRT fuses Q/DQ into neighboring layers where their placement allows that. A
+separate one reads and writes the whole tensor, and the layer before it writes floats (PLAN103).
 
-What to do: move the Q/DQ pair to where it fuses: Q right before the inputs of convolutions and
-matrix products, on both inputs of a residual addition, and behind activations.
+What to do: move the Q/DQ pair to where it fuses: directly before the inputs of convolutions and
+matrix products, on both inputs of a residual addition, and after activations.
 
-When it is wrong: the engine's own input has to be quantized once, unless it is fed quantized:
-reported as info.
+When it is wrong: the engine quantizes its own input once, unless the application does. The severity
+is then info.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def _check(view: LintView) -> Iterator[Found]:
 
 
 def is_qdq(layer: Layer) -> bool:
-    """Whether a layer is a Quantize or a Dequantize of its own."""
+    """Whether a layer is a separate Quantize or Dequantize."""
     if layer.type not in _KINDS:
         return False
     if layer.type in REFORMATS and layer.attributes.get("Origin") != "QDQ":
@@ -77,7 +76,7 @@ def is_qdq(layer: Layer) -> bool:
 
 
 def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, Layer | None]:
-    """Return why it stands alone, what to do, and the layer that writes floats because of it."""
+    """Return why a layer is separate, the advice, and the layer that therefore writes floats."""
     at = view.flow.only_before(layer.index)
     if at is None:
         return None, None, None

@@ -1,1 +1,1 @@
-"""Rules on an engine as a whole: its times, its shapes, its launches."""
+"""Rules on a whole engine: its times, shapes and launches."""

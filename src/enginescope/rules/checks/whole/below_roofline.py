@@ -1,18 +1,18 @@
 """Layer far below its roofline.
 
-What it looks for: a layer that takes at least four times what the GPU's peaks allow, for the bytes
-it moves and the multiplications it does, if it takes at least 10 µs and loses at least 1 % of the
-profile's time. The GPU has to be known, and the layer's work: fused kernels that may compute more
-than the plan tells are left out.
+What it looks for: a layer that takes at least four times its limit. The limit follows from the
+GPU's peaks, the layer's bytes and its multiplications. The layer takes at least 10 µs and loses at
+least 1 % of the profile's time. The GPU and the layer's work have to be known. The rule skips fused
+kernels that may compute more than the plan shows.
 
-Why it costs time: neither memory nor arithmetic is busy: too few blocks for the GPU, a tactic that
-does not fit the shape, or strided access.
+Why it costs time: neither memory nor arithmetic is busy. The GPU may have too few blocks, the
+tactic may not fit the shape, or the access is strided.
 
-What to do: look at its shape and tactic: raise the batch, align the sizes, give the builder more
-workspace and a higher optimization level. What it loses against the limit is at stake.
+What to do: look at the shape and the tactic. Raise the batch, align the sizes, and give the builder
+more workspace and a higher optimization level. The time beyond the limit is at stake.
 
-When it is wrong: clocks below boost look the same, and so does what the profiler adds to each layer
-where that cannot be estimated.
+When it is wrong: clocks below boost look the same. So does the profiler's own time per layer, where
+it cannot be estimated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _check(view: LintView) -> Iterator[Found]:
 
 
 def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
-    """Return the layers that can lose so much at all: of a large plan few, or none."""
+    """Return the layers long enough to lose that much; a large plan has few."""
     shortest_ms = max(_SHORTEST_MS, (view.engine_ms or 0.0) * _SHARE_PCT / 100)
     timings = view.timings
     long = sorted(index for index, ms in view.times_ms.items() if ms >= shortest_ms)

@@ -1,18 +1,18 @@
 """Launches that a CUDA graph would hide.
 
-What it looks for: an engine of at least ten layers that ran without a CUDA graph, where the
-launches are worth at least 2 % of its time; a warning from 5 % on, and where the host takes as long
-to enqueue as the GPU to compute. Whether it ran as a graph is known from the run or from trtexec's
-options, else from the enqueue time: less than 0.5 µs a layer is a graph's.
+What it looks for: an engine of at least ten layers that ran without a CUDA graph, where launches
+take at least 2 % of its time. The severity is warning from 5 %, and where the host needs as long to
+enqueue as the GPU to compute. The run or trtexec's options say whether a CUDA graph was used.
+Otherwise less than 0.5 µs of enqueue time per layer means a CUDA graph.
 
-Why it costs time: each kernel waits for its own launch; in a graph the launch overlaps the kernel
-before it. A graph saved 0.6 to 0.9 µs a layer on an H100 and an H200 (TensorRT 8.6); at stake are
-0.6 µs of each layer.
+Why it costs time: each kernel waits for its own launch. In a CUDA graph the launch overlaps the
+kernel before it. A CUDA graph saved 0.6 to 0.9 µs per layer on an H100 and an H200 (TensorRT 8.6).
+At stake are 0.6 µs of each layer.
 
 What to do: capture the inference in a CUDA graph: ``--useCudaGraph`` in trtexec, ``--graph`` in
-enginescope bench, cudaStreamBeginCapture in an application.
+``enginescope bench``, ``cudaStreamBeginCapture`` in an application.
 
-When it is wrong: shapes change at each inference, or a layer synchronizes with the host: such an
+When it is wrong: shapes change at each inference, or a layer synchronizes with the host. Such an
 engine cannot be captured.
 """
 

@@ -1,14 +1,14 @@
 """Shapes far from the profile's optimum.
 
-What it looks for: an input that was fed with twice the elements of its optimization profile's
-optimum or more, or half of them or fewer. Of several inputs the farthest is named.
+What it looks for: an input with at least twice, or at most half, as many elements as the optimum of
+its optimization profile. If several inputs are, the rule names the farthest.
 
-Why it costs time: tactics are chosen for the optimum; at other shapes another one may be faster.
+Why it costs time: TensorRT chose the tactics for the optimum. Another tactic may be faster at other
+shapes.
 
-What to do: build with a profile whose optimum has the shapes in use, or with several
-profiles.
+What to do: build with a profile whose optimum has your shapes, or with several profiles.
 
-When it is wrong: the run was made to see how the engine does at the edge of its range.
+When it is wrong: you measured the edge of the range on purpose.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Shape computations on the host.
 
-What it looks for: copies of shapes between device and host, and shape calls that take together at
-least 1 % of the engine's time. A copy from the device to the host is found without times, too.
+What it looks for: copies of shapes between GPU and host, and shape calls, that take together at
+least 1 % of the engine's time. The rule finds a copy from the GPU to the host without times too.
 
-Why it costs time: shapes that depend on data are computed on the host, and the GPU waits for them.
+Why it costs time: the host computes shapes that depend on data, and the GPU waits for them.
 
-What to do: make dimensions static, or few; take shape arithmetic, NonZero and such out of the
-model; simplify it with constant folding.
+What to do: make dimensions static, or few. Remove shape arithmetic, NonZero and similar nodes from
+the model. Fold constants: ``polygraphy surgeon sanitize model.onnx --fold-constants -o
+folded.onnx``.
 
-When it is wrong: the profiler adds its own cost to calls as short as these, where it cannot be
-estimated.
+When it is wrong: the profiler adds its own time to such short calls, where it cannot be estimated.
 """
 
 from __future__ import annotations

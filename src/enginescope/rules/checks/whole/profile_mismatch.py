@@ -1,16 +1,16 @@
 """Profile that does not match its plan.
 
-What it looks for: times whose layer the plan does not have, and layers that launch work and have no
-time. Layers are joined by name; of several optimization profiles only the one in use is expected to
-have times.
+What it looks for: times of layers that the plan does not have, and layers that launch work and have
+no time. The rule joins layers by name. Of several optimization profiles only the one in use needs
+times.
 
-Why it costs time: it does not, but every figure on layers is incomplete. Where the profile has
-layers that the plan lacks and lacks active layers of the plan, it is of another build: an error,
-and no rule uses its times.
+Why it costs time: it costs no time, but every figure on layers is incomplete. If the profile lacks
+active layers of the plan and has others, it belongs to another build. That is an error, and no rule
+uses its times.
 
-What to do: export plan and profile from one and the same engine, in one run of trtexec.
+What to do: export plan and profile from the same engine, in one run of trtexec.
 
-When it is wrong: a profile printed into a log leaves out layers that took no time.
+When it is wrong: a profile in a log omits layers that took no time.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Batch too small for the GPU.
 
-What it looks for: convolutions and matrix products whose result has fewer tiles, by the tile size
-in the tactic's name, than half of the GPU's multiprocessors; and products of a matrix by one
-vector. They have to take at least 5 % of the engine's time.
+What it looks for: convolutions and matrix products with fewer output tiles than half of the GPU's
+multiprocessors. The tile size is in the tactic's name. The rule also finds products of a matrix and
+one vector. Such layers take together at least 5 % of the engine's time.
 
-Why it costs time: multiprocessors without a tile are idle, and a matrix-vector product reads all of
-its weights for one row. Twice the batch takes hardly longer.
+Why it costs time: multiprocessors without a tile are idle. A matrix-vector product reads all of its
+weights for one row. Twice the batch takes hardly longer.
 
-What to do: raise the batch where several items may wait for each other, or run several inferences
-at the same time on streams of their own. Half of the layers' time is at stake: what each of two
-items saves at twice the batch.
+What to do: raise the batch if several items may wait for each other, or run several inferences at
+the same time on their own streams. Half of the layers' time is at stake: what each of two items
+saves at twice the batch.
 
-When it is wrong: latency of a single item is all that counts; then choose a smaller GPU or a MIG
-slice. A tactic that splits the sum over K has more tiles than its name tells.
+When it is wrong: only the latency of a single item matters. Then choose a smaller GPU or a MIG
+slice. A tactic that splits the sum over K has more tiles than its name says.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def _found(
 
 
 def _tiles(view: LintView, layer: Layer) -> int | None:
-    """Return the tiles of a product's result; ``None`` where shape or name does not tell."""
+    """Return the number of output tiles; ``None`` if shape or tactic name does not show it."""
     product, tactic = view.work(layer).product, layer.tactic_name or ""
     match = _TILE.search(tactic)
     if product is None or match is None or _SPLIT.search(tactic):
         return None
     rows, columns = (int(one) for one in match.groups() if one is not None)
-    ways = ((rows, columns), (columns, rows))  # which side is which depends on the kernel
+    ways = ((rows, columns), (columns, rows))  # the kernel decides which side is which
     counts = (math.ceil(product.m / one) * math.ceil(product.n / other) for one, other in ways)
     return max(counts) * product.groups
 

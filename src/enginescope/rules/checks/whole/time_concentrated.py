@@ -3,10 +3,10 @@
 What it looks for: one layer with at least a quarter of the profile's time, in a plan of four layers
 or more.
 
-Why it costs time: whatever else is made faster, this layer bounds what can be won.
+Why it costs time: this layer limits what all other changes can save.
 
-What to do: begin with this layer. What can be won of it is not known from its time alone, so
-nothing is at stake. PLAN118 explains a block without times inside.
+What to do: begin with this layer. Its time alone does not show what can be saved, so nothing is at
+stake. PLAN118 explains a block without times inside.
 
 When it is wrong: the network is one large layer by design.
 """

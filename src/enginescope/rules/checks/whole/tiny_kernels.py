@@ -1,17 +1,17 @@
 """Many tiny kernels.
 
-What it looks for: at least twenty layers of less than 5 µs each in the profile that take together
+What it looks for: at least twenty layers of less than 5 µs each in the profile, which take together
 at least a fifth of the engine's time.
 
-Why it costs time: such kernels do not fill the GPU, and launching one takes about as long as
-running it.
+Why it costs time: such kernels do not fill the GPU. Launching one takes about as long as running
+it.
 
-What to do: run with a CUDA graph, raise the batch, and look for what keeps the layers from being
-fused: precisions that alternate, outputs marked in between, plugins. Half of their time is at
-stake: what each of two items saves at twice the batch.
+What to do: run with a CUDA graph, or raise the batch. Look for what prevents fusion: alternating
+precisions, outputs in the middle, plugins. Half of the layers' time is at stake: what each of two
+items saves at twice the batch.
 
-When it is wrong: the profiler separates kernels that overlap otherwise, and adds some
-microseconds to each.
+When it is wrong: the profiler separates kernels that otherwise overlap, and adds some microseconds
+to each.
 """
 
 from __future__ import annotations
