@@ -11,6 +11,8 @@ A comment directly above a block says what is special about it:
     It runs with the stand-in for TensorRT and CUDA; the output in the page is from a real GPU.
 ``<!-- output: 12 lines -->``
     The page shows so many lines of it, and ``…``.
+``<!-- output: as above -->``
+    The page shows no output, because an earlier block has it.
 
 Other fenced blocks with a ``title`` are files, written before the commands below them run.
 """
@@ -40,7 +42,7 @@ _BLOCK = re.compile(
 _EXIT = re.compile(r"\s+# exit code (\d+)$")
 #: An archive that a page makes is of the day on which the page is tested.
 _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
-_COMMAND = re.compile(r"^\$ (?:enginescope|python)\b")
+_COMMAND = re.compile(r"^\$ (?:enginescope|python|for)\b")
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
     "bench": {"--max-time": "200ms", "--warmup": "10ms"},
@@ -121,7 +123,7 @@ def commands_of(body: str, mark: str) -> Iterator[Command]:
 
 
 def is_run(command: Command) -> bool:
-    """Whether the command is enginescope's, or Python's, and needs no GPU."""
+    """Whether the command is enginescope's, Python's, or a loop of them, and needs no GPU."""
     return bool(_COMMAND.match(f"$ {command.line}")) and "GPU" not in command.mark
 
 
@@ -177,7 +179,10 @@ class Folder:
 
 
 def short(line: str) -> str:
-    """Return a command that measures for a fraction of a second."""
+    """Return a command that measures for a fraction of a second; a loop runs once."""
+    if line.startswith("for "):
+        once = re.sub(r"( in \S+)[^;]*", r"\1", line, count=1)
+        return re.sub(r"enginescope [^;]+", lambda each: short(each[0]), once)
     verb = line.split()[1] if line.startswith("enginescope ") else ""
     limits = dict(_SHORT.get(verb, {}))
     line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 200ms", line)
@@ -194,6 +199,8 @@ def short(line: str) -> str:
 
 def shown_lines(command: Command, printed: str) -> list[str]:
     """Return what the page shows of an output."""
+    if command.mark == "output: as above":
+        return []
     lines = _WRITTEN.sub(r"\g<1>2026-11-23", printed).rstrip("\n").splitlines()
     most = re.search(r"output: (\d+) lines", command.mark)
     if most and len(lines) > int(most[1]):

@@ -102,6 +102,9 @@ def test_a_command_is_made_short() -> None:
         "enginescope noise a.onnx --rounds 9 --duration 20ms"
     )
     assert short("enginescope lint a.json") == "enginescope lint a.json"
+    assert short("for at in 1 2; do enginescope bench a.onnx; done") == (
+        "for at in 1; do enginescope bench a.onnx --max-time 200ms --warmup 10ms; done"
+    )
 
 
 def test_every_page_is_in_the_list_for_language_models() -> None:
