@@ -83,7 +83,7 @@ def recognise(data: bytes, source: str) -> Recognised:
     try:
         document = read_json(data, source)
     except FormatError as error:
-        return _unknown(f"not readable as JSON: {error.why}")
+        return _unknown(f"not readable as JSON, and not a log of trtexec: {error.why}")
     for kind, fits in _JSON_KINDS:
         if fits(document.value):
             return Recognised(kind=kind, document=document)
