@@ -1,7 +1,8 @@
 """Constants copied at every inference.
 
-What it looks for: layers that launch work and read constants only. A constant is an output of a
-Constant layer, a tensor that no layer of the engine writes, or an output of such a layer.
+What it looks for: layers that launch work and read constants only. Constants are outputs of
+Constant layers and tensors that no layer writes. Outputs of layers that read only constants are
+constants too.
 
 Why it costs time: the result is the same at every inference, but a kernel computes it again. An
 export that shares weights through Identity nodes leaves such copies in the engine. TensorRT 8.6

@@ -1,6 +1,6 @@
 """Fused block with no timing inside.
 
-What it looks for: a Myelin or ForeignNode layer that replaces a part of the network and takes at
+What it looks for: a Myelin or ForeignNode layer that replaces a part of the network. It takes at
 least 5 % of the engine's time.
 
 Why it costs time: the plan does not show the kernels of the block, and the profiler times the block

@@ -1,12 +1,12 @@
 """FP32 layer in a plan of reduced precision.
 
-What it looks for: a layer that reads and writes FP32, in a plan where some convolution, matrix
-product or fused kernel runs in FP16, BF16, INT8, FP8 or FP4. The severity is warning for
-convolutions and matrix products, and info for other layers. The rule skips copies and layers
-without time.
+What it looks for: a layer that reads and writes FP32 in a plan of reduced precision. Such a plan
+has a convolution, matrix product or fused kernel in FP16, BF16, INT8, FP8 or FP4. The severity is
+warning for convolutions and matrix products, and info for other layers. The rule skips copies and
+layers without time.
 
-Why it costs time: FP32 moves twice the bytes of FP16, computes at a fraction of its rate, and needs
-conversions on both sides.
+Why it costs time: FP32 moves twice the bytes of FP16 and computes at a fraction of its rate. It
+needs conversions on both sides.
 
 What to do: allow the layer a lower precision. In a strongly typed network, change its types in the
 model. For layers without matrix products half of the time is at stake, as half of the bytes.

@@ -4,8 +4,8 @@ What it looks for: a gemm or MatMul whose inner length K or output columns N are
 what tensor cores need. The multiple is 4 for FP32 (as TF32), 8 for FP16 and BF16, 16 for INT8 and
 FP8, 32 for four bits. The rule skips layers whose shapes do not clearly show K and N.
 
-Why it costs time: the GPU loads rows in smaller pieces if they do not begin at a multiple of 16
-bytes, or TensorRT uses a slower tactic.
+Why it costs time: rows that do not begin at a multiple of 16 bytes load in smaller pieces. Or
+TensorRT uses a slower tactic.
 
 What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
 

@@ -1,7 +1,7 @@
 """Matrix product without tensor cores.
 
-What it looks for: a gemm or MatMul layer in FP16, BF16, INT8, FP8 or FP4 whose tactic does not use
-tensor cores, according to the tactic's name.
+What it looks for: a gemm or MatMul layer in FP16, BF16, INT8, FP8 or FP4 without tensor cores,
+according to the tactic's name.
 
 Why it costs time: tensor cores compute several times faster than the ordinary units.
 

@@ -1,9 +1,9 @@
 """Quantized layer with a float output.
 
-What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits, and writes
-floats for other layers of the engine. The severity is warning where memory limits the layer or its
-work is unknown, otherwise info. Memory limits a layer with fewer multiplications per byte than the
-ratio of the GPU's peaks, or than 100 for an unknown GPU.
+What it looks for: a convolution or matrix product that reads INT8, FP8 or four bits. It writes
+floats that other layers read. The severity is warning where memory limits the layer or its work is
+unknown, otherwise info. Memory limits a layer whose multiplications per byte are below the ratio of
+the GPU's peaks. For an unknown GPU the ratio is 100.
 
 Why it costs time: the GPU writes and reads an output of two to eight times the size.
 

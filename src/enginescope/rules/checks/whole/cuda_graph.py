@@ -1,7 +1,7 @@
 """Launches that a CUDA graph would hide.
 
-What it looks for: an engine of at least ten layers that ran without a CUDA graph, where launches
-take at least 2 % of its time. The severity is warning from 5 %, and where the host needs as long to
+What it looks for: an engine of at least ten layers that ran without a CUDA graph. Its launches take
+at least 2 % of its time. The severity is warning from 5 %, and where the host needs as long to
 enqueue as the GPU to compute. The run or trtexec's options say whether a CUDA graph was used.
 Otherwise less than 0.5 µs of enqueue time per layer means a CUDA graph.
 

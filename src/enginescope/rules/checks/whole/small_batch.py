@@ -7,7 +7,7 @@ one vector. Such layers take together at least 5 % of the engine's time.
 Why it costs time: multiprocessors without a tile are idle. A matrix-vector product reads all of its
 weights for one row. Twice the batch takes hardly longer.
 
-What to do: raise the batch if several items may wait for each other, or run several inferences at
+What to do: raise the batch if several items may wait for each other. Or run several inferences at
 the same time on their own streams. Half of the layers' time is at stake: what each of two items
 saves at twice the batch.
 

@@ -1,6 +1,6 @@
 """Many tiny kernels.
 
-What it looks for: at least twenty layers of less than 5 µs each in the profile, which take together
+What it looks for: at least twenty layers of less than 5 µs each in the profile. Together they take
 at least a fifth of the engine's time.
 
 Why it costs time: such kernels do not fill the GPU. Launching one takes about as long as running
