@@ -20,6 +20,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import (
     BackendSpec,
     Job,
@@ -97,6 +98,7 @@ def make_jobs(
     *,
     limits: Limits | None = None,
     layer_profile: bool = True,
+    profile_mode: ProfileMode = "gated",
     data: str = "auto",
     engine_cache: Path | None = None,
     rebuild: bool = False,
@@ -138,6 +140,7 @@ def make_jobs(
                 backend=spec,
                 workload=fed,
                 layer_profile=layer_profile,
+                profile_mode=profile_mode,
                 limits=limits or limits_for(workload),
                 engine_cache=str(engine_cache.absolute()) if engine_cache else None,
                 rebuild=rebuild,

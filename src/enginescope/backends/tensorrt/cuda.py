@@ -149,11 +149,11 @@ class Cuda(Driver):
         free, _ = self.check(self.runtime.cudaMemGetInfo(), "asking for free device memory")
         return int(free)
 
-    def stream(self) -> int:
-        """Return the handle of a new stream."""
+    def stream(self) -> Any:
+        """Return a new ``cudaStream_t``: a plain number would be wrapped anew at each call."""
         made = self.check(self.runtime.cudaStreamCreate(), "creating a stream")
         self.own(self.runtime.cudaStreamDestroy, made)
-        return int(made)
+        return made
 
     def event(self, *, spin: bool) -> Any:
         """Return a new timing event; waiting for it spins, or sleeps until it is reached."""
@@ -182,7 +182,7 @@ class Cuda(Driver):
         self.own(rt.cudaFreeHost, address)
         return host_view(int(address), nbytes)
 
-    def wait(self, stream: int, doing: str) -> None:
+    def wait(self, stream: Any, doing: str) -> None:
         """Wait until `stream` has done its work."""
         self.check(self.runtime.cudaStreamSynchronize(stream), doing)
 

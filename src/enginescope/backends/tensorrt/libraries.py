@@ -33,7 +33,7 @@ _RUNTIMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
 }
 RUNTIMES = tuple(_RUNTIMES)
-_CUDA = "cuda.bindings.runtime"
+_CUDA = "cuda.bindings"
 _NUMBER = re.compile(r"\d+")
 
 
@@ -42,12 +42,14 @@ class Libraries(Record, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         cuda: ``cuda.bindings.runtime``.
+        driver: ``cuda.bindings.driver``.
         runtime: ``full`` (builds and runs), ``lean`` or ``dispatch`` (run version-compatible
             plans).
     """
 
     trt: Any
     cuda: Any
+    driver: Any
     runtime: str
 
     @property
@@ -112,8 +114,11 @@ def load(runtime: str | None = None) -> Libraries:
             why=str(error),
             hint="pip install --force-reinstall tensorrt, of the CUDA version of your driver",
         ) from error
-    cuda = require(_CUDA, purpose="the backend trt", install="enginescope[trt]")
-    return Libraries(trt=trt, cuda=cuda, runtime=name)
+    cuda, driver = (
+        require(f"{_CUDA}.{part}", purpose="the backend trt", install="enginescope[trt]")
+        for part in ("runtime", "driver")
+    )
+    return Libraries(trt=trt, cuda=cuda, driver=driver, runtime=name)
 
 
 def _find(runtime: str | None) -> tuple[str, str] | None:

@@ -1,31 +1,45 @@
 """Per-layer times from TensorRT's profiler, in a pass of their own.
 
-The profiler synchronizes after every layer, so nothing timed elsewhere may have it on. A report is
-asked for after each enqueue; the stream outlives the profiler, which would crash otherwise.
+The profiler records an event after every layer, so nothing timed elsewhere may have it on. In the
+mode ``gated`` the GPU starts an inference when the host has enqueued all of it, and the same
+inferences are timed before without the profiler: the difference is what the events cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from enginescope.backends.base import Feeds
 from enginescope.backends.tensorrt.libraries import Libraries
+from enginescope.backends.tensorrt.run.gate import LIMIT_S, Gate
 from enginescope.backends.tensorrt.run.inference_stream import refused
 from enginescope.backends.tensorrt.run.session import TrtSession
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.job import Job, Mode
+from enginescope.records.samples import Interval
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.series import quantum
 
 WARM_UP = 5
 #: At least so many inferences, and then until so much time is spent on them.
 LEAST = 20
 MOST = 500
-ENOUGH_MS = 2_000.0
+ENOUGH_MS = 1_000.0
+
+Rows = list[list[tuple[str, float]]]
+
+
+class Whole(NamedTuple):
+    """Median time of a whole inference in ms, gated and without the profiler."""
+
+    median_ms: float
+    interval: Interval | None
 
 
 def profile_layers(
@@ -36,22 +50,24 @@ def profile_layers(
     Raises:
         BackendError: TensorRT failed, or reported other layers from one inference to the next.
     """
-    mode = Mode(kind="latency", cuda_graph=False)
-    session = TrtSession(libraries, job, mode)
+    session = TrtSession(libraries, job, Mode(kind="latency", cuda_graph=False))
+    profiler = _profiler(libraries.trt)  # lives longer than the context that calls it
     try:
         session.bind(feeds)
         session.step()
-        return _collect(session)
+        notices = _parallel(session.engine)
+        if job.profile_mode == "gated":
+            try:
+                return _gated(session, profiler), notices
+            except UnsupportedError as error:
+                notices = (*notices, _ungated(str(error)))
+        return profile_of(*_collect(session, profiler)), notices
     finally:
-        for context in session.contexts:
-            context.profiler = None
         session.close()
 
 
-def _collect(session: TrtSession) -> tuple[Profile, tuple[Notice, ...]]:
-    trt, lane, context = session.libraries.trt, session.lanes[0], session.contexts[0]
-
-    class Profiler(trt.IProfiler):  # type: ignore[misc,name-defined]  # found at run time
+def _profiler(trt: Any) -> Any:
+    class Profiler(trt.IProfiler):  # type: ignore[misc]  # found at run time
         def __init__(self) -> None:
             trt.IProfiler.__init__(self)
             self.seen: list[tuple[str, float]] = []
@@ -59,38 +75,86 @@ def _collect(session: TrtSession) -> tuple[Profile, tuple[Notice, ...]]:
         def report_layer_time(self, layer_name: str, ms: float) -> None:
             self.seen.append((layer_name, ms))
 
-    profiler = Profiler()
-    context.enqueue_emits_profile = False
+    return Profiler()
+
+
+def _gated(session: TrtSession, profiler: Any) -> Profile:
+    """Take both passes behind a gate: first without the profiler, which cannot be taken off again.
+
+    Raises:
+        UnsupportedError: The gate cannot be used here, or the host waits for the GPU while it
+            enqueues.
+    """
+    gate = Gate(session.libraries.driver, session.cuda, session.lanes[0].compute_stream)
+    times = _inferences(session, gate, lambda: None)
+    rows, wholes = ([], []) if gate.was_late else _collect(session, profiler, gate)
+    if gate.was_late:
+        raise UnsupportedError(
+            "holding back the GPU",
+            why=f"an inference was not enqueued within {LIMIT_S:g} s: the engine waits for the GPU "
+            "in between, or has more launches than the driver's queue holds",
+        )
+    without = Whole(float(np.median(times)), quantile_interval(times, 0.5))
+    return profile_of(rows, wholes, without)
+
+
+def _collect(
+    session: TrtSession, profiler: Any, gate: Gate | None = None
+) -> tuple[Rows, list[float]]:
+    context = session.contexts[0]
+    context.enqueue_emits_profile = False  # else the enqueue waits for the GPU
     context.profiler = profiler
-    rt, cuda = session.cuda.runtime, session.cuda
-    begin, end = cuda.event(spin=True), cuda.event(spin=True)
-    rows: list[list[tuple[str, float]]] = []
-    wholes: list[float] = []
-    spent = 0.0
-    launch, arguments = lane.launches[0]
-    for number in range(WARM_UP + MOST):
+    rows: Rows = []
+
+    def report() -> None:
         profiler.seen = []
-        rt.cudaEventRecord(begin, lane.compute_stream)
-        if refused(launch(*arguments)):
-            raise lane.failure()
-        rt.cudaEventRecord(end, lane.compute_stream)
-        cuda.wait(lane.compute_stream, "profiling the layers")
         if not context.report_to_profiler():
             raise BackendError("profiling the layers", why=session.log.why("no report"))
-        if number < WARM_UP:
-            continue
         if not profiler.seen:
             raise BackendError("profiling the layers", why="TensorRT reported none")
-        wholes.append(cuda.check(rt.cudaEventElapsedTime(begin, end), "reading an event"))
         rows.append(profiler.seen)
-        spent += wholes[-1]
-        if len(rows) >= LEAST and spent >= ENOUGH_MS:
+
+    wholes = _inferences(session, gate, report)
+    return rows[-len(wholes) :], wholes
+
+
+def _inferences(
+    session: TrtSession, gate: Gate | None, after_each: Callable[[], None]
+) -> list[float]:
+    """Run inferences one by one, and return their GPU times in ms, those of the warm-up left out.
+
+    Args:
+        after_each: Called when an inference has ended.
+    """
+    rt, cuda, lane = session.cuda.runtime, session.cuda, session.lanes[0]
+    begin, end = cuda.event(spin=True), cuda.event(spin=True)
+    launch, arguments = lane.launches[0]
+    times: list[float] = []
+    for number in range(WARM_UP + MOST):
+        with gate.closed() if gate else nullcontext():
+            rt.cudaEventRecord(begin, lane.compute_stream)
+            if refused(launch(*arguments)):
+                raise lane.failure()
+            rt.cudaEventRecord(end, lane.compute_stream)
+        cuda.wait(lane.compute_stream, "profiling the layers")
+        after_each()
+        if number >= WARM_UP:
+            times.append(cuda.check(rt.cudaEventElapsedTime(begin, end), "reading an event"))
+        if (gate and gate.was_late) or (len(times) >= LEAST and sum(times) >= ENOUGH_MS):
             break
-    return profile_of(rows, wholes), _parallel(session.engine)
+    return times
 
 
-def profile_of(rows: Sequence[Sequence[tuple[str, float]]], wholes: Sequence[float]) -> Profile:
+def profile_of(
+    rows: Sequence[Sequence[tuple[str, float]]],
+    wholes: Sequence[float],
+    without: Whole | None = None,
+) -> Profile:
     """Return the profile of inferences, each a row of layers in the order they were reported.
+
+    Args:
+        wholes: Times of the same inferences as wholes, in ms.
+        without: Inferences without the profiler.
 
     Raises:
         BackendError: The rows do not name the same layers: their times cannot be put together.
@@ -110,6 +174,7 @@ def profile_of(rows: Sequence[Sequence[tuple[str, float]]], wholes: Sequence[flo
             name=name,
             mean_ms=float(times[:, index].mean()),
             median_ms=float(np.median(times[:, index])),
+            interval=quantile_interval(times[:, index], 0.5),
             total_ms=float(totals[index]),
             share_pct=100 * float(totals[index]) / whole if whole else None,
         )
@@ -123,8 +188,19 @@ def profile_of(rows: Sequence[Sequence[tuple[str, float]]], wholes: Sequence[flo
         layers=layers,
         iterations=len(rows),
         whole_ms=mean,
+        mode="trtexec" if without is None else "gated",
+        gated_ms=without.median_ms if without else None,
+        gated_interval=without.interval if without else None,
         batch_sums_ms=batch_sums(times),
         resolution_ms=(half_step, half_step),
+    )
+
+
+def _ungated(why: str) -> Notice:
+    return Notice(
+        code="W-UNGATED",
+        message=f"layer times include time in which the GPU waited for the host: {why}",
+        evidence={"why": why},
     )
 
 

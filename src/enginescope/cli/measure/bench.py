@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -41,6 +41,7 @@ from enginescope.cli.options import (
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
 
@@ -146,6 +147,12 @@ class BenchCommand(Verb):
     help="Measure per-layer times in a separate pass.",
 )
 @option(
+    "--profile-mode",
+    type=click.Choice(get_args(ProfileMode)),
+    default="gated",
+    help="How TensorRT's layers are timed: own times, or as trtexec times them.",
+)
+@option(
     "--timeout",
     type=DURATION_MS,
     help="Time limit per job.  [default: 10min, or more if the timing needs it]",
@@ -202,6 +209,7 @@ def _options_of_jobs(
         "backends": backends,
         "workload": workload,
         "layer_profile": options["layers"],
+        "profile_mode": options["profile_mode"],
         "data": options["data"],
         "timeout_s": options["timeout"] and options["timeout"] / 1e3,
         "memory_bytes": options["memory_limit"],

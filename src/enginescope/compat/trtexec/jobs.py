@@ -51,6 +51,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         ),
         layer_profile=(reporting.profile or reporting.profile_file is not None)
         and not settings.skip_inference,
+        profile_mode="trtexec",
         limits=Limits(timeout_s=NO_TIMEOUT_S),
         keep_outputs=reporting.output or reporting.raw or reporting.output_file is not None,
     )

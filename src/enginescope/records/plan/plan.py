@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.records.samples import Array
+from enginescope.records.samples import Array, Interval
 from enginescope.records.tensor import DataType, Tensor
 
 #: Layer types that launch nothing: they stand in a plan, and take no time.
@@ -178,6 +178,8 @@ class Alignment(Record, frozen=True, kw_only=True):
     only_b: tuple[int, ...] = ()
 
 
+#: How a profiling pass is taken, see `Profile.mode`.
+ProfileMode = Literal["gated", "trtexec"]
 #: Sources that hold the time of each layer in each iteration, not averages alone.
 _PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
@@ -191,6 +193,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     Attributes:
         index: Position in the profile, from 0; names may repeat.
         mean_ms, median_ms: Per iteration.
+        interval: 95 % interval of the median in ms.
         total_ms: Over all iterations of the profile.
         share_pct: As the source states it, 0…100.
         kind: Operator or layer type, when the profile itself says it.
@@ -203,6 +206,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     name: str
     mean_ms: float | None = None
     median_ms: float | None = None
+    interval: Interval | None = None
     total_ms: float | None = None
     share_pct: float | None = None
     kind: str | None = None
@@ -218,6 +222,11 @@ class Profile(Record, frozen=True, kw_only=True):
         layers: In execution order.
         iterations: Runs the figures are taken over.
         whole_ms: Mean time of a whole iteration in that same pass, when it was seen.
+        mode: ``"gated"``: the GPU began when all of an iteration had been enqueued. ``"trtexec"``:
+            it began at once, and its waiting for the host is in the layers' times. ``None``: the
+            source does not say.
+        gated_ms, gated_interval: Median of whole iterations without the profiler, gated, kernels
+            launched one by one; and its 95 % interval.
         batch_sums_ms: From `batch_sums`: how far the sum of the layers' medians varies. Empty: the
             source states averages only, or has too few iterations.
         resolution_ms: How far the true time of a layer may lie below and above its median, because
@@ -228,6 +237,9 @@ class Profile(Record, frozen=True, kw_only=True):
     layers: tuple[LayerTiming, ...]
     iterations: int | None = None
     whole_ms: float | None = None
+    mode: ProfileMode | None = None
+    gated_ms: float | None = None
+    gated_interval: Interval | None = None
     batch_sums_ms: tuple[float, ...] = ()
     resolution_ms: tuple[float, float] = (0.0, 0.0)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from enginescope.core.record import Record
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.progress import Progress
 from enginescope.records.run.sample_set import AnswerRequest
 
@@ -266,6 +267,7 @@ class Job(Record, frozen=True, kw_only=True):
     """One measurement to make.
 
     Attributes:
+        profile_mode: How the layers are timed, where the backend has more than one way.
         engine: The engine that was built for it, where the backend needs one.
         engine_cache: Folder of built engines and timing caches; ``None``: nothing is kept.
         rebuild: Build even if the cache has the engine.
@@ -279,6 +281,7 @@ class Job(Record, frozen=True, kw_only=True):
     backend: BackendSpec
     workload: Workload = Workload()
     layer_profile: bool = True
+    profile_mode: ProfileMode = "gated"
     limits: Limits = Limits()
     engine: str | None = None
     engine_cache: str | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import Conditions, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
@@ -91,6 +92,7 @@ def bench(
     on: str | None = None,
     workload: Workload | None = None,
     layer_profile: bool = True,
+    profile_mode: ProfileMode = "gated",
     limits: Limits | None = None,
     data: str = "auto",
     telemetry: TelemetryRule | Depth = "clock",
@@ -111,6 +113,8 @@ def bench(
             200 ms of warm-up, and samples until the 95 % interval of the median is within ±0.5 %
             or 10 s are over.
         layer_profile: Time the layers too, in a separate pass.
+        profile_mode: On TensorRT: ``"gated"``: the GPU starts when the host has enqueued all of an
+            inference, and the layers' own times add up to the engine's. ``"trtexec"``: as trtexec.
         limits: Timeouts in seconds and memory in bytes of the process, used as they are.
         data: ``"auto"``: a ``test_data_set_*`` folder beside the model; ``"none"``; or a folder.
         telemetry: ``"clock"``: sample the GPU's clock around the timed loop. ``"full"``: also
@@ -138,6 +142,7 @@ def bench(
         backends=(on,) if on else (),
         workload=workload or Workload(),
         layer_profile=layer_profile,
+        profile_mode=profile_mode,
         limits=limits,
         data=data,
         telemetry=telemetry_rule(telemetry),

@@ -15,6 +15,7 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareCo
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import Conditions, StopRule, Workload
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -181,6 +182,7 @@ def bench_interleaved(
     on: str | Sequence[str] | None = None,
     workload: Workload | None = None,
     layer_profile: bool = True,
+    profile_mode: ProfileMode = "gated",
     limits: Limits | None = None,
     data: str = "auto",
     telemetry: TelemetryRule | Depth = "clock",
@@ -203,6 +205,7 @@ def bench_interleaved(
             ``"ort-cpu"``, or ``"trt"`` for an engine.
         workload: By default a process is timed for a second; its stop rule holds for each process.
         layer_profile: Time the layers too, in the first round.
+        profile_mode: As for `bench`.
         limits: Of each process.
         data, telemetry, conditions, commit: As for `bench`.
         rounds: Maximum number of rounds that count, 8 to 1,000; 60 by default.
@@ -224,6 +227,7 @@ def bench_interleaved(
         backends=(on,) if isinstance(on, str) else tuple(on or ()),
         workload=paced_workload(workload),
         layer_profile=layer_profile,
+        profile_mode=profile_mode,
         limits=limits,
         data=data,
         telemetry=telemetry_rule(telemetry),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import Conditions, Depth, Limits, TelemetryRule, Workload
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class JobRequest(Record, frozen=True, kw_only=True):
         models: Empty: the bundled samples.
         backends: Specifications; every model runs on each. Empty: the usual backend of the model.
         layer_profile: Time the layers too, in a separate pass.
+        profile_mode: On TensorRT: ``"gated"``, or ``"trtexec"`` for times as trtexec takes them.
         data: ``"auto"``, ``"none"`` or a folder, as `make_jobs` takes it.
         limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
         timeout_s: `None`: leaves the workload and the telemetry their time.
@@ -51,6 +53,7 @@ class JobRequest(Record, frozen=True, kw_only=True):
     backends: tuple[str, ...] = ()
     workload: Workload = Workload()
     layer_profile: bool = True
+    profile_mode: ProfileMode = "gated"
     data: str = "auto"
     limits: Limits | None = None
     timeout_s: float | None = None
@@ -93,6 +96,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
             request.workload,
             limits=limits,
             layer_profile=request.layer_profile,
+            profile_mode=request.profile_mode,
             data=request.data,
             engine_cache=store.path / "engines",
             rebuild=request.rebuild,

@@ -7,6 +7,7 @@ The moment that both clocks count from: the host's and the GPU's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -26,7 +27,7 @@ class Captured(Record, frozen=True, kw_only=True, eq=False):
     why_not: str | None = None
 
 
-def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured:
+def capture(cuda: Cuda, enqueue: Callable[[], bool], stream: Any) -> Captured:
     """Capture `enqueue` on `stream`; the copies of inputs and outputs stay outside.
 
     An engine that synchronizes or allocates while it runs cannot be captured.
@@ -34,7 +35,7 @@ def capture(cuda: Cuda, enqueue: Callable[[int], bool], stream: int) -> Captured
     rt = cuda.runtime
     local = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
     cuda.check(rt.cudaStreamBeginCapture(stream, local), "starting a CUDA graph capture")
-    accepted = enqueue(stream)
+    accepted = enqueue()
     error, graph = rt.cudaStreamEndCapture(stream)
     if error or not accepted:
         if not error:
@@ -198,7 +199,7 @@ class InferenceStream:
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""
         if len(self.sets) == 1:
-            self.launches = [(self._context.execute_async_v3, (self.compute_stream,))]
+            self.launches = [(self._context.execute_async_v3, (int(self.compute_stream),))]
         else:
             self.launches = [(self._enqueue, (index,)) for index in range(len(self.sets))]
 
@@ -225,7 +226,7 @@ class InferenceStream:
         if len(self.sets) > 1:
             for name, buffer in self.sets[index].items():
                 self._context.set_tensor_address(name, buffer.address)
-        return bool(self._context.execute_async_v3(self.compute_stream))
+        return bool(self._context.execute_async_v3(int(self.compute_stream)))
 
     def h2d(self, index: int = 0) -> list[Callable[[], Any]]:
         """Return the copies of one set of inputs, on the input stream."""
@@ -236,7 +237,7 @@ class InferenceStream:
         return self._copies(self.outputs.values(), self.output_stream)
 
     @staticmethod
-    def _copies(buffers: Any, stream: int) -> list[Callable[[], Any]]:
+    def _copies(buffers: Any, stream: Any) -> list[Callable[[], Any]]:
         made = (one.copy(stream) for one in buffers)
         return [one for one in made if one is not None]
 
@@ -281,11 +282,7 @@ class InferenceStream:
         for index in range(len(self.sets)):
             self._enqueue(index)  # once outside: lazy initialization cannot be captured
             cuda.wait(self.compute_stream, "running the engine")
-
-            def enqueue(_: int, index: int = index) -> bool:
-                return self._enqueue(index)
-
-            captured = capture(cuda, enqueue, self.compute_stream)
+            captured = capture(cuda, partial(self._enqueue, index), self.compute_stream)
             if captured.graph is None:
                 self.why_no_graph = captured.why_not
                 return

@@ -222,7 +222,7 @@ class Buffer:
         count = min(data.size, self.nbytes)
         self.host[:count] = data[:count]
 
-    def copy(self, stream: int) -> Any | None:
+    def copy(self, stream: Any) -> Any | None:
         """Return a call that copies in this tensor's direction; ``None`` where none is needed."""
         if not self._copies or self.nbytes == 0:
             return None

@@ -24,7 +24,7 @@ from enginescope.records.run.job import Mode
 from enginescope.records.samples import Array, Samples, frozen
 
 
-def flusher(cuda: Cuda, stream: int) -> Callable[[], Any]:
+def flusher(cuda: Cuda, stream: Any) -> Callable[[], Any]:
     """Return a call that enqueues a write of twice the L2 cache's size on `stream`."""
     nbytes = 2 * cuda.facts(cuda.device).l2_bytes
     address = cuda.device_buffer(nbytes)

@@ -122,7 +122,7 @@ class TrtSession:
             self.contexts.append(context)
             self.lanes.append(InferenceStream(parts, context))
         for lane, context in zip(self.lanes, self.contexts, strict=True):
-            choose_profile(self.engine, context, self._profile, lane.compute_stream)
+            choose_profile(self.engine, context, self._profile, int(lane.compute_stream))
             self.cuda.wait(lane.compute_stream, "choosing the optimization profile")
         free.append(self.cuda.free_bytes())
         self._taken = [before - after for before, after in pairwise(free)]
