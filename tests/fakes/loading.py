@@ -57,6 +57,7 @@ def loaded(version: str = "10.16.1", fault: str = "") -> Iterator[Any]:
             yield SimpleNamespace(
                 trt=import_module("tensorrt"),
                 cuda=import_module("cuda.bindings.runtime"),
+                driver=import_module("cuda.bindings.driver"),
                 device=import_module("fake_device.device").DEVICE,
             )
         finally:

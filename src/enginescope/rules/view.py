@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from enginescope.analysis.layers.layer_sum import ProfilerCost, other_build, profiler_cost
+from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
+from enginescope.analysis.layers.profiler_cost import ProfilerCost, profiler_cost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import layer_roof
@@ -250,7 +251,9 @@ class LintView:
 
     @cached_property
     def profiler_cost(self) -> ProfilerCost | None:
-        """Time that the profiler added to each layer; ``None``: cannot be estimated."""
+        """Time that the profiler added to each layer; ``None``: none, or it cannot be estimated."""
+        if self.profile is None or self.profile.has_own_times:
+            return None
         return profiler_cost(self.profiled_ms, self._whole_ms)
 
     @cached_property

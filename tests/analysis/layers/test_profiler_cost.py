@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.analysis.layers.layer_sum import profiler_cost
+from enginescope.analysis.layers.profiler_cost import profiler_cost
 
 
 def test_each_layer_pays_the_same() -> None:

@@ -21,8 +21,8 @@ def run_of(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:
 
 
 def test_of_the_samples_gpu_compute_first() -> None:
-    assert RunView(run_of("latency", "gpu_compute")).whole_request == ("gpu_compute", 2.0, 2.0)
-    assert RunView(run_of("latency")).whole_request == ("latency", 1.0, 1.0)
+    assert RunView(run_of("latency", "gpu_compute")).whole_request[:3] == ("gpu_compute", 2.0, 2.0)
+    assert RunView(run_of("latency")).whole_request[:3] == ("latency", 1.0, 1.0)
 
 
 def test_else_as_it_was_printed() -> None:
@@ -30,8 +30,8 @@ def test_else_as_it_was_printed() -> None:
         ReportedSummary(metric="trtexec_latency", mean_ms=5.0),
         ReportedSummary(metric="gpu_compute", mean_ms=4.0, median_ms=3.9),
     )
-    assert RunView(run_of(printed=printed)).whole_request == ("gpu_compute", 4.0, 3.9)
-    assert RunView(run_of("latency", printed=printed)).whole_request == ("latency", 1.0, 1.0)
+    assert RunView(run_of(printed=printed)).whole_request[:3] == ("gpu_compute", 4.0, 3.9)
+    assert RunView(run_of("latency", printed=printed)).whole_request[:3] == ("latency", 1.0, 1.0)
     assert RunView(run_of(printed=printed[:1])).whole_request is None
     assert RunView(run_of()).whole_request is None
 

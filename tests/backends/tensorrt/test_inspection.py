@@ -24,7 +24,7 @@ from tests.backends.tensorrt.driving import job, measure, opened, with_engine
 )
 def test_an_inspector_that_tells_nothing_useful(use, text, words, kept) -> None:
     fake = use()
-    libraries = Libraries(trt=fake.trt, cuda=fake.cuda, runtime="full")
+    libraries = Libraries(trt=fake.trt, cuda=fake.cuda, driver=fake.driver, runtime="full")
     inspector = SimpleNamespace(get_engine_information=lambda _: text)
     engine = SimpleNamespace(create_engine_inspector=lambda: inspector)
     told, plan, (notice,) = inspect(libraries, engine, None, "net")

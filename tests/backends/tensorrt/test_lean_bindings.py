@@ -82,7 +82,7 @@ def test_a_description_in_other_words_is_taken_for_linear(engine, monkeypatch) -
 
 
 def test_there_is_no_plan_and_that_is_said(engine) -> None:
-    libraries = Libraries(trt=LeanModule, cuda=None, runtime="lean")
+    libraries = Libraries(trt=LeanModule, cuda=None, driver=None, runtime="lean")
     text, plan, (notice,) = inspect(libraries, engine, None, "net")
     assert (text, plan) == (None, None)
     assert notice.code == "W-NO-PLAN"

@@ -124,7 +124,7 @@ def test_an_error_of_cuda_is_named_and_explained(use) -> None:
 
 def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> None:
     fake = use()
-    lean = Libraries(trt=fake.trt, cuda=fake.cuda, runtime="lean")
+    lean = Libraries(trt=fake.trt, cuda=fake.cuda, driver=fake.driver, runtime="lean")
     with pytest.raises(UnsupportedError, match="lean runtime cannot build") as caught:
         build_engine(lean, job(perceptron, engine_cache=str(engines)), lambda _: None)
     assert "version_compatible=1" in (caught.value.hint or "")

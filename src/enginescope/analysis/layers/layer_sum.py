@@ -16,6 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from enginescope.analysis.layers.layer_table import LayerRow, joined_times
+from enginescope.analysis.layers.profiler_cost import without_events
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_layer import profile_suffix
@@ -30,11 +31,12 @@ GPU_COMPUTE = "gpu_compute"
 
 
 class WholeRequest(NamedTuple):
-    """A metric's tag, its mean and its median in ms."""
+    """A metric's tag, its mean and its median in ms, and whether a CUDA graph was launched."""
 
     metric: str
     mean_ms: float
     median_ms: float | None = None
+    is_graph: bool | None = None
 
 
 def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
@@ -45,7 +47,8 @@ def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
             else the headline. Without samples it is the GPU compute time that the tool printed.
     """
     if measured is not None:
-        return WholeRequest(measured.metric, measured.mean_ms, measured.median_ms)
+        graph = run.job.workload.mode.cuda_graph
+        return WholeRequest(measured.metric, measured.mean_ms, measured.median_ms, graph)
     for printed in run.tool.summaries if run.tool else ():
         if printed.metric == GPU_COMPUTE and printed.mean_ms is not None:
             return WholeRequest(GPU_COMPUTE, printed.mean_ms, printed.median_ms)
@@ -65,6 +68,8 @@ class LayerSum(Record, frozen=True, kw_only=True):
         whole_ms: `statistic` of `whole_metric` in the timed pass.
         whole_metric: Tag of the metric: GPU compute time where there is one, else the headline.
         pass_whole_ms: Mean of a whole iteration in the profiling pass itself.
+        is_own: Own times are added up: kernels launched one by one, without the profiler's part.
+        is_graph: Whole requests were launched as a CUDA graph.
     """
 
     sum_ms: float
@@ -74,6 +79,8 @@ class LayerSum(Record, frozen=True, kw_only=True):
     whole_ms: float | None = None
     whole_metric: str | None = None
     pass_whole_ms: float | None = None
+    is_own: bool = False
+    is_graph: bool | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -100,6 +107,8 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         sum_ms=sum_ms,
         statistic=statistic,
         interval=_interval(profile, sum_ms) if is_median else None,
+        is_own=profile.has_own_times,
+        is_graph=whole.is_graph if whole else None,
         iterations=profile.iterations,
         whole_ms=whole_ms,
         whole_metric=whole.metric if whole and whole_ms is not None else None,
@@ -108,7 +117,12 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
 
 
 def _interval(profile: Profile, sum_ms: float) -> Interval | None:
-    """Return Student's t interval from batches, as wide as the steps of the clock at least."""
+    """Return Student's t interval from batches, as wide as the steps of the clock at least.
+
+    Own times add up to the gated time: theirs is its interval.
+    """
+    if profile.has_own_times:
+        return profile.gated_interval
     batches = profile.batch_sums_ms
     if not batches:
         return None
@@ -123,13 +137,17 @@ _SHOWN_NAMES = 20
 
 
 def own_times(run: Run) -> Run:
-    """Return `run` without layer times of another build, with a notice about them."""
-    if run.plan is None or run.profile is None:
+    """Return `run` with its layers' own times: without the profiler's part, where it was measured.
+
+    Layer times of another build are left out, and a notice says so.
+    """
+    if run.profile is None:
         return run
-    notice = other_build(run.plan, *joined_times(run.plan, run.profile))
-    if notice is None:
-        return run
-    return replace(run, profile=None, notices=(*run.notices, notice))
+    notice = run.plan and other_build(run.plan, *joined_times(run.plan, run.profile))
+    if notice:
+        return replace(run, profile=None, notices=(*run.notices, notice))
+    profile = without_events(run.profile)
+    return run if profile is run.profile else replace(run, profile=profile)
 
 
 def other_build(
@@ -235,48 +253,3 @@ def times_of_plan_profile(profile: Profile, index: int) -> Profile:
     if len(kept) == len(profile.layers):
         return profile
     return msgspec.structs.replace(profile, layers=kept, batch_sums_ms=())
-
-
-#: Highest cost of one pair of events that was measured.
-_MOST_MS = 0.00234
-
-
-class ProfilerCost(Record, frozen=True, kw_only=True):
-    """What the profiler added to each layer.
-
-    Attributes:
-        per_layer_ms: Cost of one pair of events.
-        scale: Applied to what remains, at most 1: in the profiling pass the GPU's clocks were
-            lower, or launches overlapped less.
-    """
-
-    per_layer_ms: float
-    scale: float
-
-    def own_ms(self, time_ms: float) -> float:
-        """Return a layer's time without the profiler's part."""
-        return max(0.0, time_ms - self.per_layer_ms) * self.scale
-
-
-def profiler_cost(times_ms: Mapping[int, float], whole_ms: float | None) -> ProfilerCost | None:
-    """Estimate it from layers that add up to more than the engine takes without a profiler.
-
-    Every layer pays the same, but no more than was ever measured; the rest of the difference is
-    shared in proportion. The layers' own times then add up to `whole_ms` at most.
-
-    Args:
-        times_ms: Times from the profiler, by layer.
-        whole_ms: Time of the whole engine in the pass without a profiler.
-
-    Returns:
-        ``None``: it cannot be estimated, since `whole_ms` is not known or the layers add up to no
-        more.
-    """
-    timed = [time for time in times_ms.values() if time > 0]
-    excess_ms = sum(timed) - whole_ms if whole_ms is not None else 0.0
-    if whole_ms is None or excess_ms <= 0:
-        return None
-    per_layer_ms = min(excess_ms / len(timed), _MOST_MS)
-    left_ms = sum(max(0.0, time - per_layer_ms) for time in timed)
-    scale = min(1.0, whole_ms / left_ms) if left_ms else 1.0
-    return ProfilerCost(per_layer_ms=per_layer_ms, scale=scale)

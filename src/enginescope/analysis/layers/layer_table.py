@@ -21,6 +21,7 @@ from enginescope.records.plan.plan import (
     Plan,
     Profile,
 )
+from enginescope.records.samples import Interval
 from enginescope.records.tensor import Tensor
 
 # TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.
@@ -104,7 +105,9 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
         subtype: The implementation, from the plan.
         precision: Type of the first input: ``"FP16"``, …
         provider: Execution provider that ran it (ONNX Runtime).
-        mean_ms, median_ms: Per iteration of the profiling pass.
+        mean_ms, median_ms: Per iteration of the profiling pass; own times where `raw_ms` is known.
+        interval: 95 % interval of the median in ms.
+        raw_ms: Median as the profiler reported it, its event included.
         total_ms: Over all iterations of that pass.
         share_pct: `mean_ms` as a part of the sum over layers, 0…100; ``None`` for containers.
         is_inert: Launches nothing; has no time.
@@ -119,6 +122,8 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
     provider: str | None = None
     mean_ms: float | None = None
     median_ms: float | None = None
+    interval: Interval | None = None
+    raw_ms: float | None = None
     total_ms: float | None = None
     share_pct: float | None = None
     tactic: str | None = None
@@ -186,6 +191,8 @@ def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
         "provider": timing.provider,
         "mean_ms": timing.mean_ms,
         "median_ms": timing.median_ms,
+        "interval": timing.interval,
+        "raw_ms": timing.raw_ms,
         "total_ms": timing.total_ms,
         "share_pct": 100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
         "is_container": timing.is_container,

@@ -15,7 +15,7 @@ import numpy as np
 
 from enginescope.backends.base import Feeds
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.run.gate import LIMIT_S, Gate
+from enginescope.backends.tensorrt.run.gate import Gate
 from enginescope.backends.tensorrt.run.inference_stream import refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
@@ -88,12 +88,7 @@ def _gated(session: TrtSession, profiler: Any) -> Profile:
     gate = Gate(session.libraries.driver, session.cuda, session.lanes[0].compute_stream)
     times = _inferences(session, gate, lambda: None)
     rows, wholes = ([], []) if gate.was_late else _collect(session, profiler, gate)
-    if gate.was_late:
-        raise UnsupportedError(
-            "holding back the GPU",
-            why=f"an inference was not enqueued within {LIMIT_S:g} s: the engine waits for the GPU "
-            "in between, or has more launches than the driver's queue holds",
-        )
+    gate.check()
     without = Whole(float(np.median(times)), quantile_interval(times, 0.5))
     return profile_of(rows, wholes, without)
 

@@ -194,6 +194,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
         index: Position in the profile, from 0; names may repeat.
         mean_ms, median_ms: Per iteration.
         interval: 95 % interval of the median in ms.
+        raw_ms: Median as the profiler reported it, where the other figures are the layer's own.
         total_ms: Over all iterations of the profile.
         share_pct: As the source states it, 0…100.
         kind: Operator or layer type, when the profile itself says it.
@@ -207,6 +208,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     mean_ms: float | None = None
     median_ms: float | None = None
     interval: Interval | None = None
+    raw_ms: float | None = None
     total_ms: float | None = None
     share_pct: float | None = None
     kind: str | None = None
@@ -242,6 +244,11 @@ class Profile(Record, frozen=True, kw_only=True):
     gated_interval: Interval | None = None
     batch_sums_ms: tuple[float, ...] = ()
     resolution_ms: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def has_own_times(self) -> bool:
+        """Whether the times are without the profiler's part."""
+        return any(one.raw_ms is not None for one in self.layers)
 
     @property
     def statistic(self) -> Literal["median", "mean"]:

@@ -103,6 +103,8 @@ def percentile_samples(percentile: Percentile) -> tuple[str, str, str]:
 
 def layer_sum_sentence(found: LayerSum) -> str:
     """State the sum of the layers, how it differs from the whole, and why."""
+    if found.is_own:
+        return _bridge_sentence(found)
     text = f"The layers add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
@@ -119,6 +121,23 @@ def layer_sum_sentence(found: LayerSum) -> str:
     )
     factor = format_significant(ratio)
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+
+
+def _bridge_sentence(found: LayerSum) -> str:
+    """Go from the layers' own times to the whole in steps that add up."""
+    difference = found.difference_ms
+    text = f"Layers {format_ms(found.sum_ms)} (own times, {_how_added(found)})"
+    if difference is None or found.whole_metric is None:
+        return f"{text}; no time of whole requests is known to compare with."
+    if found.is_graph and difference > 0:
+        step = "launches hidden by the CUDA graph"
+    elif difference < 0:
+        step = "the GPU waiting between launches"
+    else:
+        step = "difference between the two passes"
+    amount = format_ms(abs(difference), 3)
+    whole = f"{in_text(found.whole_metric)} {format_ms(found.whole_ms)}"
+    return f"{text}; {step} {'−' if difference > 0 else '+'}{amount}; {whole}."
 
 
 def _how_added(found: LayerSum) -> str:

@@ -178,7 +178,8 @@ def _sum(subject: PageSubject) -> Figure | None:
         for one in (view.run.tool.summaries if view.run.tool else ())
         if one.metric == "gpu_compute" and one.mean_ms is not None
     )
-    note = "\n".join((f"{found.statistic}s{count}, under a profiler", *printed))
+    how = "without the profiler's part" if found.is_own else "under a profiler"
+    note = "\n".join((f"{found.statistic}s{count}, {how}", *printed))
     return Figure(label="layer times, sum", value=format_ms(found.sum_ms), note=note)
 
 

@@ -175,7 +175,7 @@ def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
 
     fake = use()
     cuda = Cuda(fake.cuda)
-    captured = capture(cuda, lambda _: False, cuda.stream())
+    captured = capture(cuda, lambda: False, cuda.stream())
     assert captured.graph is None
     assert "the enqueue failed" in (captured.why_not or "")
     cuda.close()
@@ -189,7 +189,7 @@ def test_a_graph_that_cannot_be_instantiated_is_said(use, monkeypatch) -> None:
     error = fake.cuda.cudaError_t.cudaErrorMemoryAllocation
     monkeypatch.setattr(fake.cuda, "cudaGraphInstantiate", lambda *_: (error, None))
     cuda = Cuda(fake.cuda)
-    captured = capture(cuda, lambda _: True, cuda.stream())
+    captured = capture(cuda, lambda: True, cuda.stream())
     assert "cannot be instantiated (cudaErrorMemoryAllocation)" in (captured.why_not or "")
     cuda.close()
     assert left(fake) == {}

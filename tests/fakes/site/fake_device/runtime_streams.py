@@ -53,6 +53,7 @@ def cudaStreamSynchronize(stream: Any) -> Any:
     if on.capture is not None:
         on.invalidated = True
         return cudaError_t.cudaErrorStreamCaptureUnsupported
+    DEVICE.timeline.wait_for_gate(on)
     return DEVICE.timeline.wait_until(on.cursor_ns) or _OK
 
 

@@ -14,6 +14,7 @@ FAULTS = frozenset(
         "build_fails",
         "execute_fails",
         "illegal_address",
+        "no_stream_waits",
         "plugin_missing",
         "no_gpu",
         "no_driver",
@@ -35,6 +36,11 @@ def faulty(name: str) -> bool:
 def compute_ns() -> int:
     """Return how long an inference takes, ``FAKE_TENSORRT_COMPUTE_US`` (200)."""
     return int(float(os.environ.get("FAKE_TENSORRT_COMPUTE_US", "200")) * 1000)
+
+
+def event_ns() -> int:
+    """Return what the profiler adds to each layer, ``FAKE_TENSORRT_EVENT_US`` (0)."""
+    return int(float(os.environ.get("FAKE_TENSORRT_EVENT_US", "0")) * 1000)
 
 
 def total_bytes() -> int:

@@ -45,7 +45,15 @@ class Event:
 
 @dataclass
 class Stream:
-    """A stream; `capture` holds its nodes while it is captured."""
+    """A stream.
+
+    Attributes
+    ----------
+    capture : list of Node or None
+        Its nodes while it is captured.
+    gate : callable or None
+        Whether the word that the stream waits for has its value; what follows is `held` until then.
+    """
 
     handle: int
     blocking: bool = True
@@ -53,6 +61,8 @@ class Stream:
     capture: list[Node] | None = None
     invalidated: bool = False
     destroyed: bool = False
+    gate: Callable[[], bool] | None = None
+    held: list[Node] = field(default_factory=list)
 
 
 @dataclass(order=True)
@@ -87,8 +97,22 @@ class Timeline:
         """Put a node on a stream, or into what is captured from it."""
         if stream.capture is not None:
             stream.capture.append(node)
+        elif stream.gate is not None and not stream.gate():
+            stream.held.append(node)
         else:
+            self._let_through(stream)
             self._start(stream, node)
+
+    def _let_through(self, stream: Stream) -> None:
+        held, stream.gate, stream.held = stream.held, None, []
+        for node in held:
+            self._start(stream, node)
+
+    def wait_for_gate(self, stream: Stream) -> None:
+        """Block until what a stream waits for is there, and start what was held back."""
+        while stream.gate is not None and not stream.gate():
+            time.sleep(0.0001)
+        self._let_through(stream)
 
     def _start(self, stream: Stream, node: Node) -> None:
         begin = max(self.now(), stream.cursor_ns, *self._others(stream))
@@ -133,6 +157,8 @@ class Timeline:
 
     def synchronize(self) -> Error | None:
         """Block until all streams are done."""
+        for one in self.streams.values():
+            self.wait_for_gate(one)
         return self.wait_until(max(one.cursor_ns for one in self.streams.values()))
 
     @property

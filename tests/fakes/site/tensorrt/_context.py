@@ -57,6 +57,9 @@ class IExecutionContext(Made):
     @profiler.setter
     def profiler(self, value: Any) -> None:
         need("profiler", (value, (IProfiler, type(None))))
+        if value is None and MAJOR < 10:
+            self._check_failed("setProfiler", "(profiler) != nullptr")
+            return
         self._profiler = value
 
     def _error(self, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from fake_device.crash import crash
 from fake_device.device import DEVICE
 from fake_device.errors import Error
-from fake_device.settings import compute_ns, faulty
+from fake_device.settings import compute_ns, event_ns, faulty
 from fake_device.timeline import Node, Stream
 from tensorrt import _model
 from tensorrt._values import Dims
@@ -120,6 +120,7 @@ class Enqueue:
     def _run_dependent(self, stream: Stream) -> bool:
         """Wait for the inputs, compute, and ask for memory of the outputs' size."""
         timeline = DEVICE.timeline
+        timeline.wait_for_gate(stream)
         if timeline.wait_until(stream.cursor_ns) is not None:
             return self._fail("Cuda Runtime (an earlier error)")
         feeds = {
@@ -168,6 +169,9 @@ class Enqueue:
 
     def _put(self, stream: Stream, node: Node) -> None:
         context = self._context
+        layers = max(len(context._engine._model.graph.node), 1)
+        if context._profiler is not None:
+            node.duration_ns += layers * event_ns()
         DEVICE.timeline.enqueue(stream, node)
         event = DEVICE.events.get(context._consumed)
         if event is not None:
@@ -177,6 +181,7 @@ class Enqueue:
         report = _Report(context, node.duration_ns)
         context._unreported = stream, report
         if context.enqueue_emits_profile and stream.capture is None:
+            DEVICE.timeline.wait_for_gate(stream)
             DEVICE.timeline.wait_until(stream.cursor_ns)
             report()
 

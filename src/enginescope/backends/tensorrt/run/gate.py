@@ -56,6 +56,19 @@ class Gate:
             self._word[0] = self._generation
             watchdog.cancel()
 
+    def check(self) -> None:
+        """Raise if the gate once opened by itself.
+
+        Raises:
+            UnsupportedError: The host had not enqueued everything after `LIMIT_S`.
+        """
+        if self.was_late:
+            raise UnsupportedError(
+                "holding back the GPU",
+                why=f"an inference was not enqueued within {LIMIT_S:g} s: the engine waits for the "
+                "GPU in between, or has more launches than the driver's queue holds",
+            )
+
     def _wait_on_gpu(self) -> None:
         driver = self._driver
         address = driver.CUdeviceptr(self._word.ctypes.data)

@@ -1,0 +1,148 @@
+"""Layer times: behind the gate, as trtexec takes them, and where the gate cannot be had."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.layers.profiler_cost import event_cost, without_events
+from enginescope.backends.tensorrt.libraries import load
+from enginescope.backends.tensorrt.run import gate
+from enginescope.core.errors import BackendError
+from enginescope.records.run.job import Mode
+from enginescope.records.samples import Interval
+from tests.backends.tensorrt.driving import codes, job, measure, opened, with_engine
+from tests.fakes.models import non_zero
+
+EAGER = Mode(kind="latency", cuda_graph=False)
+
+
+@pytest.fixture(autouse=True)
+def _brief(monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
+
+
+def profiled(path, engines, mode="gated"):
+    return measure(with_engine(job(path, layer_profile=True, profile_mode=mode), engines))
+
+
+@pytest.mark.parametrize("version", ["8.6.0", "10.16.1", "11.4.0"])
+def test_own_times_add_up_to_the_gated_engine(use, perceptron, engines, version) -> None:
+    use(version, FAKE_TENSORRT_COMPUTE_US="200", FAKE_TENSORRT_EVENT_US="3")
+    found = profiled(perceptron, engines)
+    raw = found.profile
+    assert (raw.mode, raw.has_own_times) == ("gated", False)
+    assert raw.gated_ms == pytest.approx(0.2, rel=1e-3)
+    assert raw.sum_median_ms == pytest.approx(0.2 + 0.003 * len(raw.layers), rel=1e-3)
+    own = without_events(raw)
+    assert own.sum_median_ms == pytest.approx(raw.gated_ms)
+    assert [one.raw_ms for one in own.layers] == [one.median_ms for one in raw.layers]
+    assert without_events(own) is own
+    assert "W-UNGATED" not in codes(found)
+
+
+def test_trtexec_takes_them_without_a_gate(use, perceptron, engines) -> None:
+    use(FAKE_TENSORRT_EVENT_US="3")
+    found = profiled(perceptron, engines, "trtexec").profile
+    assert (found.mode, found.gated_ms) == ("trtexec", None)
+    assert without_events(found) is found
+
+
+def test_a_driver_without_the_wait_is_said(use, perceptron, engines) -> None:
+    use(fault="no_stream_waits")
+    found = profiled(perceptron, engines)
+    assert found.profile.mode == "trtexec"
+    (notice,) = (one for one in found.notices if one.code == "W-UNGATED")
+    assert "CUDA_ERROR_NOT_SUPPORTED" in notice.message
+
+
+def test_an_engine_that_waits_in_its_enqueue_opens_the_gate(
+    use, tmp_path, engines, monkeypatch
+) -> None:
+    use()
+    monkeypatch.setattr(gate, "LIMIT_S", 0.05)
+    started = monotonic()
+    found = profiled(non_zero(tmp_path / "non_zero.onnx"), engines)
+    assert found.profile.mode == "trtexec"
+    (notice,) = (one for one in found.notices if one.code == "W-UNGATED")
+    assert "was not enqueued within 0.05 s" in notice.message
+    assert monotonic() - started < 30
+
+
+def test_a_gate_is_opened_when_the_enqueue_fails(use, perceptron, engines) -> None:
+    use()
+    one = with_engine(job(perceptron), engines)
+    with opened(one, EAGER) as session:
+        stream = session.lanes[0].compute_stream
+        held = gate.Gate(load().driver, session.cuda, stream)
+        with pytest.raises(BackendError), held.closed():
+            raise BackendError("enqueueing")
+        session.cuda.wait(stream, "waiting")  # would never end
+        assert not held.was_late
+
+
+def test_what_is_enqueued_waits_for_the_gate(use, perceptron, engines) -> None:
+    fake = use()
+    one = with_engine(job(perceptron), engines)
+    with opened(one, EAGER) as session:
+        stream = session.lanes[0].compute_stream
+        event = session.cuda.event(spin=True)
+        held = gate.Gate(load().driver, session.cuda, stream)
+        with held.closed():
+            fake.cuda.cudaEventRecord(event, stream)
+            mark = fake.device.events[int(event)]
+            assert mark.at_ns is None
+        session.cuda.wait(stream, "waiting")
+        assert mark.at_ns is not None
+
+
+def test_taking_the_layers_times_logs_no_error(use, perceptron, engines, capfd) -> None:
+    use("8.6.0")
+    found = profiled(perceptron, engines)
+    assert found.profile is not None
+    assert "setProfiler" not in "".join((*capfd.readouterr(), *map(str, found.notices)))
+
+
+@pytest.mark.parametrize(
+    ("times", "whole", "cost"),
+    [
+        ([3.0, 3.0, 3.0], 6.0, 1.0),
+        ([5.0, 1.0], 3.0, 2.0),  # the second is nothing but its event
+        ([1.0, 2.0], 4.0, 0.0),
+        ([], 1.0, 0.0),
+    ],
+)
+def test_each_layer_pays_for_its_event(times, whole, cost) -> None:
+    assert event_cost(times, whole) == pytest.approx(cost)
+
+
+def test_what_is_left_adds_up_whatever_the_layers_are() -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(200):
+        times = generator.exponential(0.005, generator.integers(1, 60))
+        whole = times.sum() * generator.uniform(0.05, 1.0)
+        cost = event_cost(times, whole)
+        assert np.maximum(times - cost, 0).sum() == pytest.approx(whole)
+
+
+def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> None:
+    use()
+    raw = profiled(perceptron, engines).profile
+    interval = Interval(low=0.9, high=1.1)
+    layers = tuple(
+        msgspec.structs.replace(one, median_ms=1.0, mean_ms=1.0, interval=interval)
+        for one in raw.layers
+    )
+    count = len(layers)
+    given = msgspec.structs.replace(
+        raw,
+        layers=layers,
+        gated_ms=0.5 * count,
+        gated_interval=Interval(low=0.4 * count, high=0.6 * count),
+    )
+    own = without_events(given).layers[0]
+    assert own.median_ms == pytest.approx(0.5)
+    assert (own.interval.low, own.interval.high) == pytest.approx((0.3, 0.7))
