@@ -328,6 +328,7 @@ OURS: dict[str, str] = {
     "kind": "modes",
     "log": "lanes",
     "max": "builtins",
+    "start": "timers",
     "min": "builtins",
     "mode": "lanes",
     "nbytes": "arrays",

@@ -25,6 +25,8 @@ from enginescope.records.samples import Array, Samples, frozen
 
 #: Untimed queries on each stream before a chunk.
 PIPELINE_FILL = 2
+#: Queries without copies between two pauses in which their events are read.
+STRETCH = 1_000
 #: Columns of what is kept of a query, all milliseconds but the first.
 _COLUMNS = (
     "stream",
@@ -87,6 +89,7 @@ class ThroughputRecorder:
         self._compute = array("d")  # milliseconds
         self._h2d = array("d")
         self._d2h = array("d")
+        self._pairs: list[tuple[Any, Any]] = []  # begin and end of a query without copies
         self._trace = {name: array("d") for name in _COLUMNS}
         self.wall_ms = 0.0
         self.issued = 0
@@ -127,42 +130,46 @@ class ThroughputRecorder:
         return one and not (mode.transfers or mode.idle_ms or mode.cold or self._stamps)
 
     def _run_bare(self, count: int) -> None:
-        """Take queries of one lane without copies: the loop that small engines are bound by."""
+        """Take queries of one lane without copies: the loop that small engines are bound by.
+
+        Each query of a stretch has events of its own, which are read after the stretch: reading
+        them takes the host part of a microsecond a query.
+        """
+        while len(self._pairs) < min(count, STRETCH) + PIPELINE_FILL:
+            spin = bool(self._mode.spin_wait)
+            self._pairs.append((self._cuda.event(spin=spin), self._cuda.event(spin=spin)))
+        for begun in range(0, count, STRETCH):
+            self._take_stretch(self._pairs[: min(STRETCH, count - begun) + PIPELINE_FILL])
+
+    def _take_stretch(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         rt, clock, lane = self._cuda.runtime, perf_counter_ns, self._lanes[0]
         record, wait, elapsed = rt.cudaEventRecord, rt.cudaEventSynchronize, rt.cudaEventElapsedTime
         stream = lane.compute_stream
         launch, arguments = lane.launches[0]
-        first, second = self._slots[0]
-        begin, end = first.compute_start, first.compute_end
-        begin_before, end_before = second.compute_start, second.compute_end
-        for _ in range(PIPELINE_FILL):  # the last of these is in flight when the first one counts
-            begin, end, begin_before, end_before = begin_before, end_before, begin, end
-            record(begin_before, stream)
-            launch(*arguments)
-            record(end_before, stream)
-        record(self._wall_start, stream)
-        times = array("d", bytes(8 * (count + 1)))
-        asked = array("q", bytes(8 * count))
-        accepted = array("q", bytes(8 * count))
-        for i in range(count):
+        ask, accept = self._enqueue_starts.append, self._enqueue_ends.append
+        for begin, end in pairs[:PIPELINE_FILL]:  # the last is in flight when the first one counts
             record(begin, stream)
-            asked[i] = clock()
-            answer = launch(*arguments)
-            accepted[i] = clock()
+            launch(*arguments)
             record(end, stream)
+        record(self._wall_start, stream)
+        before = pairs[PIPELINE_FILL - 1][1]
+        for begin, end in pairs[PIPELINE_FILL:]:
+            record(begin, stream)
+            asked = clock()
+            answer = launch(*arguments)
+            accepted = clock()
+            record(end, stream)
+            ask(asked)
+            accept(accepted)
             # `refused`, written out: a call less, where a query takes ten microseconds
             failed = answer is not True and (answer is False or answer[0])
-            if wait(end_before)[0] or failed:
-                raise self._failure(lane, end_before)
-            times[i] = elapsed(begin_before, end_before)[1]
-            begin, end, begin_before, end_before = begin_before, end_before, begin, end
-        if wait(end_before)[0]:
-            raise self._failure(lane, end_before)
-        times[count] = elapsed(begin_before, end_before)[1]
-        self.wall_ms += self._cuda.check(elapsed(self._wall_start, end_before), "reading an event")
-        self._compute.extend(times[1:])  # the first is of the query that filled the pipeline
-        self._enqueue_starts.extend(asked)
-        self._enqueue_ends.extend(accepted)
+            if wait(before)[0] or failed:
+                raise self._failure(lane, before)
+            before = end
+        if wait(before)[0]:
+            raise self._failure(lane, before)
+        self.wall_ms += self._cuda.check(elapsed(self._wall_start, before), "reading an event")
+        self._compute.extend(elapsed(begin, end)[1] for begin, end in pairs[PIPELINE_FILL:])
 
     def _failure(self, lane: InferenceStream, event: Any) -> BaseException:
         error = self._cuda.runtime.cudaEventSynchronize(event)[0]
